@@ -1,0 +1,44 @@
+"""Constraints as values: text in, frozen `DenialConstraint` values out.
+
+Pure: no database, no table, no randomness.
+"""
+
+from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
+from dpdb.constraints.load import ConstraintsLike, load_constraints
+from dpdb.constraints.parser import parse_constraint
+from dpdb.constraints.predicate import ColumnRef, Constant, Operator, Predicate, quoted_name
+from dpdb.constraints.shape import (
+    FunctionalDependency,
+    OrderDependency,
+    cross_equalities,
+    describe,
+    distinct,
+    equality_columns,
+    functional_dependency,
+    is_symmetric,
+    key_columns,
+    order_dependency,
+)
+
+__all__ = [
+    "MAX_PREDICATES",
+    "ColumnRef",
+    "Constant",
+    "ConstraintsLike",
+    "DenialConstraint",
+    "FunctionalDependency",
+    "Operator",
+    "OrderDependency",
+    "Predicate",
+    "cross_equalities",
+    "describe",
+    "distinct",
+    "equality_columns",
+    "functional_dependency",
+    "is_symmetric",
+    "key_columns",
+    "load_constraints",
+    "order_dependency",
+    "parse_constraint",
+    "quoted_name",
+]

@@ -1,0 +1,143 @@
+"""Read the predicates of a constraint text: comparisons joined by `and`, infix or HoloClean's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
+
+from dpdb.constraints.cursor import Cursor
+from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
+from dpdb.constraints.lexer import Kind, Token
+from dpdb.constraints.names import TupleNames
+from dpdb.constraints.predicate import ColumnRef, Constant, Operator, Predicate
+from dpdb.errors import ParameterError
+
+__all__ = ["comparison", "conjunction", "function"]
+
+_OPERATORS = {op.value: op for op in Operator} | {
+    "==": Operator.EQ,
+    "<>": Operator.NE,
+    "≠": Operator.NE,
+    "≤": Operator.LE,
+    "≥": Operator.GE,
+}
+_FUNCTIONS = {
+    "eq": Operator.EQ,
+    "iq": Operator.NE,
+    "lt": Operator.LT,
+    "lte": Operator.LE,
+    "gt": Operator.GT,
+    "gte": Operator.GE,
+}
+_OPERAND = "a column such as t1.name, a number or a 'text'"
+
+
+class _Column(NamedTuple):
+    """A column before it is known which of the two tuples its name means."""
+
+    tuple_name: str
+    column: str
+
+
+_Operand = _Column | Constant
+
+
+class _Comparison(NamedTuple):
+    """A predicate before it is known which tuples are meant; one side is a column."""
+
+    left: _Operand
+    op: Operator
+    right: _Operand
+
+
+def conjunction(
+    cursor: Cursor, tuples: TupleNames, parse: Callable[[Cursor, TupleNames], _Comparison]
+) -> DenialConstraint:
+    """Take predicates joined by any spelling of `and`; `parse` takes one of them."""
+    comparisons = [parse(cursor, tuples)]
+    while cursor.at(Kind.AND) or cursor.at_word("and"):
+        if len(comparisons) == MAX_PREDICATES:
+            raise cursor.error(f"at most {MAX_PREDICATES} predicates")
+        cursor.take()
+        comparisons.append(parse(cursor, tuples))
+
+    def placed(operand: _Operand) -> ColumnRef | Constant:
+        if isinstance(operand, Constant):
+            return operand
+        return ColumnRef(tuples.index(operand.tuple_name), operand.column)
+
+    return DenialConstraint(tuple(Predicate.of(placed(c.left), c.op, placed(c.right)) for c in comparisons))
+
+
+def comparison(cursor: Cursor, tuples: TupleNames) -> _Comparison:
+    """Take `t1.a = t2.a`."""
+    start = cursor.peek()
+    left = _operand(cursor, tuples)
+    op = _OPERATORS[cursor.expect(Kind.OPERATOR, "a comparison (= != < <= > >=)").text]
+    return _checked(left, op, _operand(cursor, tuples), cursor, start)
+
+
+def function(cursor: Cursor, tuples: TupleNames) -> _Comparison:
+    """Take `EQ(t1.a, t2.a)`."""
+    if not cursor.at_word(*_FUNCTIONS):
+        raise cursor.error("EQ, IQ, LT, GT, LTE or GTE")
+    op = _FUNCTIONS[cursor.take().text.lower()]
+    cursor.expect(Kind.LPAREN, "'('")
+    start = cursor.peek()
+    left = _quotable_operand(cursor, tuples)
+    cursor.expect(Kind.COMMA, "','")
+    right = _quotable_operand(cursor, tuples)
+    cursor.expect(Kind.RPAREN, "')'")
+    return _checked(left, op, right, cursor, start)
+
+
+def _quotable_operand(cursor: Cursor, tuples: TupleNames) -> _Operand:
+    """Take an operand; in this notation a constant may be in double quotes."""
+    return Constant(cursor.take().content) if cursor.at(Kind.QUOTED) else _operand(cursor, tuples)
+
+
+def _checked(left: _Operand, op: Operator, right: _Operand, cursor: Cursor, start: Token) -> _Comparison:
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        raise cursor.source.syntax_error(start.offset, "a column on at least one side", "two constants")
+    return _Comparison(left, op, right)
+
+
+def _operand(cursor: Cursor, tuples: TupleNames) -> _Operand:
+    if cursor.at(Kind.NAME) and cursor.at(Kind.DOT, ahead=1):
+        tuple_name = tuples.use(cursor.take())
+        cursor.take()
+        return _Column(tuple_name, cursor.column(stop_at_and=True))
+    return _constant(cursor)
+
+
+def _constant(cursor: Cursor) -> Constant:
+    if cursor.at(Kind.NUMBER):
+        return _number(cursor)
+    if cursor.at(Kind.DATE):
+        return _date(cursor)
+    if cursor.at_word("true", "false"):
+        return Constant(cursor.take().text.lower() == "true")
+    if cursor.at_word("null"):
+        raise cursor.error("a constant other than NULL (a comparison with NULL is never true)")
+    if cursor.at_word("date", "timestamp") and cursor.at(Kind.TEXT, ahead=1):
+        cursor.take()
+    return Constant(cursor.expect(Kind.TEXT, _OPERAND).content)
+
+
+def _number(cursor: Cursor) -> Constant:
+    token = cursor.take()
+    try:
+        return Constant(Decimal(token.text))
+    except (ParameterError, InvalidOperation):
+        raise cursor.error("a number with at most 100 digits and an exponent within 400", token) from None
+
+
+def _date(cursor: Cursor) -> Constant:
+    token = cursor.take()
+    try:
+        date.fromisoformat(token.text)
+    except ValueError:
+        raise cursor.error("a date that exists (YYYY-MM-DD)", token) from None
+    return Constant(token.text)

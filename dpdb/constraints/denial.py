@@ -1,0 +1,96 @@
+"""A denial constraint as a value: no two tuples may satisfy all of its predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpdb.constraints.predicate import Predicate
+from dpdb.errors import ParameterError
+
+__all__ = ["MAX_PREDICATES", "DenialConstraint"]
+
+MAX_PREDICATES = 64
+"""A constraint with more predicates than this is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenialConstraint:
+    """No pair of tuples t1, t2 (or no single tuple) may satisfy all predicates.
+
+    A constraint that mentions one tuple only is normalised to mention t1.
+
+    Parameters
+    ----------
+    predicates
+        1 to 64 predicates, in the order written.
+
+    Raises
+    ------
+    ParameterError
+        If there is no predicate, or more than 64.
+
+    Examples
+    --------
+    >>> from dpdb.constraints import parse_constraint
+    >>> (dc,) = parse_constraint("zip -> city")
+    >>> str(dc)
+    'not(t1.zip=t2.zip&t1.city!=t2.city)'
+    """
+
+    predicates: tuple[Predicate, ...]
+
+    def __post_init__(self) -> None:
+        predicates = tuple(self.predicates)
+        if not all(isinstance(predicate, Predicate) for predicate in predicates):
+            raise ParameterError("predicates must be Predicate values")
+        if not 1 <= len(predicates) <= MAX_PREDICATES:
+            raise ParameterError(f"a denial constraint has 1 to {MAX_PREDICATES} predicates, got {len(predicates)}")
+        if all(ref.tuple_index == 1 for predicate in predicates for ref in predicate.columns):
+            predicates = tuple(predicate.swapped() for predicate in predicates)
+        object.__setattr__(self, "predicates", predicates)
+
+    def __str__(self) -> str:
+        return f"not({'&'.join(map(str, self.predicates))})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns mentioned, sorted."""
+        return tuple(sorted({ref.column for predicate in self.predicates for ref in predicate.columns}))
+
+    @property
+    def tuple_indices(self) -> tuple[int, ...]:
+        """The tuples mentioned: `(0,)` or `(0, 1)`."""
+        return tuple(sorted({ref.tuple_index for predicate in self.predicates for ref in predicate.columns}))
+
+    @property
+    def is_single_tuple(self) -> bool:
+        """Whether one tuple can violate the constraint alone."""
+        return self.tuple_indices == (0,)
+
+    def swapped(self) -> DenialConstraint:
+        """Return the constraint with t1 and t2 exchanged: the same violating unordered pairs."""
+        return DenialConstraint(tuple(predicate.swapped() for predicate in self.predicates))
+
+    def renamed(self, names: Mapping[str, str]) -> DenialConstraint:
+        """Return the constraint with columns renamed; `names` has every column of the constraint."""
+        return DenialConstraint(tuple(predicate.renamed(names) for predicate in self.predicates))
+
+    def oriented(self) -> DenialConstraint:
+        """Return the constraint with its predicates canonical, distinct and sorted.
+
+        Constraints with equal oriented forms have the same violating ordered pairs.
+        """
+        distinct = {predicate.canonical() for predicate in self.predicates}
+        return DenialConstraint(tuple(sorted(distinct, key=lambda predicate: predicate.sort_key)))
+
+    def canonical(self) -> DenialConstraint:
+        """Return the smaller of the oriented constraint and its swap.
+
+        Constraints with equal canonical forms have the same violating unordered pairs.
+        """
+        return min(self.oriented(), self.swapped().oriented(), key=_sort_key)
+
+
+def _sort_key(dc: DenialConstraint) -> list[tuple[int, str, int, str, str]]:
+    return [predicate.sort_key for predicate in dc.predicates]

@@ -1,0 +1,101 @@
+"""Constraint text -> tokens. Linear in the length of the text, whatever it holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from dpdb.constraints.source import Source, shortened
+from dpdb.errors import ConstraintSyntaxError
+
+__all__ = ["MAX_LENGTH", "Kind", "Token", "tokenize"]
+
+MAX_LENGTH = 100_000
+"""A single constraint longer than this many characters is refused unread."""
+
+
+class Kind(Enum):
+    """What a token is; the value is the pattern that matches it. The order is the order of trial."""
+
+    SPACE = r"(?:\s|\#[^\n]*+|--[^\n]*+)++"
+    ARROW = r"->|→"
+    DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?!\w)"
+    NUMBER = r"""[+-]?(?:[0-9]++(?:\.[0-9]++)?+|(?<![\w"'])\.[0-9]++)(?:[eE][+-]?[0-9]++)?+(?!\w)"""
+    NAME = r"[tT]['\u2032\u2019]|\w++"  # t' is a tuple name: no text can start right after a t
+    QUOTED = r'"(?:[^"]|"")*+"'
+    TEXT = r"'(?:[^']|'')*+'"
+    OPERATOR = r"==|!=|<>|<=|>=|[=<>≠≤≥]"
+    AND = r"&&?|[\^∧]"
+    NOT = r"[¬!]"
+    FORALL = r"∀"
+    LPAREN = r"\("
+    RPAREN = r"\)"
+    LBRACKET = r"\["
+    RBRACKET = r"\]"
+    COMMA = r","
+    DOT = r"\."
+    COLON = r":"
+    SEMICOLON = r";"
+    END = r"\Z"
+
+
+_TOKEN = re.compile("|".join(f"(?P<{kind.name}>{kind.value})" for kind in Kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of text, where it starts, and what it is."""
+
+    kind: Kind
+    text: str
+    offset: int
+
+    @property
+    def end(self) -> int:
+        """The offset just after the token."""
+        return self.offset + len(self.text)
+
+    @property
+    def content(self) -> str:
+        """What is meant: quotes removed, doubled quotes single."""
+        if self.kind in {Kind.QUOTED, Kind.TEXT}:
+            quote = self.text[0]
+            return self.text[1:-1].replace(quote * 2, quote)
+        return self.text
+
+    @property
+    def shown(self) -> str:
+        """The token as an error message shows it."""
+        return "end of text" if self.kind is Kind.END else shortened(self.text)
+
+
+def tokenize(source: Source) -> list[Token]:
+    """Return the tokens of a text without spaces and comments; the last one is the end of the text.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        On a character that starts no token, a quote that is not closed, or a text longer than `MAX_LENGTH`.
+    """
+    text = source.text
+    if len(text) > MAX_LENGTH:
+        raise source.syntax_error(0, f"a constraint of at most {MAX_LENGTH} characters", f"{len(text)}")
+    tokens: list[Token] = []
+    offset = 0
+    while not tokens or tokens[-1].kind is not Kind.END:
+        match = _TOKEN.match(text, offset)
+        if match is None or match.lastgroup is None:
+            raise _bad_character(source, offset)
+        offset = match.end()
+        kind = Kind[match.lastgroup]
+        if kind is not Kind.SPACE:
+            tokens.append(Token(kind, match.group(), match.start()))
+    return tokens
+
+
+def _bad_character(source: Source, offset: int) -> ConstraintSyntaxError:
+    character = source.text[offset]
+    if character in {'"', "'"}:
+        return source.syntax_error(offset, f"a closing {character}", "end of text")
+    return source.syntax_error(offset, "a name, a constant, an operator or punctuation", repr(character))

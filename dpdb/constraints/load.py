@@ -1,0 +1,130 @@
+"""Constraints from wherever the caller has them: a file, a text, a list of texts, or values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from dpdb.constraints.cursor import Cursor
+from dpdb.constraints.denial import DenialConstraint
+from dpdb.constraints.lexer import Kind
+from dpdb.constraints.names import ColumnNames
+from dpdb.constraints.parser import parse_from
+from dpdb.constraints.source import Source
+from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
+
+__all__ = ["ConstraintsLike", "load_constraints"]
+
+ConstraintItem: TypeAlias = str | os.PathLike[str] | DenialConstraint
+ConstraintsLike: TypeAlias = ConstraintItem | Sequence[ConstraintItem]
+
+_FILE_ENDINGS = (".txt", ".dc", ".dcs")
+_LONGEST_PATH = 4096
+
+
+def load_constraints(
+    constraints: ConstraintsLike, columns: Sequence[str] | None = None
+) -> tuple[DenialConstraint, ...]:
+    """Return all constraints, in order; duplicates are kept (see `distinct`).
+
+    Parameters
+    ----------
+    constraints
+        The path of an existing file, one text, a `DenialConstraint`, or a list or tuple of these. Files and
+        texts have one constraint per line; blank lines and comments (`#` or `--` to the end of the line) are
+        skipped.
+    columns
+        The table's columns, to resolve names against; None takes names as they are written.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        If a line is not a constraint or a file is not UTF-8.
+    UnknownColumnError
+        If a name cannot be resolved.
+    ParameterError
+        If a file is not found or cannot be read, or there is no constraint at all.
+    """
+    names = None if columns is None else ColumnNames(columns)
+    items = constraints if isinstance(constraints, (list, tuple)) else (constraints,)
+    loaded = tuple(dc for item in items for dc in _load_item(item, names))
+    if not loaded:
+        raise ParameterError("no constraints given: expected a file, a text, or a list of texts with at least one")
+    return loaded
+
+
+def _load_item(item: object, names: ColumnNames | None) -> Iterable[DenialConstraint]:
+    if isinstance(item, DenialConstraint):
+        return (_resolved(item, names),)
+    if isinstance(item, os.PathLike):
+        return _load_file(Path(item), names)
+    if isinstance(item, str):
+        path = _path_of(item)
+        return _load_text(item, names) if path is None else _load_file(path, names)
+    raise ParameterError(f"constraints must be paths, texts or DenialConstraint values, got {type(item).__name__}")
+
+
+def _resolved(dc: DenialConstraint, names: ColumnNames | None) -> DenialConstraint:
+    if names is None:
+        return dc
+    spelled: dict[str, str] = {}
+    for column in dc.columns:
+        found = names.find(column)
+        if found is None:
+            raise UnknownColumnError(f"constraint {dc}: {names.problem(column)}")
+        spelled[column] = found
+    return dc.renamed(spelled)
+
+
+def _path_of(text: str) -> Path | None:
+    """Return the file that a text names, or None if it is meant as constraints."""
+    name = text.strip()
+    if not name or "\n" in name or len(name) > _LONGEST_PATH:
+        return None
+    try:
+        exists = Path(name).is_file()
+    except (OSError, ValueError):  # too long for the file system, or a character no path can have
+        return None
+    return Path(name) if exists or _looks_like_path(name) else None
+
+
+def _looks_like_path(name: str) -> bool:
+    if "->" in name or "→" in name:
+        return False
+    return name.lower().endswith(_FILE_ENDINGS) or ("(" not in name and ("/" in name or "\\" in name))
+
+
+def _load_file(path: Path, names: ColumnNames | None) -> Iterable[DenialConstraint]:
+    if not path.is_file():
+        raise ParameterError(f"constraints file not found: {path}")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"constraints file cannot be read: {path} ({error.strerror})") from error
+    try:
+        loaded = list(_load_text(_decoded(content), names))
+    except (ConstraintSyntaxError, UnknownColumnError) as error:
+        raise type(error)(f"{path}: {error}") from None
+    if not loaded:
+        raise ParameterError(f"no constraints in {path}")
+    return loaded
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        line = before.count("\n") + 1
+        column = len(before) - before.rfind("\n")
+        byte = f"byte 0x{content[error.start]:02X}"
+        raise ConstraintSyntaxError(f"line {line}, column {column}: expected UTF-8 text, found {byte}") from None
+
+
+def _load_text(text: str, names: ColumnNames | None) -> Iterator[DenialConstraint]:
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        cursor = Cursor(Source(line.removesuffix("\r"), number), names)
+        if not cursor.at(Kind.END):
+            yield from parse_from(cursor)

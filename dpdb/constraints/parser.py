@@ -1,0 +1,164 @@
+"""Constraint text -> `DenialConstraint` values, in every notation people already have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dpdb.constraints.conjunction import comparison, conjunction, function
+from dpdb.constraints.cursor import Cursor
+from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
+from dpdb.constraints.lexer import Kind, Token
+from dpdb.constraints.names import ColumnNames, TupleNames
+from dpdb.constraints.predicate import ColumnRef, Operator, Predicate
+from dpdb.constraints.source import Source
+
+__all__ = ["parse_constraint", "parse_from"]
+
+_FORMS = "not(...), a dependency such as A -> B, a key such as UNIQUE(A), or t1&t2&EQ(...)"
+
+
+def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: int = 1) -> tuple[DenialConstraint, ...]:
+    """Read one constraint.
+
+    Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬(t0.A == t1.A ^ t0.B <> t1.B)`,
+    `!(t.A == s.A and t.B != s.B)`), HoloClean's (`t1&t2&EQ(t1.A,t2.A)&IQ(t1.B,t2.B)`), functional
+    dependencies (`A, B -> C`), keys (`UNIQUE(A, B)`) and constraints on single tuples (`not(t1.age < 0)`).
+
+    Parameters
+    ----------
+    text
+        The constraint; spaces, line breaks and comments (`#`, `--`) between its parts do not matter.
+    columns
+        The table's columns. When given, names are resolved to the table's spelling: an exact match, else the
+        only match up to case. When not, names are taken as they are written.
+    line
+        The number of the first line, for error messages.
+
+    Returns
+    -------
+    tuple of DenialConstraint
+        One constraint, or one per right-hand column of a functional dependency.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        If the text is not a constraint.
+    UnknownColumnError
+        If `columns` has no such column, or several that differ in case only.
+    """
+    names = None if columns is None else ColumnNames(columns)
+    return parse_from(Cursor(Source(text, line), names))
+
+
+def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Read one constraint from a cursor, up to the end of its text."""
+    constraints = _form(cursor)(cursor)
+    cursor.accept(Kind.SEMICOLON)
+    cursor.expect(Kind.END, "the end of the constraint")
+    return constraints
+
+
+def _form(cursor: Cursor) -> Callable[[Cursor], tuple[DenialConstraint, ...]]:
+    """Return the parser of the notation that the first tokens announce."""
+    if _at_denial(cursor):
+        return _denial
+    if _at_key(cursor):
+        return _key
+    if cursor.at(Kind.NAME) and cursor.at(Kind.AND, ahead=1):
+        return _holoclean
+    if cursor.at(Kind.LBRACKET) or (cursor.at_column() and not cursor.at(Kind.DOT, ahead=1)):
+        return _dependency
+    raise cursor.error(_FORMS)
+
+
+def _at_denial(cursor: Cursor) -> bool:
+    if cursor.at_word("not"):
+        return cursor.at(Kind.LPAREN, ahead=1) or cursor.at(Kind.DOT, ahead=2)
+    if cursor.at_word("forall"):
+        return cursor.at(Kind.NAME, ahead=1)
+    return cursor.at(Kind.NOT) or cursor.at(Kind.FORALL)
+
+
+def _at_key(cursor: Cursor) -> bool:
+    if cursor.at_word("primary"):
+        return cursor.at_word("key", ahead=1) and cursor.at(Kind.LPAREN, ahead=2)
+    return cursor.at_word("unique", "key") and cursor.at(Kind.LPAREN, ahead=1)
+
+
+def _denial(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take `not(...)`, maybe after `forall t1, t2:`."""
+    tuples = TupleNames(cursor.source)
+    if cursor.at(Kind.FORALL) or cursor.at_word("forall"):
+        _quantifier(cursor, tuples)
+    if not (cursor.at(Kind.NOT) or cursor.at_word("not")):
+        raise cursor.error("'not('")
+    cursor.take()
+    cursor.expect(Kind.LPAREN, "'('")
+    constraint = conjunction(cursor, tuples, comparison)
+    cursor.expect(Kind.RPAREN, "'&' or ')'")
+    return (constraint,)
+
+
+def _quantifier(cursor: Cursor, tuples: TupleNames) -> None:
+    cursor.take()
+    tuples.declare(cursor.expect(Kind.NAME, "a tuple name"))
+    while cursor.accept(Kind.COMMA):
+        tuples.declare(cursor.expect(Kind.NAME, "a tuple name"))
+    cursor.expect(Kind.COLON, "',' or ':'")
+
+
+def _holoclean(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take `t1&t2&EQ(...)&IQ(...)`: declarations, then functions."""
+    tuples = TupleNames(cursor.source)
+    while cursor.at(Kind.NAME) and not cursor.at(Kind.LPAREN, ahead=1):
+        tuples.declare(cursor.take())
+        cursor.expect(Kind.AND, "'&'")
+    return (conjunction(cursor, tuples, function),)
+
+
+def _dependency(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take `A, B -> C`."""
+    lhs = dict(_column_list(cursor))
+    cursor.expect(Kind.ARROW, "',' or '->' (put names with spaces or signs in double quotes)")
+    rhs = _column_list(cursor)
+    for column, token in rhs:
+        if column in lhs:
+            raise cursor.error("a column that is not on the left of the arrow", token)
+    if not rhs:
+        raise cursor.error("a column name on the right of the arrow")
+    equal = [_between(column, Operator.EQ) for column in lhs]
+    return tuple(DenialConstraint((*equal, _between(column, Operator.NE))) for column in dict(rhs))
+
+
+def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take `UNIQUE(A, B)`, `KEY(...)` or `PRIMARY KEY (...)`."""
+    while not cursor.accept(Kind.LPAREN):
+        cursor.take()
+    columns = dict(_columns(cursor))
+    cursor.expect(Kind.RPAREN, "',' or ')'")
+    return (DenialConstraint(tuple(_between(column, Operator.EQ) for column in columns)),)
+
+
+def _column_list(cursor: Cursor) -> list[tuple[str, Token]]:
+    """Take `A, B` or `[A, B]` or `[]`."""
+    if not cursor.accept(Kind.LBRACKET):
+        return _columns(cursor)
+    if cursor.accept(Kind.RBRACKET):
+        return []
+    columns = _columns(cursor)
+    cursor.expect(Kind.RBRACKET, "',' or ']'")
+    return columns
+
+
+def _columns(cursor: Cursor) -> list[tuple[str, Token]]:
+    columns: list[tuple[str, Token]] = []
+    while not columns or cursor.accept(Kind.COMMA):
+        token = cursor.peek()
+        if len(columns) == MAX_PREDICATES - 1:
+            raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
+        columns.append((cursor.column(), token))
+    return columns
+
+
+def _between(column: str, op: Operator) -> Predicate:
+    return Predicate(ColumnRef(0, column), op, ColumnRef(1, column))

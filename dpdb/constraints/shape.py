@@ -1,0 +1,203 @@
+"""What a denial constraint is (a functional dependency, a key, an order dependency), and that in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dpdb.constraints.denial import DenialConstraint
+from dpdb.constraints.predicate import ColumnRef, Operator, Predicate, quoted_name
+
+__all__ = [
+    "FunctionalDependency",
+    "OrderDependency",
+    "cross_equalities",
+    "describe",
+    "distinct",
+    "equality_columns",
+    "functional_dependency",
+    "is_symmetric",
+    "key_columns",
+    "order_dependency",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionalDependency:
+    """`lhs -> rhs`: rows equal on all of `lhs` are equal on `rhs`.
+
+    Parameters
+    ----------
+    lhs
+        Sorted distinct names. Empty means that `rhs` must be constant over the whole table.
+    rhs
+        One name, not in `lhs`.
+    """
+
+    lhs: tuple[str, ...]
+    rhs: str
+
+    def __str__(self) -> str:
+        lhs = ", ".join(map(quoted_name, self.lhs)) or "[]"
+        return f"{lhs} -> {quoted_name(self.rhs)}"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderDependency:
+    """Two columns that must not move together (or must not move apart) among rows equal on `prefix`.
+
+    An unordered pair of rows equal on `prefix` violates it when one of its two orders (s, t) has
+    `s.first > t.first` and `s.second < t.second` (`opposite`), or `s.first < t.first` and
+    `s.second < t.second` (not `opposite`). Exchanging `first` and `second` changes neither: they are sorted.
+
+    Parameters
+    ----------
+    prefix
+        Sorted distinct names, maybe none.
+    first, second
+        Different names, neither in `prefix`.
+    opposite
+        Whether the violating comparisons point in opposite directions.
+    """
+
+    prefix: tuple[str, ...]
+    first: str
+    second: str
+    opposite: bool
+
+
+def functional_dependency(dc: DenialConstraint) -> FunctionalDependency | None:
+    """Return the dependency X -> Y if the constraint is `t1.X = t2.X and t1.Y != t2.Y`, else None.
+
+    Without any equality the result has an empty `lhs`: the column must be constant. A contradiction (Y in X)
+    can never be violated and is not reported as a dependency.
+    """
+    parts = _parts(dc)
+    if parts is None or len(parts.others) != 1:
+        return None
+    ((column, op),) = parts.others
+    if op is not Operator.NE or column in parts.equal:
+        return None
+    return FunctionalDependency(tuple(sorted(parts.equal)), column)
+
+
+def key_columns(dc: DenialConstraint) -> tuple[str, ...] | None:
+    """Return the sorted columns that no two rows may share if that is all the constraint says, else None."""
+    parts = _parts(dc)
+    return tuple(sorted(parts.equal)) if parts is not None and not parts.others else None
+
+
+def order_dependency(dc: DenialConstraint) -> OrderDependency | None:
+    """Return the order dependency if the constraint is one, else None.
+
+    The predicates must be equalities `t1.G = t2.G` (maybe none) and exactly two strict comparisons, such as
+    `t1.A < t2.A` and `t1.B > t2.B` (in any direction), of two further columns.
+    """
+    parts = _parts(dc)
+    if parts is None or len(parts.others) != 2:
+        return None
+    (first, first_op), (second, second_op) = parts.others
+    if first == second or not parts.equal.isdisjoint({first, second}):
+        return None
+    if not (first_op.is_strict_order and second_op.is_strict_order):
+        return None
+    first, second = sorted((first, second))
+    return OrderDependency(tuple(sorted(parts.equal)), first, second, opposite=first_op is not second_op)
+
+
+def equality_columns(dc: DenialConstraint) -> frozenset[str]:
+    """Return the columns X with a predicate `t1.X = t2.X`."""
+    return frozenset(
+        predicate.left.column
+        for predicate in dc.predicates
+        if predicate.op is Operator.EQ and _is_same_column(predicate)
+    )
+
+
+def cross_equalities(dc: DenialConstraint) -> tuple[tuple[str, str], ...]:
+    """Return the pairs A < B of columns with `t1.A = t2.B` or `t1.B = t2.A`, sorted."""
+    pairs: set[tuple[str, str]] = set()
+    for predicate in dc.predicates:
+        left, right = predicate.left, predicate.right
+        if predicate.op is not Operator.EQ or not isinstance(right, ColumnRef):
+            continue
+        if left.tuple_index != right.tuple_index and left.column != right.column:
+            pairs.add((min(left.column, right.column), max(left.column, right.column)))
+    return tuple(sorted(pairs))
+
+
+def is_symmetric(dc: DenialConstraint) -> bool:
+    """Whether exchanging t1 and t2 gives the same constraint, so that (s, t) violates it iff (t, s) does."""
+    return dc.oriented() == dc.swapped().oriented()
+
+
+def distinct(dcs: Iterable[DenialConstraint]) -> tuple[DenialConstraint, ...]:
+    """Return the constraints in order, without those equal to an earlier one up to order, sides and t1/t2."""
+    first: dict[DenialConstraint, DenialConstraint] = {}
+    for dc in dcs:
+        first.setdefault(dc.canonical(), dc)
+    return tuple(first.values())
+
+
+def describe(dc: DenialConstraint) -> str:
+    """Return the constraint in words, for reports.
+
+    Examples
+    --------
+    >>> from dpdb.constraints import parse_constraint
+    >>> describe(*parse_constraint("zip -> city"))
+    'rows with the same zip must have the same city'
+    """
+    if (fd := functional_dependency(dc)) is not None:
+        rows = f"rows with the same {_listed(fd.lhs)}" if fd.lhs else "all rows"
+        return f"{rows} must have the same {quoted_name(fd.rhs)}"
+    if (key := key_columns(dc)) is not None:
+        names = ", ".join(map(quoted_name, key))
+        return f"no two rows may share {names if len(key) == 1 else f'({names})'}"
+    if (order := order_dependency(dc)) is not None:
+        return _describe_order(order, dc)
+    if dc.is_single_tuple:
+        return f"no row may have {' and '.join(map(_row_comparison, dc.predicates))}"
+    return f"no two rows t1, t2 may have {' and '.join(map(_pair_comparison, dc.predicates))}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A constraint made only of comparisons of t1.c with t2.c, split by operator."""
+
+    equal: frozenset[str]
+    others: tuple[tuple[str, Operator], ...]  # distinct, as written, with t1 on the left
+
+
+def _parts(dc: DenialConstraint) -> _Parts | None:
+    if not all(map(_is_same_column, dc.predicates)):
+        return None
+    written = [predicate.canonical() for predicate in dc.predicates]
+    others = dict.fromkeys((p.left.column, p.op) for p in written if p.op is not Operator.EQ)
+    return _Parts(equality_columns(dc), tuple(others))
+
+
+def _is_same_column(predicate: Predicate) -> bool:
+    return predicate.right == predicate.left.swapped()
+
+
+def _describe_order(order: OrderDependency, dc: DenialConstraint) -> str:
+    among = f"among rows with the same {_listed(order.prefix)}, " if order.prefix else ""
+    compared = [predicate.left.column for predicate in dc.predicates if predicate.op is not Operator.EQ]
+    first, second = map(quoted_name, dict.fromkeys(compared))
+    return f"{among}a higher {first} must not come with a {'lower' if order.opposite else 'higher'} {second}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *most, last = map(quoted_name, names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _row_comparison(predicate: Predicate) -> str:
+    right = predicate.right
+    shown = quoted_name(right.column) if isinstance(right, ColumnRef) else str(right)
+    return f"{quoted_name(predicate.left.column)} {predicate.op} {shown}"
+
+
+def _pair_comparison(predicate: Predicate) -> str:
+    return f"{predicate.left} {predicate.op} {predicate.right}"

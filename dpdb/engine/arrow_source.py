@@ -1,0 +1,79 @@
+"""Sources that live in this process, read through Arrow: DuckDB connections and relations, pyarrow, pandas, Polars."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.engine.database import BATCH_ROWS
+from dpdb.engine.file_source import choose_table
+from dpdb.engine.schema import refuse_duplicate_names
+from dpdb.errors import SourceError
+
+__all__ = ["reader_of"]
+
+
+def reader_of(source: Any, table: str | None) -> tuple[str, pa.RecordBatchReader]:
+    """Return what the source is called in messages and a reader of all its rows.
+
+    Raises
+    ------
+    SourceError
+        If the object offers no Arrow stream, two columns have one name, or the table does not exist.
+    """
+    kind = type(source).__name__
+    if isinstance(source, duckdb.DuckDBPyConnection):
+        description, reader = _connection_table(source, table)
+    elif table is not None:
+        raise SourceError(f"{kind}: a table name applies to DuckDB files and connections only")
+    elif isinstance(source, duckdb.DuckDBPyRelation):
+        description, reader = "DuckDB relation", source.to_arrow_reader(BATCH_ROWS)
+    else:
+        description, reader = kind, _arrow_stream(source, kind)
+    refuse_duplicate_names(reader.schema.names)
+    return description, reader
+
+
+def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, pa.RecordBatchReader]:
+    try:
+        found = connection.execute(
+            "SELECT schema_name, table_name, false FROM duckdb_tables() WHERE NOT internal "
+            "UNION ALL SELECT schema_name, view_name, true FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+        ).fetchall()
+        schema, name, _ = choose_table("DuckDB connection", found, table)
+        query = exp.select("*").from_(exp.table_(name, db=schema, quoted=True))
+        return f"table {name!r} of a DuckDB connection", connection.sql(query.sql("duckdb")).to_arrow_reader(BATCH_ROWS)
+    except duckdb.Error as error:
+        raise SourceError(f"DuckDB connection: {error}") from None
+
+
+def _arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:
+    if isinstance(source, pa.RecordBatchReader):
+        return source
+    if hasattr(source, "scanner"):  # pyarrow.dataset.Dataset
+        return source.scanner().to_reader()
+    if "pandas" in sys.modules and isinstance(source, sys.modules["pandas"].DataFrame):
+        source = _with_text_for_objects(source)
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise SourceError(
+            f"{kind}: not a source; give a path, a DuckDB connection or relation, or an object with an Arrow stream "
+            "(pyarrow, pandas, Polars)"
+        )
+    try:
+        return pa.RecordBatchReader.from_stream(source)
+    except pa.ArrowException:
+        # The exception prints values of the column that did not convert.
+        raise SourceError(f"{kind}: cannot be read as an Arrow stream; give every column one type") from None
+
+
+def _with_text_for_objects(frame: Any) -> Any:
+    """Turn object columns to text: their type would otherwise be guessed from private rows."""
+    if not frame.columns.is_unique:
+        raise SourceError("DataFrame: two columns have one name; rename one")
+    objects = [name for name in frame.columns if frame[name].dtype == object]
+    text = {name: frame[name].map(str, na_action="ignore").astype("string") for name in objects}
+    return frame.assign(**text) if text else frame

@@ -1,0 +1,85 @@
+"""The schema of a table: public input, fixed before any row is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dpdb.errors import SourceError
+
+__all__ = ["Column", "TableSchema", "comparison_type"]
+
+_INTEGERS = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+)  # fmt: skip
+_KEPT = {
+    *_INTEGERS, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "BLOB", "BIT", "UUID", "DATE", "TIME", "TIME WITH TIME ZONE",
+    "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "INTERVAL",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name as the table spells it and its declared DuckDB type."""
+
+    name: str
+    declared_type: str
+
+    @property
+    def type(self) -> str | None:
+        """The type in which dpdb stores and compares the column, or None if it compares no such values."""
+        return comparison_type(self.declared_type)
+
+
+def comparison_type(declared: str) -> str | None:
+    """Map a declared DuckDB type to the one dpdb compares in.
+
+    Enumerations and JSON are text (compared by code point, not by position); nested types are not compared at all.
+    """
+    if declared in _KEPT or declared.startswith("DECIMAL("):
+        return declared
+    if declared.startswith("ENUM(") or declared == "JSON":
+        return "VARCHAR"
+    return None
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The columns of a table, in its order.
+
+    Raises
+    ------
+    SourceError
+        If there is no column, or two columns have one name (upper and lower case are the same in SQL).
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise SourceError("the table has no columns")
+        refuse_duplicate_names(column.name for column in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names as the table spells them."""
+        return tuple(column.name for column in self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+
+def refuse_duplicate_names(names: Iterable[str]) -> None:
+    """Raise `SourceError` if two names are equal up to case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        twin = seen.get(name.casefold())
+        if twin is not None:
+            what = (
+                f"column {name!r} occurs twice"
+                if twin == name
+                else f"columns {twin!r} and {name!r} differ only in case"
+            )
+            raise SourceError(f"{what}; SQL cannot tell them apart: rename one")
+        seen[name.casefold()] = name

@@ -1,0 +1,184 @@
+"""A slice: the rows that a `where` selects, their canonical ranks, their conflict table.
+
+A slice is an induced subgraph: both rows of a conflict lie in it. Everything is made in a schema of its own and dropped
+with `close()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from dpdb.engine import degree_bound
+from dpdb.engine.binding import BoundConstraint
+from dpdb.engine.compile import ordered_edges, self_conflict
+from dpdb.engine.database import Database
+from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.source import Source
+from dpdb.engine.sql_files import sql_statement
+from dpdb.engine.where import WherePredicate
+
+__all__ = ["Slice", "TableEdges", "free_name"]
+
+Nodes = npt.NDArray[np.uint32]
+
+
+class TableEdges:
+    """The materialized conflict edges in canonical order (implements `dpdb.graph.OrderedEdges`)."""
+
+    def __init__(self, database: Database, table: exp.Table | None, node_count: int) -> None:
+        self._database = database
+        self._table = table
+        self._node_count = node_count
+
+    @property
+    def node_count(self) -> int:
+        """Rows in the graph; node i is the row of canonical rank i."""
+        return self._node_count
+
+    def batches(self) -> Iterator[tuple[Nodes, Nodes]]:
+        """Stream (u, v) in the order in which the table was written: the canonical one."""
+        if self._table is None:
+            return
+        for batch in self._database.stream(exp.select("u", "v").from_(self._table.copy())):
+            yield batch.column("u").to_numpy(), batch.column("v").to_numpy()
+
+
+class Slice:
+    """The conflict graph of one slice, in the database.
+
+    Parameters
+    ----------
+    constraints : sequence of BoundConstraint
+        Distinct constraints; their positions order the edges.
+    name : str
+        Name of the slice's own schema.
+    keep_source_row : bool
+        Also keep each row's position in the source (for the owner's file of violations).
+    progress : callable
+        Called with the name of each step.
+
+    Attributes
+    ----------
+    self_conflicts : int
+        Rows that violate a single-tuple constraint; they are not in the graph. Private.
+    edges : TableEdges
+        The edges among the other rows. Private.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        source: Source,
+        constraints: Sequence[BoundConstraint],
+        where: WherePredicate | None,
+        *,
+        name: str,
+        keep_source_row: bool = False,
+        progress: Progress = no_progress,
+    ) -> None:
+        self._database = database
+        self._schema = exp.to_identifier(name, quoted=True)
+        self._name = name
+        self.constraints = tuple(constraints)
+        self.columns = _constrained_columns(constraints, source.schema)
+        self.rank = free_name("id", self.columns)
+        self.source_row = free_name("source_row", [*self.columns, self.rank]) if keep_source_row else None
+        self.tuples = self.table("tuple_row")
+        database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
+        try:
+            progress("reading the table")
+            self._read(source, where)
+            progress("ranking rows")
+            self._rank(where)
+            progress("joining conflicts")
+            self._join()
+        except BaseException:
+            self.close()
+            raise
+
+    def table(self, name: str) -> exp.Table:
+        """Name a table in the slice's schema."""
+        return exp.table_(name, db=self._schema.copy(), quoted=True)
+
+    @property
+    def pairwise(self) -> list[tuple[int, BoundConstraint]]:
+        """(position, constraint) of the constraints over two tuples."""
+        return [(k, dc) for k, dc in enumerate(self.constraints) if not dc.constraint.is_single_tuple]
+
+    # -- building ---------------------------------------------------------------------------------------------
+
+    def _read(self, source: Source, where: WherePredicate | None) -> None:
+        """Copy the needed columns into columns of the comparison types, which also drops collations."""
+        names = _in_schema_order({*self.columns, *(where.columns if where else ())}, source.schema)
+        definitions = [_column_def(name, source.schema[name].type or "VARCHAR") for name in names]
+        selected: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
+        if self.source_row is not None:
+            definitions.append(_column_def(self.source_row, "BIGINT"))
+            position = exp.Sub(this=exp.Window(this=exp.RowNumber(), over="OVER"), expression=exp.convert(1))
+            selected.append(position)
+        target = exp.Schema(this=self.table("input_row"), expressions=definitions)
+        self._database.execute(exp.Create(this=target, kind="TABLE"))
+        self._database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), self.table("input_row")))
+
+    def _rank(self, where: WherePredicate | None) -> None:
+        """Rank the rows by a hash of their values, then by the values: an order that no other row can change."""
+        rows = exp.alias_(self.table("input_row"), "row", table=True)
+        chosen = [where.condition.copy()] if where else []
+        conflict = self_conflict(self.constraints, "row")
+        count = exp.select(exp.Count(this=exp.Star())).from_(rows.copy()).where(*chosen, exp.paren(conflict))
+        self.self_conflicts = int(self._database.value(count))
+        columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in self.columns]
+        kept = columns if self.source_row is None else [*columns, exp.column(self.source_row, quoted=True)]
+        order = [exp.Ordered(this=key) for key in (exp.Anonymous(this="hash", expressions=columns), *columns)]
+        number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order), over="OVER")
+        rank = exp.cast(exp.Sub(this=number, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
+        fine = exp.Not(this=exp.Is(this=exp.paren(conflict.copy()), expression=exp.true()))
+        ranked = exp.select(exp.alias_(rank, self.rank, quoted=True), *(column.copy() for column in kept))
+        self._database.execute(ranked.from_(rows).where(*(c.copy() for c in chosen), fine).ctas(self.tuples.copy()))
+        self._database.execute(f"DROP TABLE {self.table('input_row').sql('duckdb')}")
+        self.node_count = int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(self.tuples.copy())))
+
+    def _join(self) -> None:
+        if not self.pairwise:
+            self.edges = TableEdges(self._database, None, self.node_count)
+            return
+        self._database.execute(sql_statement("conflict_edge", self._name))
+        query = ordered_edges(self.pairwise, self.tuples, self.rank)
+        self._database.execute(exp.insert(query, self.table("conflict_edge")))
+        self.edges = TableEdges(self._database, self.table("conflict_edge"), self.node_count)
+
+    # -- statistics -------------------------------------------------------------------------------------------
+
+    def degree_bound(self) -> int:
+        """Exact upper bound of the maximum degree (see `degree_bound`). Private."""
+        terms = degree_bound.degree_terms(self.constraints)
+        return degree_bound.evaluate(self._database, terms, self.tuples)
+
+    def close(self) -> None:
+        """Drop the slice's tables."""
+        self._database.execute(f"DROP SCHEMA IF EXISTS {self._schema.sql('duckdb')} CASCADE")
+
+
+def free_name(wanted: str, taken: Sequence[str]) -> str:
+    """Return `wanted`, with underscores until no column has that name."""
+    used = {name.casefold() for name in taken}
+    while wanted.casefold() in used:
+        wanted += "_"
+    return wanted
+
+
+def _constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:
+    return _in_schema_order({name for dc in constraints for name in dc.columns}, schema)
+
+
+def _in_schema_order(names: set[str], schema: TableSchema) -> tuple[str, ...]:
+    return tuple(name for name in schema.names if name in names)
+
+
+def _column_def(name: str, kind: str) -> exp.ColumnDef:
+    return exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))

@@ -1,0 +1,113 @@
+"""Sources: what the user points at, turned into one scan that our own database can read.
+
+A source is only ever read. Files are scanned once per slice; what can be read only once or is computed on reading
+(streams, relations, views) is copied into our database first, so that every release sees the same rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.engine import arrow_source, file_source
+from dpdb.engine.database import Database
+from dpdb.engine.schema import Column, TableSchema, comparison_type
+from dpdb.errors import EngineError, SourceError
+
+__all__ = ["Source", "SourceLike", "open_source"]
+
+# A path, a glob, a DuckDB connection or relation, or anything with the Arrow C stream interface.
+SourceLike: TypeAlias = Any
+
+_COPY = exp.to_table("source_row")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table as our database reads it.
+
+    Attributes
+    ----------
+    description : str
+        What the user named, for messages and `repr`.
+    schema : TableSchema
+        Names and types: public.
+    scan : exp.Expr
+        Table expression for a FROM clause.
+    """
+
+    description: str
+    schema: TableSchema
+    scan: exp.Expr
+
+
+def open_source(
+    database: Database,
+    source: SourceLike,
+    *,
+    table: str | None = None,
+    csv_schema: Mapping[str, str] | None = None,
+) -> Source:
+    """Make `source` readable in `database` and read its schema.
+
+    Parameters
+    ----------
+    source
+        Path of a Parquet file, a directory or glob of Parquet files, a CSV file, a DuckDB file; a DuckDB connection or
+        relation; a pyarrow Table, Dataset or RecordBatchReader; anything with ``__arrow_c_stream__`` (pandas, Polars).
+    table : str, optional
+        Table or view (``"name"`` or ``"schema.name"``) of a DuckDB file or connection; needed when it has several.
+    csv_schema : mapping of column name to SQL type, optional
+        Types of CSV columns; the others are VARCHAR, because types guessed from rows would depend on private rows.
+        A cell that does not convert to its type is NULL.
+
+    Raises
+    ------
+    SourceError
+        If there is no such file or table, it cannot be read, or its schema is not usable.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        if csv_schema:
+            raise SourceError("a CSV schema applies to CSV files only")
+        return _copied(database, *arrow_source.reader_of(source, table))
+    path = os.fspath(source)
+    kind = file_source.kind_of(path)
+    if table is not None and kind != "duckdb":
+        raise SourceError(f"{path}: a table name applies to DuckDB files and connections only")
+    if csv_schema and kind != "csv":
+        raise SourceError(f"{path}: a CSV schema applies to CSV files only")
+    try:
+        if kind == "parquet":
+            return _scanned(database, path, file_source.parquet_scan(database, path))
+        if kind == "csv":
+            return _scanned(database, path, file_source.csv_scan(database, path, csv_schema or {}))
+        scan, is_view = file_source.attach(database, path, table)
+        found = _scanned(database, path, scan)
+        return _materialized(database, found) if is_view else found
+    except EngineError as error:
+        raise SourceError(f"{path}: cannot be read as a {kind} file: {error}") from None
+
+
+def _scanned(database: Database, description: str, scan: exp.Expr) -> Source:
+    described = database.describe(exp.select("*").from_(scan))
+    return Source(description, TableSchema(tuple(Column(name, kind) for name, kind in described)), scan)
+
+
+def _copied(database: Database, description: str, reader: pa.RecordBatchReader) -> Source:
+    with database.arrow_table("arrow_stream", reader):
+        return _materialized(database, _scanned(database, description, exp.to_table("arrow_stream")))
+
+
+def _materialized(database: Database, source: Source) -> Source:
+    """Copy the columns that dpdb can compare; the others stay in the schema, so that naming one gets a clear error."""
+    usable = [column for column in source.schema.columns if comparison_type(column.declared_type)]
+    if not usable:
+        raise SourceError(f"{source.description}: no column has a type that constraints can compare")
+    columns = [exp.column(column.name, quoted=True) for column in usable]
+    database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
+    return Source(source.description, source.schema, _COPY)

@@ -1,0 +1,63 @@
+"""The one family of errors dpdb raises on purpose.
+
+A message says what was wrong, where, and what to do; it never carries a value, a count or a row of the private table.
+`exit_code` is what the command line returns for it.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceededError",
+    "ConstraintSyntaxError",
+    "ConstraintTypeError",
+    "DpdbError",
+    "EngineError",
+    "ParameterError",
+    "PredicateError",
+    "SourceError",
+    "UnknownColumnError",
+]
+
+
+class DpdbError(Exception):
+    """Base of every error that dpdb raises on purpose."""
+
+    exit_code = 2
+
+
+class ParameterError(DpdbError, ValueError):
+    """A parameter of a call or command is not usable (epsilon, measure, mechanism, ...)."""
+
+
+class ConstraintSyntaxError(DpdbError, ValueError):
+    """A constraint text cannot be read; the message has line, column and what was expected."""
+
+
+class UnknownColumnError(DpdbError, KeyError):
+    """A constraint or predicate names a column that the table does not have; the message has the nearest name."""
+
+    __str__ = Exception.__str__  # KeyError would print the message in quotes
+
+
+class ConstraintTypeError(DpdbError, TypeError):
+    """A constraint compares columns, or a column and a constant, whose types are not comparable."""
+
+
+class PredicateError(DpdbError, ValueError):
+    """A `where` predicate is outside the default-deny grammar of row-local, deterministic, total predicates."""
+
+
+class SourceError(DpdbError):
+    """The table cannot be found or read, or its schema is not usable."""
+
+
+class EngineError(DpdbError):
+    """The database failed; for private doors the message is constant and details stay with the owner."""
+
+    exit_code = 3
+
+
+class BudgetExceededError(DpdbError):
+    """A release would cost more than what remains of the budget; nothing was drawn and nothing was spent."""
+
+    exit_code = 4

@@ -1,0 +1,87 @@
+"""`Answer`: what a mechanism may publish; and the protocol of what it may read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["Answer", "GraphStatistics"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A noisy answer with everything published about it.
+
+    Attributes
+    ----------
+    value : float
+        The noisy statistic, at least 0; an integer, or a multiple of 1/2.
+    lower : float
+        With probability at least `confidence`, at most the estimand.
+    upper : float or None
+        None where no valid upper bound exists (a projection may lose any number of edges).
+    theta : int or None
+        The released projection threshold.
+    noise_scale : float
+        Scale of the Laplace noise in units of `value`.
+    estimand : str
+        What `value` estimates.
+    """
+
+    value: float
+    lower: float
+    upper: float | None = None
+    theta: int | None = None
+    noise_scale: float
+    estimand: str
+
+    def __post_init__(self) -> None:
+        # Clamped at 0, which costs no privacy: it reads the noisy numbers only.
+        object.__setattr__(self, "value", max(0, self.value))
+        object.__setattr__(self, "lower", max(0, self.lower))
+        if self.upper is not None:
+            object.__setattr__(self, "upper", max(0, self.upper))
+
+
+class GraphStatistics(Protocol):
+    """Exact statistics of one conflict graph. All private except `degree_sensitivity` and `covers_all_rows`."""
+
+    @property
+    def self_conflicts(self) -> int:
+        """U: rows outside the graph because they violate a single-tuple constraint."""
+        ...
+
+    @property
+    def degree_sensitivity(self) -> int:
+        """By how much one row changes `degree_bound`; 0 if no constraint is over two tuples. Public."""
+        ...
+
+    @property
+    def covers_all_rows(self) -> bool:
+        """Whether a constraint has no equality, so that the degree bound is the number of rows. Public."""
+        ...
+
+    def degree_bound(self) -> int:
+        """Upper bound of the maximum degree."""
+        ...
+
+    def projected_edges(self, thetas: Sequence[int]) -> Sequence[int]:
+        """Edges of the projection, for each theta."""
+        ...
+
+    def projected_nodes(self, thetas: Sequence[int]) -> Sequence[int]:
+        """Positive-degree nodes of the projection, for each theta."""
+        ...
+
+    def witnesses(self, thetas: Sequence[int]) -> Sequence[int]:
+        """W_theta, for each theta."""
+        ...
+
+    def twice_fractional_cover(self) -> int:
+        """2 tau*."""
+        ...
+
+    def greedy_cover(self) -> int:
+        """Size of the greedy stable cover (Algorithm 5)."""
+        ...

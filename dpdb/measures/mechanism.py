@@ -1,0 +1,76 @@
+"""`Mechanism`: a named way to answer one measure, as a value; the parameters it gets; how its epsilon is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpdb.measures.answer import Answer, GraphStatistics
+from dpdb.privacy.epsilon import split
+
+__all__ = ["Mechanism", "Run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a mechanism gets for one release.
+
+    Attributes
+    ----------
+    statistics : GraphStatistics
+        Exact and private.
+    epsilon : int
+        Nano-epsilon to spend, without what the degree cap has cost.
+    beta : float
+        1 - confidence.
+    cap : int or None
+        The released degree cap, if the mechanism uses one.
+    max_degree : int or None
+        The public bound that the caller gave.
+    """
+
+    statistics: GraphStatistics
+    epsilon: int
+    beta: float
+    cap: int | None = None
+    max_degree: int | None = None
+
+    @property
+    def degree_cap(self) -> int:
+        """The released cap of a mechanism that uses one."""
+        assert self.cap is not None, "this mechanism was declared without a cap weight"
+        return self.cap
+
+    @property
+    def public_degree(self) -> int:
+        """The `max_degree` of a mechanism that needs one."""
+        assert self.max_degree is not None, "this mechanism was declared without needing max_degree"
+        return self.max_degree
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A named mechanism.
+
+    Attributes
+    ----------
+    name : str
+    answer : function of Run to Answer
+    cap_weight, answer_weight : int
+        How epsilon is shared between the degree cap and `answer`; cap weight 0 means that it needs no cap.
+    needs_max_degree : bool
+        Whether the caller must give a public `max_degree`.
+    """
+
+    name: str
+    answer: Callable[[Run], Answer]
+    cap_weight: int = 0
+    answer_weight: int = 1
+    needs_max_degree: bool = False
+
+    def shares(self, epsilon: int) -> tuple[int, int]:
+        """Return the exact nano-epsilon of the degree cap and of the rest."""
+        if self.cap_weight == 0:
+            return 0, epsilon
+        cap, rest = split(epsilon, (self.cap_weight, self.answer_weight))
+        return cap, rest

@@ -1,0 +1,68 @@
+"""minimal_inconsistency (I_MI): the number of conflicting pairs, plus self-conflicts."""
+
+from __future__ import annotations
+
+import math
+
+from dpdb.measures.answer import Answer
+from dpdb.measures.gem import gem_answer
+from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.paper_mechanisms import paper_mechanisms
+from dpdb.measures.projected import EDGES, noisy_answer
+from dpdb.privacy.epsilon import as_fraction, split
+from dpdb.privacy.randomness import discrete_laplace
+from dpdb.privacy.tails import laplace_tail
+
+__all__ = ["MECHANISMS", "default_mechanism"]
+
+
+def _bound(run: Run) -> Answer:
+    """Project to the released degree cap. Sensitivity of edges(pi_theta) is theta (`projected.EDGES`)."""
+    return noisy_answer(EDGES, run.statistics, run.degree_cap, run.epsilon, run.beta)
+
+
+def _gem(run: Run) -> Answer:
+    """Choose theta below the cap by GEM, which pays for a large cap only logarithmically."""
+    return gem_answer(EDGES, run.statistics, run.degree_cap, _pair(run.epsilon, (35, 55)), run.beta)
+
+
+def _progressive(run: Run) -> Answer:
+    """Try the cap with a small share; keep it if the first answer stands out of its noise, else fall back to `gem`.
+
+    The branch reads the first released number only, so the cost is the sum of the shares on either branch. The lower
+    bound splits beta over the three draws that may occur: it holds whatever branch is taken.
+    """
+    first, rest = split(run.epsilon, (2, 7))
+    theta, statistics = run.degree_cap, run.statistics
+    exact = statistics.self_conflicts + EDGES.read(statistics, [theta])[0]
+    noisy, scale = discrete_laplace(exact, EDGES.sensitivity(theta), first)
+    if noisy <= 1.5 * theta / float(as_fraction(first)):
+        return gem_answer(EDGES, statistics, theta, _pair(rest, (27, 43)), run.beta / 3)
+    again, finer = discrete_laplace(exact, EDGES.sensitivity(theta), rest)
+    weight, finer_weight = first**2 / (first**2 + rest**2), rest**2 / (first**2 + rest**2)
+    value = round(weight * noisy + finer_weight * again)
+    tail = weight * laplace_tail(scale, run.beta / 3) + finer_weight * laplace_tail(finer, run.beta / 3)
+    spread = math.hypot(weight * scale, finer_weight * finer)
+    lower = math.floor(value - tail - 1)  # one for the rounding of value
+    return Answer(value=value, lower=lower, theta=theta, noise_scale=spread, estimand=EDGES.estimand)
+
+
+def _pair(epsilon: int, weights: tuple[int, int]) -> tuple[int, int]:
+    first, second = split(epsilon, weights)
+    return first, second
+
+
+MECHANISMS = {
+    mechanism.name: mechanism
+    for mechanism in (
+        Mechanism("bound", _bound, cap_weight=1, answer_weight=9),
+        Mechanism("gem", _gem, cap_weight=1, answer_weight=9),
+        Mechanism("progressive", _progressive, cap_weight=1, answer_weight=9),
+        *paper_mechanisms(EDGES),
+    )
+}
+
+
+def default_mechanism(*, covers_all_rows: bool) -> Mechanism:
+    """`bound`; where a constraint has no equality the cap is about the number of rows, and `gem` is better."""
+    return MECHANISMS["gem" if covers_all_rows else "bound"]

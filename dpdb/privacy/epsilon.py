@@ -1,0 +1,71 @@
+"""Epsilon as an integer count of nano-epsilon: exact from the parser to the last share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Decimal, InvalidOperation
+from fractions import Fraction
+
+from dpdb.errors import ParameterError
+
+__all__ = ["NANO", "as_float", "as_fraction", "format_epsilon", "parse_epsilon", "split"]
+
+NANO = 10**9
+_LARGEST = 10**6  # beyond it exp(epsilon) promises nothing
+
+
+def parse_epsilon(value: float | int | str | Decimal, *, name: str = "epsilon") -> int:
+    """Return nano-epsilon, rounded down: never more privacy loss than asked for.
+
+    Raises
+    ------
+    ParameterError
+        If the value is not a positive finite number between 1e-9 and 1e6.
+    """
+    try:
+        if isinstance(value, bool):
+            raise InvalidOperation
+        number = Decimal(repr(float(value)) if isinstance(value, float) else str(value).strip())
+    except (InvalidOperation, ValueError):
+        raise ParameterError(f"{name} must be a positive number, got {value!r}") from None
+    if not number.is_finite() or number <= 0:
+        raise ParameterError(f"{name} must be positive and finite, got {value!r}")
+    if number > _LARGEST:
+        raise ParameterError(f"{name} must be at most {_LARGEST}, got {value!r}")
+    nano = int((number * NANO).to_integral_value(ROUND_FLOOR))
+    if nano == 0:
+        raise ParameterError(f"{name} must be at least 1e-9, got {value!r}")
+    return nano
+
+
+def split(epsilon: int, weights: Sequence[int]) -> tuple[int, ...]:
+    """Split nano-epsilon in proportion to positive integer weights; the shares sum to it exactly.
+
+    Every share but the last is rounded down, the remainder goes to the last.
+
+    Raises
+    ------
+    ParameterError
+        If a share would be zero: the mechanism would have nothing to spend on a step.
+    """
+    total = sum(weights)
+    shares = [epsilon * weight // total for weight in weights[:-1]]
+    shares.append(epsilon - sum(shares))
+    if min(shares) <= 0:
+        raise ParameterError(f"epsilon {format_epsilon(epsilon)} is too small to be split into {len(weights)} steps")
+    return tuple(shares)
+
+
+def as_fraction(epsilon: int) -> Fraction:
+    """Epsilon as an exact number."""
+    return Fraction(epsilon, NANO)
+
+
+def as_float(epsilon: int) -> float:
+    """Epsilon as the float whose shortest text is the exact decimal."""
+    return epsilon / NANO
+
+
+def format_epsilon(epsilon: int) -> str:
+    """Epsilon as its exact decimal text, without trailing zeros."""
+    return f"{Decimal(epsilon) / NANO:f}"

@@ -1,0 +1,149 @@
+"""The only source of random numbers for releases: OpenDP's exact discrete samplers.
+
+Nothing here is seeded. Tests replace the source through `replaced_noise`, which no public function reaches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from fractions import Fraction
+from functools import cache
+from typing import Any, Protocol
+
+from dpdb.privacy.epsilon import as_fraction
+
+__all__ = ["Noise", "discrete_laplace", "laplace_scale", "noisy_max", "noisy_min", "replaced_noise"]
+
+_I64 = "i64"  # OpenDP's `int` is i32, and its overflow message prints the exact count
+
+
+class Noise(Protocol):
+    """What draws: OpenDP in production, a recorded sequence in tests."""
+
+    def laplace(self, value: int, scale: float) -> int:
+        """Return `value` plus discrete Laplace noise of the given scale."""
+        ...
+
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+        """Return the index of the noisily largest score (smallest if `negate`), with exponential noise."""
+        ...
+
+
+class _OpenDPNoise:
+    """Exact sampling, entropy from the operating system."""
+
+    def laplace(self, value: int, scale: float) -> int:
+        return int(_laplace(scale)(value))
+
+    def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+        return int(_noisy_max(scale, negate, monotonic)(list(scores)))
+
+
+_noise: ContextVar[Noise] = ContextVar("dpdb_noise", default=_OpenDPNoise())  # noqa: B039 - stateless
+
+
+@contextmanager
+def replaced_noise(noise: Noise) -> Iterator[None]:
+    """For tests only: draw from `noise` inside the block."""
+    token = _noise.set(noise)
+    try:
+        yield
+    finally:
+        _noise.reset(token)
+
+
+def discrete_laplace(value: int, sensitivity: int, epsilon: int) -> tuple[int, float]:
+    """Add discrete Laplace noise to an integer statistic.
+
+    Parameters
+    ----------
+    value : int
+        The exact statistic.
+    sensitivity : int
+        By how much one row changes it at most.
+    epsilon : int
+        Nano-epsilon spent; the release is epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009).
+
+    Returns
+    -------
+    (noisy value, scale)
+        The scale is public: it depends on sensitivity and epsilon only.
+    """
+    scale = laplace_scale(sensitivity, epsilon)
+    return _noise.get().laplace(value, scale), scale
+
+
+@cache
+def laplace_scale(sensitivity: int, epsilon: int) -> float:
+    """Return the smallest scale found, rounding up, for which OpenDP certifies at most `epsilon` (nano)."""
+    target = as_fraction(epsilon)
+    scale = float(Fraction(sensitivity) / target)
+    while not _at_most(_laplace(scale).map(sensitivity), target):
+        scale = math.nextafter(scale, math.inf)
+    return scale
+
+
+def noisy_min(scores: Sequence[int], sensitivity: int, epsilon: int) -> int:
+    """Return the index of a noisily smallest score; epsilon-DP for scores that each change by at most `sensitivity`.
+
+    Report-noisy-min with exponential noise, which is permute-and-flip (McKenna and Sheldon 2020).
+    """
+    return _extreme(scores, sensitivity, epsilon, negate=True, monotonic=False)
+
+
+def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: int, *, monotonic: bool) -> int:
+    """Return the index of a noisily largest score; epsilon-DP for scores that each change by at most `sensitivity`.
+
+    `monotonic` asserts that one more row lets all scores grow or all fall; half the noise then suffices.
+    """
+    return _extreme(scores, sensitivity, epsilon, negate=False, monotonic=monotonic)
+
+
+def _extreme(scores: Sequence[int], sensitivity: int, epsilon: int, *, negate: bool, monotonic: bool) -> int:
+    target = as_fraction(epsilon)
+    scale = float(Fraction((1 if monotonic else 2) * sensitivity) / target)
+    while not _at_most(_noisy_max(scale, negate, monotonic).map(sensitivity), target):
+        scale = math.nextafter(scale, math.inf)
+    return _noise.get().noisy_extreme(scores, scale, negate=negate, monotonic=monotonic)
+
+
+def _at_most(loss: float, target: Fraction) -> bool:
+    return Fraction(loss) <= target
+
+
+# -- OpenDP measurements, imported on first use ---------------------------------------------------------------
+
+
+@cache
+def _opendp() -> Any:
+    import opendp.domains
+    import opendp.measurements
+    import opendp.measures
+    import opendp.metrics
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return opendp
+
+
+@cache
+def _laplace(scale: float) -> Any:
+    dp = _opendp()
+    return dp.measurements.make_laplace(
+        dp.domains.atom_domain(T=_I64), dp.metrics.absolute_distance(T=_I64), scale=scale
+    )
+
+
+@cache
+def _noisy_max(scale: float, negate: bool, monotonic: bool) -> Any:
+    dp = _opendp()
+    return dp.measurements.make_noisy_max(
+        dp.domains.vector_domain(dp.domains.atom_domain(T=_I64)),
+        dp.metrics.linf_distance(T=_I64, monotonic=monotonic),
+        dp.measures.max_divergence(),
+        scale=scale,
+        negate=negate,
+    )

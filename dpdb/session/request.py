@@ -1,0 +1,121 @@
+"""A release request, checked: everything public is refused here, before anything is read or spent."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+
+from dpdb.errors import ParameterError
+from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures.mechanism import Mechanism
+from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
+
+__all__ = ["MEASURES", "Request", "mechanism_names", "parse_request"]
+
+_ROOMS: Mapping[str, ModuleType] = {
+    "minimal_inconsistency": minimal_inconsistency,
+    "problematic": problematic,
+    "repair": repair,
+}
+MEASURES = tuple(_ROOMS)
+
+_REFUSED = {
+    "drastic": "is 0 or 1 and one row can flip it, so noise would hide it entirely; ask for minimal_inconsistency and "
+    "compare it with a threshold (`--fail-above minimal_inconsistency=X`)",
+    "maximal_consistency": "can grow by a factor exponential in the rows with one row, and is #P-hard to compute; ask for "
+    "repair (what must go) or problematic (what is involved)",
+}
+
+# Below this the shares of a mechanism's steps would round to nothing.
+_SMALLEST_EPSILON = 1_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked request.
+
+    Attributes
+    ----------
+    measures : tuple of (name, Mechanism)
+        One, or all three.
+    charged : int
+        Nano-epsilon to debit.
+    epsilon : int
+        Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one person may own.
+    """
+
+    measures: tuple[tuple[str, Mechanism], ...]
+    charged: int
+    epsilon: int
+    confidence: float
+    max_degree: int | None
+
+
+def parse_request(
+    measure: str,
+    epsilon: object,
+    *,
+    mechanism: str | None,
+    confidence: float,
+    max_degree: int | None,
+    rows_per_person: int,
+    covers_all_rows: bool,
+) -> Request:
+    """Check the parameters of a release.
+
+    Raises
+    ------
+    ParameterError
+        If the measure or mechanism does not exist or is not private, or a number is out of range.
+    """
+    names = MEASURES if measure == "all" else (_known_measure(measure),)
+    if measure == "all" and mechanism is not None:
+        raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
+    chosen = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name in names)
+    if max_degree is not None and (not isinstance(max_degree, int) or isinstance(max_degree, bool) or max_degree < 1):
+        raise ParameterError(f"max_degree must be a whole number of at least 1, got {max_degree!r}")
+    for name, chosen_mechanism in chosen:
+        if chosen_mechanism.needs_max_degree and max_degree is None:
+            raise ParameterError(
+                f"mechanism {chosen_mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts per "
+                "tuple that you state without looking at the data"
+            )
+    if not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
+        raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
+    charged = parse_epsilon(epsilon)  # type: ignore[arg-type]  # it checks the type itself
+    per_row = charged // rows_per_person
+    if per_row < _SMALLEST_EPSILON:
+        raise ParameterError(f"epsilon {format_epsilon(charged)} leaves less than 0.000001 per row: too small to use")
+    return Request(chosen, charged, per_row, float(confidence), max_degree)
+
+
+def mechanism_names(measure: str) -> tuple[str, ...]:
+    """Return the mechanisms of a measure, the default first."""
+    return tuple(_ROOMS[measure].MECHANISMS)
+
+
+def _known_measure(measure: str) -> str:
+    if measure in _REFUSED:
+        raise ParameterError(f"{measure} is not released under differential privacy: it {_REFUSED[measure]}")
+    if measure not in _ROOMS:
+        raise ParameterError(f"unknown measure {measure!r}{_nearest(measure, [*MEASURES, 'all'])}")
+    return measure
+
+
+def _mechanism(measure: str, wanted: str | None, covers_all_rows: bool) -> Mechanism:
+    room = _ROOMS[measure]
+    default: Callable[..., Mechanism] = room.default_mechanism
+    if wanted is None:
+        return default(covers_all_rows=covers_all_rows)
+    known: Mapping[str, Mechanism] = room.MECHANISMS
+    if wanted not in known:
+        raise ParameterError(f"unknown mechanism {wanted!r} of {measure}{_nearest(wanted, known)}")
+    return known[wanted]
+
+
+def _nearest(wanted: object, known: Iterable[str]) -> str:
+    names = list(known)
+    near = difflib.get_close_matches(str(wanted), names, n=1)
+    return (f"; did you mean {near[0]!r}?" if near else "") + f" (known: {', '.join(names)})"

@@ -1,0 +1,79 @@
+"""`SliceStatistics`: the exact statistics of one slice, each computed at most once. Private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpdb.engine.degree_bound import degree_terms
+from dpdb.engine.slice import Slice
+from dpdb.graph import greedy_cover_size, projected_counts, twice_fractional_cover, witness_counts
+from dpdb.graph.projection import ProjectedCounts
+
+__all__ = ["SliceStatistics"]
+
+
+class SliceStatistics:
+    """Implements `dpdb.measures.GraphStatistics` over a slice, remembering what was computed."""
+
+    def __init__(self, part: Slice) -> None:
+        self._slice = part
+        self._terms = degree_terms(part.constraints)
+        self._projections: dict[int, ProjectedCounts] = {}
+        self._witnesses: dict[int, int] = {}
+        self._degree_bound: int | None = None
+        self._twice_cover: int | None = None
+        self._greedy_cover: int | None = None
+
+    @property
+    def self_conflicts(self) -> int:
+        """Rows that violate a single-tuple constraint."""
+        return self._slice.self_conflicts
+
+    @property
+    def degree_sensitivity(self) -> int:
+        """Sensitivity of `degree_bound`. Public."""
+        return self._terms.sensitivity
+
+    @property
+    def covers_all_rows(self) -> bool:
+        """Whether some constraint has no equality. Public."""
+        return self._terms.covers_all_rows
+
+    def degree_bound(self) -> int:
+        """Upper bound of the maximum degree."""
+        if self._degree_bound is None:
+            self._degree_bound = self._slice.degree_bound()
+        return self._degree_bound
+
+    def projected_edges(self, thetas: Sequence[int]) -> list[int]:
+        """Edges of the projections."""
+        return [counts.edge_count for counts in self._project(thetas)]
+
+    def projected_nodes(self, thetas: Sequence[int]) -> list[int]:
+        """Positive-degree nodes of the projections."""
+        return [counts.positive_degree_nodes for counts in self._project(thetas)]
+
+    def witnesses(self, thetas: Sequence[int]) -> list[int]:
+        """W_theta for each theta."""
+        missing = sorted(set(thetas) - set(self._witnesses))
+        if missing:
+            self._witnesses.update(zip(missing, witness_counts(self._slice.edges, missing), strict=True))
+        return [self._witnesses[theta] for theta in thetas]
+
+    def twice_fractional_cover(self) -> int:
+        """2 tau*."""
+        if self._twice_cover is None:
+            self._twice_cover = twice_fractional_cover(self._slice.edges)
+        return self._twice_cover
+
+    def greedy_cover(self) -> int:
+        """Size of the greedy stable cover."""
+        if self._greedy_cover is None:
+            self._greedy_cover = greedy_cover_size(self._slice.edges)
+        return self._greedy_cover
+
+    def _project(self, thetas: Sequence[int]) -> list[ProjectedCounts]:
+        missing = sorted(set(thetas) - set(self._projections))
+        if missing:
+            self._projections.update(zip(missing, projected_counts(self._slice.edges, missing), strict=True))
+        return [self._projections[theta] for theta in thetas]

@@ -1,0 +1,167 @@
+"""Inputs that must fail, and exactly where."""
+
+import time
+
+import pytest
+
+from dpdb.constraints import MAX_PREDICATES, parse_constraint
+from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
+
+BAD = [
+    ("", 1, 1, "expected not(...)", "found end of text"),
+    ("   ", 1, 4, "expected not(...)", "found end of text"),
+    ("hello", 1, 6, "expected ',' or '->'", "found end of text"),
+    ("not t1.a=t2.a", 1, 5, "expected '('", "found 't1'"),
+    ("t1.a = t2.a", 1, 1, "expected not(...)", "found 't1'"),
+    ("not(t1.a=t2.a", 1, 14, "expected '&' or ')'", "found end of text"),
+    ("not(t1.a=t2.a))", 1, 15, "expected the end of the constraint", "found ')'"),
+    ("not(t1.a=t2.a) not(t1.b=t2.b)", 1, 16, "expected the end of the constraint", "found 'not'"),
+    ("not()", 1, 5, "expected a column such as t1.name", "found ')'"),
+    ("not(t1.a)", 1, 9, "expected a comparison", "found ')'"),
+    ("not(t1.a=)", 1, 10, "expected a column such as t1.name", "found ')'"),
+    ("not(t1.=t2.a)", 1, 8, "expected a column name", "found '='"),
+    ("not(age < 0)", 1, 5, "expected a column such as t1.name", "found 'age'"),
+    ("not(t1.state = CA)", 1, 16, "expected a column such as t1.name", "found 'CA'"),
+    ('not(t1.state = "CA")', 1, 16, "expected a column such as t1.name", "found '\"CA\"'"),
+    ("not(t1.a=t2.a or t1.b=t2.b)", 1, 15, "expected '&' or ')'", "found 'or'"),
+    ("not(t1.a=t2.a=t1.b)", 1, 14, "expected '&' or ')'", "found '='"),
+    ("not(t1.a=t2.a & (t1.b=t2.b))", 1, 17, "expected a column such as t1.name", "found '('"),
+    ("not(t1.a = 'x)", 1, 12, "expected a closing '", "found end of text"),
+    ('not(t1."a = 5)', 1, 8, 'expected a closing "', "found end of text"),
+    ('not(t1."" = 5)', 1, 8, "expected a column name that is not empty", "found '\"\"'"),
+    ("not(t1.a % 2 = 0)", 1, 10, "expected a name, a constant", "found '%'"),
+    ("not(t1[a] = 1)", 1, 5, "expected a column such as t1.name", "found 't1'"),
+    ("not(1 = 2)", 1, 5, "expected a column on at least one side", "found two constants"),
+    ("not(t1.a = NULL)", 1, 12, "a comparison with NULL is never true", "found 'NULL'"),
+    ("not(t1.a = 2020-13-01)", 1, 12, "expected a date that exists", "found '2020-13-01'"),
+    ("not(t1.a = 1e999)", 1, 12, "expected a number with at most 100 digits", "found '1e999'"),
+    ("not(t1.a = 1e99999999999999999999)", 1, 12, "expected a number with at most", "found '1e9"),
+    (f"not(t1.a = {'9' * 101})", 1, 12, "expected a number with at most 100 digits", "found '999"),
+    ("not(t1.a=t3.a)", 1, 10, "expected a tuple name beside 't1'", "found 't3'"),
+    ("not(t.a=t2.a)", 1, 9, "expected a tuple name beside 't'", "found 't2'"),
+    ("not(t0.a=t1.a&t2.a=1)", 1, 15, "at most two tuples", "found 't2'"),
+    ("not(x.a=t1.a)", 1, 5, "accepted: t1 and t2, t0 and t1, t and s, t and t', ti and tj", "found 'x'"),
+    ("forall t1: not(t1.a=t2.a)", 1, 21, "expected a declared tuple name (t1)", "found 't2'"),
+    ("forall t1,: not(t1.a=t2.a)", 1, 11, "expected a tuple name", "found ':'"),
+    ("forall t1,t2 not(t1.a=t2.a)", 1, 14, "expected ',' or ':'", "found 'not'"),
+    ("∀ t1, t2: t1.a=t2.a", 1, 11, "expected 'not('", "found 't1'"),
+    ("t1&t2", 1, 6, "expected '&'", "found end of text"),
+    ("t1&t2&FOO(t1.a,t2.a)", 1, 7, "expected EQ, IQ, LT, GT, LTE or GTE", "found 'FOO'"),
+    ("t1&t2&EQ(t1.a)", 1, 14, "expected ','", "found ')'"),
+    ("t1&t2&EQ(t1.a,t2.a", 1, 19, "expected ')'", "found end of text"),
+    ("t1&EQ(t1.a,t2.a)", 1, 12, "expected a declared tuple name (t1)", "found 't2'"),
+    ('t1&EQ("a","b")', 1, 7, "expected a column on at least one side", "found two constants"),
+    ("A ->", 1, 5, "expected a column name", "found end of text"),
+    ("-> A", 1, 1, "expected not(...)", "found '->'"),
+    ("A -> []", 1, 8, "expected a column name on the right", "found end of text"),
+    ("A, -> B", 1, 4, "expected a column name", "found '->'"),
+    ("[A, B -> C", 1, 7, "expected ',' or ']'", "found '->'"),
+    ("First Name -> Zip", 1, 7, "double quotes", "found 'Name'"),
+    ("A, B -> C, A", 1, 12, "expected a column that is not on the left", "found 'A'"),
+    ("UNIQUE()", 1, 8, "expected a column name", "found ')'"),
+    ("UNIQUE(a b)", 1, 10, "expected ',' or ')'", "found 'b'"),
+    ("not(t1.a=t2.a\n  & t1.b ! t2.b)", 2, 10, "expected a comparison", "found '!'"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "expected", "found"), BAD)
+def test_error_points_at_the_text(text, line, column, expected, found):
+    with pytest.raises(ConstraintSyntaxError) as caught:
+        parse_constraint(text)
+    message, excerpt, caret = str(caught.value).split("\n")
+    assert message.startswith(f"line {line}, column {column}: expected ")
+    assert expected in message
+    assert found in message
+    assert excerpt == f"    {text.split(chr(10))[line - 1][:100]}"
+    assert caret.index("^") == 4 + column - 1
+
+
+def test_whole_message():
+    with pytest.raises(ConstraintSyntaxError) as caught:
+        parse_constraint("not(t1.a=t2.a", line=7)
+    assert str(caught.value) == (
+        "line 7, column 14: expected '&' or ')', found end of text\n    not(t1.a=t2.a\n                 ^"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "problem"),
+    [
+        ("not(t1.zipcod=t2.zip_code)", 1, 8, "the table has no column 'zipcod'; nearest is 'zip_code'"),
+        ("zip_code ->\n Citi", 2, 2, "the table has no column 'Citi'; nearest is 'City'"),
+        ("city -> zip_code", 1, 1, "column 'city' is ambiguous; write exactly 'City' or 'CITY'"),
+        ("frist name -> CITY", 1, 1, "the table has no column 'frist name'; nearest is 'First Name'"),
+        ('UNIQUE("no such")', 1, 8, "the table has no column 'no such'; nearest is"),
+    ],
+)
+def test_unknown_columns(text, line, column, problem):
+    with pytest.raises(UnknownColumnError) as caught:
+        parse_constraint(text, ["zip_code", "City", "CITY", "First Name"])
+    message = str(caught.value).split("\n")[0]
+    assert message.startswith(f"line {line}, column {column}: {problem}")
+
+
+def test_table_without_columns():
+    with pytest.raises(UnknownColumnError, match="the table has no column 'a'"):
+        parse_constraint("a -> b", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("not(t11.a=1)", "t1"),
+        ("not(tt_j.a=1)", "t_j"),
+        ("not(t1.a=t22.a)", "t2"),
+        ("not(ti.a=tk.a)", "tj"),
+        ("not(t1.a=t1x.a)", "t2"),
+    ],
+)
+def test_nearest_tuple_name(text, nearest):
+    with pytest.raises(ConstraintSyntaxError, match=f"nearest: {nearest}"):
+        parse_constraint(text)
+
+
+def test_too_many_predicates():
+    def denial(count):
+        return f"not({'&'.join(f't1.c{i}=t2.c{i}' for i in range(count))})"
+
+    (dc,) = parse_constraint(denial(MAX_PREDICATES))
+    assert len(dc.predicates) == MAX_PREDICATES
+    with pytest.raises(ConstraintSyntaxError, match="at most 64 predicates, found '&'"):
+        parse_constraint(denial(MAX_PREDICATES + 1))
+    with pytest.raises(ConstraintSyntaxError, match="at most 63 columns, found 'c63'"):
+        parse_constraint(",".join(f"c{i}" for i in range(64)) + "->x")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "(",
+        "not(",
+        "¬",
+        '"',
+        "'",
+        '""',
+        "a ",
+        "a,",
+        "1",
+        "1.",
+        "1e",
+        "-",
+        "#",
+        "\n",
+        "&t1",
+        "t'",
+        "\0",
+        "é",
+        "a->",
+    ],
+)
+@pytest.mark.parametrize("size", [90_000, 1_000_000])
+def test_long_garbage_fails_fast(piece, size):
+    started = time.perf_counter()
+    for prefix in ("", "not(t1.a=", "UNIQUE("):
+        with pytest.raises((ConstraintSyntaxError, UnknownColumnError)) as caught:
+            parse_constraint(prefix + piece * (size // len(piece)), ["a", "b c d"])
+        assert len(str(caught.value)) < 1000
+    assert time.perf_counter() - started < 20

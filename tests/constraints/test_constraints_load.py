@@ -1,0 +1,148 @@
+"""Constraints from files, texts, lists and values."""
+
+from pathlib import Path
+
+import pytest
+
+from dpdb.constraints import distinct, load_constraints, parse_constraint
+from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+TEXT = """\ufeff# zip codes\r
+not(t1.zip=t2.zip&t1.city!=t2.city)  # trailing\r
+\r
+   -- a key
+UNIQUE(zip, city) -- and more
+zip -> city, state
+not(t1.city = 'a # b -- c')"""
+
+LOADED = [
+    "not(t1.zip=t2.zip&t1.city!=t2.city)",
+    "not(t1.zip=t2.zip&t1.city=t2.city)",
+    "not(t1.zip=t2.zip&t1.city!=t2.city)",
+    "not(t1.zip=t2.zip&t1.state!=t2.state)",
+    "not(t1.city='a # b -- c')",
+]
+
+
+def written(loaded):
+    return [str(dc) for dc in loaded]
+
+
+def test_text():
+    assert written(load_constraints(TEXT)) == LOADED
+
+
+def test_file(tmp_path):
+    path = tmp_path / "zip.dcs.txt"
+    path.write_bytes(TEXT.encode())
+    assert written(load_constraints(path)) == LOADED
+    assert written(load_constraints(str(path))) == LOADED
+    assert written(load_constraints([path, "a -> b"])) == [*LOADED, "not(t1.a=t2.a&t1.b!=t2.b)"]
+
+
+def test_list_and_values():
+    (dc,) = parse_constraint("zip -> city")
+    assert load_constraints(dc) == (dc,)
+    assert load_constraints((dc, "zip -> city\nzip->state"))[:2] == (dc, dc)
+    assert written(load_constraints([dc], ["ZIP", "City"])) == ["not(t1.ZIP=t2.ZIP&t1.City!=t2.City)"]
+
+
+def test_values_with_unknown_columns():
+    (dc,) = parse_constraint("zip -> city")
+    with pytest.raises(
+        UnknownColumnError, match=r"constraint not\(.*\): the table has no column 'city'; nearest is 'Cty'"
+    ):
+        load_constraints(dc, ["ZIP", "Cty"])
+
+
+def test_slashes_do_not_make_a_constraint_a_path():
+    assert written(load_constraints('"a/b" -> c')) == ['not(t1."a/b"=t2."a/b"&t1.c!=t2.c)']
+    assert written(load_constraints("a -> b # see notes/x.txt")) == ["not(t1.a=t2.a&t1.b!=t2.b)"]
+    assert written(load_constraints("not(t1.a='x/y.txt')")) == ["not(t1.a='x/y.txt')"]
+
+
+@pytest.mark.parametrize(
+    "name", ["nowhere.txt", "nowhere.dcs", "no (1).DC", "some/dir/rules", "C:\\rules", "./x"]
+)
+def test_missing_file(name):
+    with pytest.raises(ParameterError, match="constraints file not found: "):
+        load_constraints(name)
+
+
+def test_missing_path_and_directory(tmp_path):
+    for path in (tmp_path, tmp_path / "x", str(tmp_path)):
+        with pytest.raises(ParameterError, match="constraints file not found: "):
+            load_constraints(path)
+
+
+def test_unreadable_file(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    path = tmp_path / "x.txt"
+    path.touch()
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ParameterError, match="cannot be read"):
+        load_constraints(path)
+
+
+@pytest.mark.parametrize("nothing", ["", " \n# only a comment\n", [], (), [""]])
+def test_nothing_is_an_error(nothing):
+    with pytest.raises(ParameterError, match="no constraints"):
+        load_constraints(nothing)
+
+
+def test_empty_file(tmp_path):
+    path = tmp_path / "empty.txt"
+    path.write_text("# nothing\n")
+    with pytest.raises(ParameterError, match=r"no constraints in .*empty\.txt"):
+        load_constraints(path)
+
+
+@pytest.mark.parametrize("wrong", [5, None, [5], {"a -> b"}, b"a -> b"])
+def test_wrong_types(wrong):
+    with pytest.raises(ParameterError, match="constraints must be"):
+        load_constraints(wrong)
+
+
+def test_columns_must_not_be_one_text():
+    with pytest.raises(ParameterError, match="columns must be"):
+        load_constraints("a -> b", "ab")
+
+
+def test_errors_have_file_line_and_column(tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_text("# first\na -> b\nnot(t1.a=t2.a\n")
+    with pytest.raises(ConstraintSyntaxError, match=r"bad\.txt: line 3, column 14: expected '&' or '\)'"):
+        load_constraints(path)
+    with pytest.raises(UnknownColumnError, match=r"bad\.txt: line 2, column 6: the table has no column 'b'"):
+        load_constraints(path, ["a"])
+    with pytest.raises(ConstraintSyntaxError, match=r"^line 2, column 1: "):
+        load_constraints("a -> b\n= c")
+
+
+def test_file_must_be_utf8(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("a -> b\nü, größe".encode() + b" \xfc -> c")
+    with pytest.raises(
+        ConstraintSyntaxError, match=r"latin\.txt: line 2, column 10: expected UTF-8 text, found byte 0xFC"
+    ):
+        load_constraints(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "kept"),
+    [("adult", 3, 3), ("flight", 13, 13), ("hospital", 7, 7), ("stock", 1, 1), ("tax", 9, 8)],
+)
+@pytest.mark.parametrize("ending", [".dcs.txt", ".dcs.orig.txt"])
+def test_paper_constraints(name, count, kept, ending):
+    path = DATA / f"{name}{ending}"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not on this machine")
+    loaded = load_constraints(path)
+    lines = path.read_text(encoding="utf-8").split()
+    assert written(loaded) == lines
+    assert len(loaded) == count
+    assert len(distinct(loaded)) == kept
