@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine import degree_bound
 from dpdb.engine.binding import BoundConstraint
-from dpdb.engine.compile import ordered_edges, self_conflict
+from dpdb.engine.compile import ordered_edges, pair_count, self_conflict
 from dpdb.engine.database import Database
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.schema import TableSchema
@@ -22,7 +23,10 @@ from dpdb.engine.source import Source
 from dpdb.engine.sql_files import sql_statement
 from dpdb.engine.where import WherePredicate
 
-__all__ = ["Slice", "TableEdges", "free_name"]
+__all__ = ["VIOLATIONS", "Slice", "TableEdges", "free_name"]
+
+# Columns of the owner's list of violations.
+VIOLATIONS = pa.schema([("constraint", pa.string()), ("row_1", pa.int64()), ("row_2", pa.int64())])
 
 Nodes = npt.NDArray[np.uint32]
 
@@ -58,7 +62,7 @@ class Slice:
     name : str
         Name of the slice's own schema.
     keep_source_row : bool
-        Also keep each row's position in the source (for the owner's file of violations).
+        Also keep the rows and each one's position in the source, for what only the owner may ask.
     progress : callable
         Called with the name of each step.
 
@@ -84,6 +88,7 @@ class Slice:
         self._database = database
         self._schema = exp.to_identifier(name, quoted=True)
         self._name = name
+        self._where = where
         self.constraints = tuple(constraints)
         self.columns = _constrained_columns(constraints, source.schema)
         self.rank = free_name("id", self.columns)
@@ -92,9 +97,12 @@ class Slice:
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
         try:
             progress("reading the table")
-            self._read(source, where)
+            self._read(source)
             progress("ranking rows")
-            self._rank(where)
+            self.self_conflicts = 0
+            if any(dc.constraint.is_single_tuple for dc in constraints):
+                self._set_self_conflicts_apart()
+            self._rank()
             progress("joining conflicts")
             self._join()
         except BaseException:
@@ -112,9 +120,9 @@ class Slice:
 
     # -- building ---------------------------------------------------------------------------------------------
 
-    def _read(self, source: Source, where: WherePredicate | None) -> None:
+    def _read(self, source: Source) -> None:
         """Copy the needed columns into columns of the comparison types, which also drops collations."""
-        names = _in_schema_order({*self.columns, *(where.columns if where else ())}, source.schema)
+        names = _in_schema_order({*self.columns, *(self._where.columns if self._where else ())}, source.schema)
         definitions = [_column_def(name, source.schema[name].type or "VARCHAR") for name in names]
         selected: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
         if self.source_row is not None:
@@ -125,23 +133,34 @@ class Slice:
         self._database.execute(exp.Create(this=target, kind="TABLE"))
         self._database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), self.table("input_row")))
 
-    def _rank(self, where: WherePredicate | None) -> None:
-        """Rank the rows by a hash of their values, then by the values: an order that no other row can change."""
+    def _set_self_conflicts_apart(self) -> None:
+        """Move the rows that violate a single-tuple constraint out of the slice: (row, first constraint violated)."""
+        singles = [(k, dc) for k, dc in enumerate(self.constraints) if dc.constraint.is_single_tuple]
         rows = exp.alias_(self.table("input_row"), "row", table=True)
-        chosen = [where.condition.copy()] if where else []
-        conflict = self_conflict(self.constraints, "row")
-        count = exp.select(exp.Count(this=exp.Star())).from_(rows.copy()).where(*chosen, exp.paren(conflict))
-        self.self_conflicts = int(self._database.value(count))
+        first = exp.Case(ifs=[exp.If(this=dc.over("row", "row"), true=exp.convert(k)) for k, dc in singles])
+        position = exp.null() if self.source_row is None else exp.column(self.source_row, table="row", quoted=True)
+        apart = exp.select(exp.alias_(first, "dc"), exp.alias_(position, "source_row")).from_(rows)
+        apart = apart.where(*self._chosen(), self_conflict(self.constraints, "row"))
+        self._database.execute(apart.ctas(self.table("self_conflict")))
+        self.self_conflicts = self._count(self.table("self_conflict"))
+
+    def _rank(self) -> None:
+        """Rank the rows by a hash of their values, then by the values: an order that no other row can change."""
         columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in self.columns]
         kept = columns if self.source_row is None else [*columns, exp.column(self.source_row, quoted=True)]
         order = [exp.Ordered(this=key) for key in (exp.Anonymous(this="hash", expressions=columns), *columns)]
         number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order), over="OVER")
         rank = exp.cast(exp.Sub(this=number, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
-        fine = exp.Not(this=exp.Is(this=exp.paren(conflict.copy()), expression=exp.true()))
+        conditions = self._chosen()
+        if any(dc.constraint.is_single_tuple for dc in self.constraints):
+            conflict = exp.paren(self_conflict(self.constraints, "row"))
+            conditions.append(exp.Not(this=exp.Is(this=conflict, expression=exp.true())))
         ranked = exp.select(exp.alias_(rank, self.rank, quoted=True), *(column.copy() for column in kept))
-        self._database.execute(ranked.from_(rows).where(*(c.copy() for c in chosen), fine).ctas(self.tuples.copy()))
-        self._database.execute(f"DROP TABLE {self.table('input_row').sql('duckdb')}")
-        self.node_count = int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(self.tuples.copy())))
+        rows = exp.alias_(self.table("input_row"), "row", table=True)
+        self._database.execute(ranked.from_(rows).where(*conditions).ctas(self.tuples.copy()))
+        if self.source_row is None:
+            self._database.execute(f"DROP TABLE {self.table('input_row').sql('duckdb')}")
+        self.node_count = self._count(self.tuples)
 
     def _join(self) -> None:
         if not self.pairwise:
@@ -158,6 +177,49 @@ class Slice:
         """Exact upper bound of the maximum degree (see `degree_bound`). Private."""
         terms = degree_bound.degree_terms(self.constraints)
         return degree_bound.evaluate(self._database, terms, self.tuples)
+
+    def violations_of(self, dc: BoundConstraint) -> int:
+        """Count the pairs (for a single-tuple constraint: rows) that violate one constraint, among others perhaps.
+
+        Private. For a single-tuple constraint it needs `keep_source_row`.
+        """
+        if dc.constraint.is_single_tuple:
+            rows = exp.alias_(self.table("input_row"), "row", table=True)
+            counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(*self._chosen(), dc.over("row", "row"))
+            return int(self._database.value(counted))
+        return int(self._database.value(pair_count(dc, self.tuples, self.rank)))
+
+    def violating_pairs(self) -> Iterator[pa.RecordBatch]:
+        """Stream the conflicts in canonical order, after the self-conflicts. Private.
+
+        Columns as in `VIOLATIONS`: the text of the first constraint violated and positions in the source from 0 (`row_2` is NULL for a row that conflicts with itself). Needs `keep_source_row`.
+        """
+        if self.source_row is None:
+            raise ValueError("this slice was built without keep_source_row")
+        texts = exp.values(
+            [(k, str(dc.constraint)) for k, dc in enumerate(self.constraints)], alias="violated", columns=["dc", "text"]
+        )
+        position = exp.column(self.source_row, quoted=True).sql("duckdb")
+        rank = exp.column(self.rank, quoted=True).sql("duckdb")
+        if len(self.pairwise) < len(self.constraints):
+            alone = self.table("self_conflict").sql("duckdb")
+            yield from self._database.stream(
+                f'SELECT "text" AS "constraint", "source_row" AS row_1, NULL::BIGINT AS row_2 '
+                f"FROM {alone} AS s JOIN {texts.sql('duckdb')} USING (dc) ORDER BY row_1"
+            )
+        if self.pairwise:
+            tuples = self.tuples.sql("duckdb")
+            yield from self._database.stream(
+                f'SELECT "text" AS "constraint", a.{position} AS row_1, b.{position} AS row_2 '
+                f"FROM {self.table('conflict_edge').sql('duckdb')} AS e JOIN {texts.sql('duckdb')} USING (dc) "
+                f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v ORDER BY e.u, e.dc, e.v"
+            )
+
+    def _chosen(self) -> list[exp.Expr]:
+        return [] if self._where is None else [exp.paren(self._where.condition.copy())]
+
+    def _count(self, table: exp.Table) -> int:
+        return int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(table.copy())))
 
     def close(self) -> None:
         """Drop the slice's tables."""

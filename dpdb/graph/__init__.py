@@ -1,0 +1,39 @@
+"""Pure graph statistics over ordered edge batches: arrays in, integers out.
+
+This room knows no SQL, no privacy parameters and no randomness. Everything here is exact and private:
+only `dpdb.privacy` and `dpdb.measures` turn these integers into something that may be published.
+Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the functions that use them.
+"""
+
+from dpdb.graph.adjacency import Adjacency, adjacency_of
+from dpdb.graph.degrees import DegreeSummary, degree_summary, degrees
+from dpdb.graph.edges import EdgeArrays, OrderedEdges
+from dpdb.graph.exact_cover import CoverBounds, minimum_vertex_cover
+from dpdb.graph.fractional_cover import FractionalCover, fractional_cover, twice_fractional_cover
+from dpdb.graph.greedy_cover import greedy_cover_size
+from dpdb.graph.maximal_consistent import count_maximal_independent_sets
+from dpdb.graph.one_scan import ScanResult, scan
+from dpdb.graph.projection import ProjectedCounts, projected_counts
+from dpdb.graph.witness import witness_counts
+
+__all__ = [
+    "Adjacency",
+    "CoverBounds",
+    "DegreeSummary",
+    "EdgeArrays",
+    "FractionalCover",
+    "OrderedEdges",
+    "ProjectedCounts",
+    "ScanResult",
+    "adjacency_of",
+    "count_maximal_independent_sets",
+    "degree_summary",
+    "degrees",
+    "fractional_cover",
+    "greedy_cover_size",
+    "minimum_vertex_cover",
+    "projected_counts",
+    "scan",
+    "twice_fractional_cover",
+    "witness_counts",
+]

@@ -1,0 +1,90 @@
+"""The conflict graph as adjacency lists, for statistics that need more than one look at an edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph.degrees import DegreeCounter
+from dpdb.graph.edges import Batch, OrderedEdges, read_batches
+
+__all__ = ["Adjacency", "adjacency_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """Neighbours of node x: `neighbours[offsets[x]:offsets[x + 1]]`; every edge is in two lists."""
+
+    offsets: NDArray[np.int64]
+    neighbours: NDArray[np.uint32]
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, isolated ones included."""
+        return len(self.offsets) - 1
+
+    @property
+    def edge_count(self) -> int:
+        """Number of edges."""
+        return len(self.neighbours) // 2
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """Degree of every node, shape `(nodes,)`."""
+        return np.diff(self.offsets)
+
+    def neighbours_of(self, node: int) -> NDArray[np.uint32]:
+        """Neighbours of one node."""
+        return self.neighbours[self.offsets[node] : self.offsets[node + 1]]
+
+    def sorted(self) -> Adjacency:
+        """Sort every list ascending, in linear time."""
+        from dpdb.graph.kernels.adjacency import sort_adjacency
+
+        neighbours = np.empty_like(self.neighbours)
+        sort_adjacency(self.offsets, self.neighbours, self.offsets[:-1].copy(), neighbours)
+        return Adjacency(self.offsets, neighbours)
+
+    def induced(self, kept: NDArray[np.int64]) -> Adjacency:
+        """Induce the subgraph of the nodes `kept`; node i of the result is `kept[i]`."""
+        from dpdb.graph.kernels.adjacency import induce_adjacency
+
+        offsets = np.zeros(len(kept) + 1, dtype=np.int64)
+        neighbours = np.empty(int(self.degrees[kept].sum()), dtype=np.uint32)
+        size = induce_adjacency(self.offsets, self.neighbours, kept, offsets, neighbours)
+        return Adjacency(offsets, neighbours[:size].copy())
+
+    @classmethod
+    def of_batches(cls, node_count: int, batches: Sequence[Batch]) -> Adjacency:
+        """Build from checked batches that are held in memory."""
+        counter = DegreeCounter(node_count)
+        for u, v in batches:
+            counter.add(u, v)
+        return cls._filled(counter, batches)
+
+    @classmethod
+    def of_edges(cls, edges: OrderedEdges) -> Adjacency:
+        """Build by two scans, without holding the edge list."""
+        counter = DegreeCounter(edges.node_count)
+        for u, v in read_batches(edges):
+            counter.add(u, v)
+        return cls._filled(counter, read_batches(edges))
+
+    @classmethod
+    def _filled(cls, counter: DegreeCounter, batches: Iterable[Batch]) -> Adjacency:
+        from dpdb.graph.kernels.adjacency import fill_adjacency
+
+        offsets = np.concatenate([[0], np.cumsum(counter.degrees)]).astype(np.int64)
+        neighbours = np.empty(int(offsets[-1]), dtype=np.uint32)
+        cursor = offsets[:-1].copy()
+        for u, v in batches:
+            fill_adjacency(u, v, cursor, neighbours)
+        return cls(offsets, neighbours)
+
+
+def adjacency_of(edges: OrderedEdges | Adjacency) -> Adjacency:
+    """Return `edges` itself if it is an adjacency already, else build one by two scans."""
+    return edges if isinstance(edges, Adjacency) else Adjacency.of_edges(edges)

@@ -1,0 +1,62 @@
+"""Adjacency lists in compressed form: fill, sort, induce."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph.kernels.jit import kernel
+
+__all__ = ["fill_adjacency", "induce_adjacency", "sort_adjacency"]
+
+
+@kernel
+def fill_adjacency(
+    u: NDArray[np.uint32], v: NDArray[np.uint32], cursor: NDArray[np.int64], neighbours: NDArray[np.uint32]
+) -> None:
+    """Write the edges `(u, v)` into both lists; `cursor[node]` is the next free place of its list."""
+    for i in range(u.shape[0]):
+        a, b = u[i], v[i]
+        neighbours[cursor[a]] = b
+        cursor[a] += 1
+        neighbours[cursor[b]] = a
+        cursor[b] += 1
+
+
+@kernel
+def sort_adjacency(
+    offsets: NDArray[np.int64],
+    neighbours: NDArray[np.uint32],
+    cursor: NDArray[np.int64],
+    out: NDArray[np.uint32],
+) -> None:
+    """Write the lists sorted to `out` (a transposition); `cursor` starts as a copy of `offsets[:-1]`."""
+    for node in range(offsets.shape[0] - 1):
+        for at in range(offsets[node], offsets[node + 1]):
+            other = neighbours[at]
+            out[cursor[other]] = node
+            cursor[other] += 1
+
+
+@kernel
+def induce_adjacency(
+    offsets: NDArray[np.int64],
+    neighbours: NDArray[np.uint32],
+    kept: NDArray[np.int64],
+    new_offsets: NDArray[np.int64],
+    out: NDArray[np.uint32],
+) -> int:
+    """Write the lists of the subgraph of `kept`, nodes renamed to their positions; return entries written."""
+    label = np.full(offsets.shape[0] - 1, -1, dtype=np.int64)
+    for i in range(kept.shape[0]):
+        label[kept[i]] = i
+    at = 0
+    for i in range(kept.shape[0]):
+        node = kept[i]
+        for j in range(offsets[node], offsets[node + 1]):
+            other = label[neighbours[j]]
+            if other >= 0:
+                out[at] = other
+                at += 1
+        new_offsets[i + 1] = at
+    return at

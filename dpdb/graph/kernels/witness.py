@@ -1,0 +1,52 @@
+"""Witness count (PRIVACY.md): nodes matched to theta copies of a neighbour, many thetas in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph.kernels.jit import kernel
+from dpdb.graph.thetas import Lanes
+
+__all__ = ["witness"]
+
+
+@kernel
+def witness(
+    u: NDArray[np.uint32],
+    v: NDArray[np.uint32],
+    lanes: Lanes,
+    state: Lanes,
+    everywhere: NDArray[np.bool_],
+) -> None:
+    """Scan the edges `(u, v)`, in order, for every lane: u covers v if it can, then v covers u.
+
+    `state[node, 0, lane]` is how many others the node covers, at most `lanes[lane]`; `state[node, 1, lane]`
+    is 1 once it is covered, else 0. `everywhere[0, node]`: it is at its bound in every lane; `everywhere[1,
+    node]`: it is covered in every lane.
+    """
+    width = lanes.shape[0]
+    for i in range(u.shape[0]):
+        a, b = u[i], v[i]
+        a_idle = everywhere[0, a] | everywhere[1, b]
+        b_idle = everywhere[0, b] | everywhere[1, a]
+        if a_idle & b_idle:
+            continue
+        moved = False
+        for k in range(width):
+            cover_b = (state[b, 1, k] == 0) & (state[a, 0, k] < lanes[k])
+            cover_a = (state[a, 1, k] == 0) & (state[b, 0, k] < lanes[k])
+            state[a, 0, k] += cover_b
+            state[b, 1, k] += cover_b
+            state[b, 0, k] += cover_a
+            state[a, 1, k] += cover_a
+            moved |= cover_a | cover_b
+        if not moved:
+            spent_a, spent_b, covered_a, covered_b = True, True, True, True
+            for k in range(width):
+                spent_a &= state[a, 0, k] >= lanes[k]
+                spent_b &= state[b, 0, k] >= lanes[k]
+                covered_a &= state[a, 1, k] != 0
+                covered_b &= state[b, 1, k] != 0
+            everywhere[0, a], everywhere[0, b] = spent_a, spent_b
+            everywhere[1, a], everywhere[1, b] = covered_a, covered_b

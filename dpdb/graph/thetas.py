@@ -1,0 +1,67 @@
+"""A list of candidate thetas as the lanes of a kernel's state: one lane per distinct useful theta."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.errors import ParameterError
+
+__all__ = ["Lanes", "ThetaLanes", "theta_lanes"]
+
+Lanes: TypeAlias = NDArray[np.unsignedinteger[Any]]
+
+_VECTOR = 16  # lanes come in powers of two up to this, then in multiples: the inner loops vectorize
+
+
+@dataclass(frozen=True)
+class ThetaLanes:
+    """Thetas as asked for, and the lane that serves each."""
+
+    thetas: tuple[int, ...]
+    """As asked for: any order, duplicates, any size."""
+    lanes: Lanes
+    """Distinct thetas, ascending, capped, the last one repeated as padding; smallest unsigned type."""
+    lane_of: tuple[int, ...]
+    """For every asked theta the index of its lane."""
+
+
+def theta_lanes(thetas: Sequence[int], node_count: int) -> ThetaLanes:
+    """Lay out `thetas` for a graph of `node_count` nodes.
+
+    A theta above `node_count - 1` bounds nothing, so capping it there changes no statistic and keeps
+    the state in the smallest type.
+
+    Raises
+    ------
+    ParameterError
+        A theta is not an integer or is below 1.
+    """
+    asked = tuple(_theta(theta) for theta in thetas)
+    cap = max(node_count - 1, 1)
+    distinct = sorted({min(theta, cap) for theta in asked})
+    padding = _width(len(distinct)) - len(distinct)
+    lanes = np.array(distinct + distinct[-1:] * padding, dtype=np.min_scalar_type(max(distinct, default=1)))
+    position = {theta: lane for lane, theta in enumerate(distinct)}
+    return ThetaLanes(asked, lanes, tuple(position[min(theta, cap)] for theta in asked))
+
+
+def _theta(theta: int) -> int:
+    try:
+        value = operator.index(theta)
+    except TypeError:
+        raise ParameterError(f"theta must be an integer, got {theta!r}") from None
+    if value < 1:
+        raise ParameterError(f"theta must be at least 1, got {value}")
+    return value
+
+
+def _width(count: int) -> int:
+    if count <= _VECTOR:
+        return 1 << max(count - 1, 0).bit_length() if count else 0
+    return -(-count // _VECTOR) * _VECTOR

@@ -1,0 +1,73 @@
+"""Witness count W_theta: how many nodes find a neighbour that vouches for their being in a conflict.
+
+Each node may vouch for theta others. New here (PRIVACY.md); the statistic behind the default `problematic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph.edges import OrderedEdges, read_batches
+from dpdb.graph.thetas import theta_lanes
+
+__all__ = ["WitnessCount", "witness_counts"]
+
+
+class WitnessCount:
+    """Witness counts for every theta, built batch by batch in canonical order."""
+
+    def __init__(self, node_count: int, thetas: Sequence[int]) -> None:
+        self._thetas = theta_lanes(thetas, node_count)
+        lanes = self._thetas.lanes
+        # One allocation: what a node charges and what covers it lie next to each other.
+        self._state = np.zeros((node_count, 2, len(lanes)), dtype=lanes.dtype)
+        self._everywhere = np.zeros((2, node_count), dtype=np.bool_)
+
+    def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
+        """Add one batch of edges, in order."""
+        from dpdb.graph.kernels.witness import witness
+
+        witness(u, v, self._thetas.lanes, self._state, self._everywhere)
+
+    def counts(self) -> tuple[int, ...]:
+        """Count covered nodes among the edges added so far, one entry per theta as asked."""
+        covered = self._state[:, 1].sum(axis=0, dtype=np.int64)
+        return tuple(int(covered[lane]) for lane in self._thetas.lane_of)
+
+
+def witness_counts(edges: OrderedEdges, thetas: Sequence[int]) -> tuple[int, ...]:
+    """Witness count W_theta for every theta, in one pass.
+
+    For each edge (u, v) in canonical order: if v is uncovered and u covers fewer than theta nodes, u covers
+    v; then the same with the roles exchanged. W_theta is the number of covered nodes; it equals the number of
+    positive-degree nodes once theta reaches the maximum degree.
+
+    Sensitivity theta + 1, monotone (change in [0, theta + 1]): this is a greedy matching in a fixed order
+    between nodes and theta copies of every node, and one new vertex of a bipartite graph changes a greedy
+    matching by one alternating path, 0 or +1; a new row brings 1 + theta vertices.
+
+    Parameters
+    ----------
+    edges
+        The graph, in canonical order.
+    thetas
+        Capacities, at least 1, in any order, duplicates allowed, of any size.
+
+    Returns
+    -------
+    tuple of int
+        One count per theta, in the order asked.
+
+    Raises
+    ------
+    ParameterError
+        A theta is not an integer or is below 1.
+    """
+    count = WitnessCount(edges.node_count, thetas)
+    if thetas:
+        for u, v in read_batches(edges):
+            count.add(u, v)
+    return count.counts()

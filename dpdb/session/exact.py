@@ -1,0 +1,173 @@
+"""Exact measures, for the owner of the data only: nothing here is private."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpdb.constraints import ConstraintsLike, DenialConstraint, distinct, load_constraints
+from dpdb.engine.binding import bind
+from dpdb.engine.database import Database
+from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine.slice import VIOLATIONS, Slice
+from dpdb.engine.source import SourceLike, open_source
+from dpdb.engine.where import parse_where
+from dpdb.errors import ParameterError
+from dpdb.graph import (
+    adjacency_of,
+    count_maximal_independent_sets,
+    degree_summary,
+    minimum_vertex_cover,
+    twice_fractional_cover,
+)
+from dpdb.session.export import write_batches
+
+__all__ = ["ExactMeasures", "exact_measures"]
+
+
+@dataclass(frozen=True)
+class ExactMeasures:
+    """True values of one slice. Private: for the owner.
+
+    Attributes
+    ----------
+    rows : int
+    self_conflicts : int
+        Rows that violate a single-tuple constraint; they count once in each measure and leave the graph.
+    drastic : int
+        1 if there is any conflict.
+    minimal_inconsistency, problematic : int
+    repair_fractional : float
+        tau* plus self-conflicts.
+    repair_lower, repair_upper : int
+        Equal where a solver proved the repair exactly.
+    maximal_consistency : int or None
+    max_degree : int
+    reasons : dict
+        For each field that is None or not proved: why.
+    by_constraint : list of (text, count), optional
+        Violating pairs (rows for single-tuple constraints) of each constraint, whatever others they violate.
+    """
+
+    rows: int
+    self_conflicts: int
+    drastic: int
+    minimal_inconsistency: int
+    problematic: int
+    repair_fractional: float
+    repair_lower: int
+    repair_upper: int
+    maximal_consistency: int | None
+    max_degree: int
+    reasons: dict[str, str] = field(default_factory=dict)
+    by_constraint: tuple[tuple[str, int], ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON; `by_constraint` only if it was asked for."""
+        fields = asdict(self)
+        if self.by_constraint is None:
+            del fields["by_constraint"]
+        else:
+            fields["by_constraint"] = [{"constraint": text, "violations": n} for text, n in self.by_constraint]
+        return fields
+
+
+def exact_measures(
+    source: SourceLike,
+    constraints: ConstraintsLike,
+    *,
+    non_private: bool = False,
+    table: str | None = None,
+    csv_schema: Mapping[str, str] | None = None,
+    where: str | None = None,
+    by_constraint: bool = False,
+    violations: str | Path | None = None,
+    time_limit: float = 10.0,
+    memory_limit: str | None = None,
+    temp_directory: str | Path | None = None,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> ExactMeasures:
+    """Compute the true measures of a table. Owner only: the result is not private and has no privacy guarantee.
+
+    Parameters
+    ----------
+    non_private : bool
+        Must be True: the owner says that exact values may leave.
+    by_constraint : bool
+        Also count the violations of each constraint.
+    violations : path, optional
+        Write every conflict to this new .csv or .parquet file: constraint, row_1, row_2 (positions in the source from
+        0; row_2 is empty for a row that conflicts with itself).
+    time_limit : float
+        Seconds for proving the exact repair.
+
+    Raises
+    ------
+    ParameterError
+        Without `non_private`, or if the violations file exists.
+    DpdbError
+        As `Session`.
+    """
+    if non_private is not True:
+        raise ParameterError(
+            "exact values are not private; only the owner of the data may ask, with --non-private (non_private=True)"
+        )
+    with Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads) as database:
+        opened = open_source(database, source, table=table, csv_schema=csv_schema)
+        names = opened.schema.names
+        dcs = distinct(load_constraints(constraints, names))
+        predicate = None if where is None else parse_where(database, where, opened.schema)
+        part = Slice(
+            database,
+            opened,
+            bind(database, dcs, opened.schema),
+            predicate,
+            name="slice",
+            keep_source_row=by_constraint or violations is not None,
+            progress=progress,
+        )
+        if violations is not None:
+            progress("writing violations")
+            write_batches(VIOLATIONS, part.violating_pairs(), violations)
+        counts = _by_constraint(part, dcs) if by_constraint else None
+        progress("computing measures")
+        return _measures(part, time_limit, counts)
+
+
+def _by_constraint(part: Slice, dcs: tuple[DenialConstraint, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((str(dc), part.violations_of(bound)) for dc, bound in zip(dcs, part.constraints, strict=True))
+
+
+def _measures(part: Slice, time_limit: float, by_constraint: tuple[tuple[str, int], ...] | None) -> ExactMeasures:
+    u = part.self_conflicts
+    degrees = degree_summary(part.edges)
+    graph = adjacency_of(part.edges)
+    cover = minimum_vertex_cover(graph, time_limit=time_limit)
+    consistent, why_not = count_maximal_independent_sets(graph)
+    reasons = {}
+    if not cover.proved:
+        reasons["repair"] = cover.reason or "the solver did not prove the bounds equal"
+    if consistent is None:
+        reasons["maximal_consistency"] = why_not or "too large to count"
+    return ExactMeasures(
+        rows=part.node_count + u,
+        self_conflicts=u,
+        drastic=int(degrees.edge_count + u > 0),
+        minimal_inconsistency=degrees.edge_count + u,
+        problematic=degrees.positive_degree_nodes + u,
+        repair_fractional=_half(Fraction(twice_fractional_cover(graph), 2) + u),
+        repair_lower=cover.lower + u,
+        repair_upper=cover.upper + u,
+        maximal_consistency=consistent,
+        max_degree=degrees.max_degree,
+        reasons=reasons,
+        by_constraint=by_constraint,
+    )
+
+
+def _half(value: Fraction) -> float:
+    return int(value) if value.denominator == 1 else float(value)

@@ -1,0 +1,131 @@
+"""Runs the real kernels on many tiny graphs. Not cached on disk: its kernels may change under it."""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numba import njit
+
+from dpdb.graph.kernels.adjacency import fill_adjacency
+from dpdb.graph.kernels.degrees import count_degrees
+from dpdb.graph.kernels.greedy_cover import cover_greedily
+from dpdb.graph.kernels.matching import augment_matching, start_matching
+from dpdb.graph.kernels.projection import project
+from dpdb.graph.kernels.witness import witness
+from dpdb.graph.thetas import theta_lanes
+
+
+@njit
+def _select(mask, u, v, some_u, some_v):
+    count = 0
+    for i in range(u.shape[0]):
+        if (mask >> i) & 1:
+            some_u[count], some_v[count] = u[i], v[i]
+            count += 1
+    return count
+
+
+@njit
+def _scan_statistics(masks, u, v, nodes, lanes):
+    width = lanes.shape[0]
+    out = np.zeros((masks.shape[0], 3 * width + 1), np.int8)
+    some_u, some_v = np.empty_like(u), np.empty_like(v)
+    degree = np.zeros((nodes, width), lanes.dtype)
+    state = np.zeros((nodes, 2, width), lanes.dtype)
+    full = np.zeros(nodes, np.bool_)
+    everywhere = np.zeros((2, nodes), np.bool_)
+    covered = np.zeros(nodes, np.bool_)
+    for row in range(masks.shape[0]):
+        count = _select(masks[row], u, v, some_u, some_v)
+        degree[:], state[:], full[:], everywhere[:], covered[:] = 0, 0, False, False, False
+        project(some_u[:count], some_v[:count], lanes, degree, full)
+        witness(some_u[:count], some_v[:count], lanes, state, everywhere)
+        for k in range(width):
+            for x in range(nodes):
+                out[row, k] += degree[x, k]
+                out[row, width + k] += degree[x, k] > 0
+                out[row, 2 * width + k] += state[x, 1, k]
+            out[row, k] //= 2
+        out[row, 3 * width] = cover_greedily(some_u[:count], some_v[:count], covered)
+    return out
+
+
+@njit
+def _twice_fractional(masks, u, v, nodes):
+    out = np.zeros(masks.shape[0], np.int8)
+    some_u, some_v = np.empty_like(u), np.empty_like(v)
+    degree = np.zeros(nodes, np.int64)
+    offsets = np.zeros(nodes + 1, np.int64)
+    cursor = np.zeros(nodes, np.int64)
+    neighbours = np.zeros(2 * u.shape[0], np.uint32)
+    mate = np.zeros((2, nodes), np.int32)
+    choices = np.zeros((2, nodes), np.int32)
+    level = np.zeros(nodes, np.int32)
+    order = np.arange(nodes)
+    for row in range(masks.shape[0]):
+        count = _select(masks[row], u, v, some_u, some_v)
+        degree[:] = 0
+        count_degrees(some_u[:count], some_v[:count], degree)
+        for x in range(nodes):
+            cursor[x] = offsets[x]
+            offsets[x + 1] = offsets[x] + degree[x]
+            choices[0, x] = choices[1, x] = degree[x]
+        fill_adjacency(some_u[:count], some_v[:count], cursor, neighbours)
+        mate[:] = -1
+        start_matching(offsets, neighbours, order, mate, choices)
+        augment_matching(offsets, neighbours, mate, level)
+        for x in range(nodes):
+            out[row] += mate[0, x] >= 0
+    return out
+
+
+@dataclass
+class Changes:
+    """Statistics of graphs and of the same graphs without one node, one row per (graph, node)."""
+
+    edges: np.ndarray  # f(G) - f(G - x), shape (rows, thetas)
+    positive: np.ndarray
+    witness: np.ndarray
+    greedy: np.ndarray  # shape (rows,)
+
+
+class SmallGraphs:
+    """All graphs on `nodes` nodes as bit masks over the possible edges in one order."""
+
+    def __init__(self, nodes: int, order_seed: int | None = None) -> None:
+        pairs = np.array(list(combinations(range(nodes), 2)), dtype=np.uint32)
+        if order_seed is not None:
+            pairs = np.random.default_rng(order_seed).permutation(pairs)
+        self.nodes = nodes
+        self.u, self.v = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        self.all = np.arange(1 << math.comb(nodes, 2), dtype=np.int64)
+        self.thetas = np.arange(1, nodes + 1)
+        bits = np.int64(1) << np.arange(len(pairs))
+        self._others = [~bits[(pairs == x).any(axis=1)].sum() for x in range(nodes)]
+
+    def changes(self, masks: np.ndarray, *, complete: bool = False) -> Changes:
+        lanes = theta_lanes(self.thetas.tolist(), self.nodes)
+
+        def statistics(of):
+            return _scan_statistics(of, self.u, self.v, self.nodes, lanes.lanes)
+
+        before = statistics(masks)
+        # With all masks at hand the graph without x is another row of the same table.
+        after = [before[masks & keep] if complete else statistics(masks & keep) for keep in self._others]
+        difference = np.concatenate([before - rows for rows in after])
+        width, columns = len(lanes.lanes), np.array(lanes.lane_of)
+        return Changes(
+            difference[:, columns],
+            difference[:, width + columns],
+            difference[:, 2 * width + columns],
+            difference[:, 3 * width],
+        )
+
+    def fractional_changes(self, masks: np.ndarray, *, complete: bool = False) -> np.ndarray:
+        def statistics(of):
+            return _twice_fractional(of, self.u, self.v, self.nodes)
+
+        before = statistics(masks)
+        after = [before[masks & keep] if complete else statistics(masks & keep) for keep in self._others]
+        return np.concatenate([before - rows for rows in after])

@@ -1,0 +1,170 @@
+"""Statistics of one ordered scan against straightforward versions."""
+
+import subprocess
+import sys
+
+import graph_oracles as oracle
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpdb.errors import ParameterError
+from dpdb.graph import (
+    Adjacency,
+    DegreeSummary,
+    EdgeArrays,
+    adjacency_of,
+    degree_summary,
+    degrees,
+    greedy_cover_size,
+    projected_counts,
+    scan,
+    witness_counts,
+)
+
+exactly = settings(derandomize=True, deadline=None, max_examples=80)
+some_thetas = st.lists(st.one_of(st.integers(1, 14), st.sampled_from([255, 256, 70_000, 2**70])), max_size=20)
+
+
+@exactly
+@given(oracle.edge_arrays(), some_thetas)
+def test_projection(graph, thetas):
+    edges, pairs = graph
+    counts = projected_counts(edges, thetas)
+    assert [count.theta for count in counts] == thetas
+    for count in counts:
+        kept = oracle.projection(pairs, count.theta)
+        assert count.edge_count == len(kept)
+        assert count.positive_degree_nodes == len({node for pair in kept for node in pair})
+
+
+@exactly
+@given(oracle.edge_arrays(), some_thetas)
+def test_witness(graph, thetas):
+    edges, pairs = graph
+    assert witness_counts(edges, thetas) == tuple(oracle.witness_count(pairs, theta) for theta in thetas)
+
+
+@exactly
+@given(oracle.edge_arrays())
+def test_witness_with_enough_capacity_counts_positive_degrees(graph):
+    edges, _ = graph
+    summary = degree_summary(edges)
+    assert witness_counts(edges, [max(summary.max_degree, 1)]) == (summary.positive_degree_nodes,)
+
+
+@exactly
+@given(oracle.edge_arrays())
+def test_greedy_cover_and_degrees(graph):
+    edges, pairs = graph
+    assert greedy_cover_size(edges) == len(oracle.greedy_cover(pairs))
+    assert greedy_cover_size(edges) == 2 * projected_counts(edges, [1])[0].edge_count
+    expected = oracle.graph_of(edges.node_count, pairs)
+    assert degrees(edges).tolist() == [degree for _, degree in expected.degree]
+    assert degree_summary(edges) == DegreeSummary(
+        len(pairs),
+        len({node for pair in pairs for node in pair}),
+        max((degree for _, degree in expected.degree), default=0),
+    )
+
+
+@exactly
+@given(oracle.edge_arrays(), some_thetas, some_thetas, st.booleans(), st.booleans(), st.booleans())
+def test_one_scan_equals_the_single_functions(graph, thetas, capacities, greedy, count, keep):
+    edges, pairs = graph
+    result = scan(
+        edges,
+        projection_thetas=thetas,
+        witness_thetas=capacities,
+        greedy=greedy,
+        degrees=count,
+        keep_adjacency=keep,
+    )
+    assert result.projections == projected_counts(edges, thetas)
+    assert result.witnesses == witness_counts(edges, capacities)
+    assert result.greedy_cover_size == (greedy_cover_size(edges) if greedy else None)
+    assert result.degrees == (degree_summary(edges) if count else None)
+    if keep:
+        lists = result.adjacency.sorted()
+        assert lists.edge_count == len(pairs)
+        expected = oracle.graph_of(edges.node_count, pairs)
+        for node in range(edges.node_count):
+            assert lists.neighbours_of(node).tolist() == sorted(expected[node])
+    else:
+        assert result.adjacency is None
+
+
+@pytest.mark.parametrize("hubs", [1, 4, 15])
+def test_larger_graphs_and_wide_states(hubs):
+    """Degrees above 255 and more than 16 lanes: every state type and width, in any batches."""
+    nodes = 400
+    pairs = [(hub, node) for hub in range(hubs) for node in range(hub + 1, nodes)]
+    pairs = [pairs[i] for i in np.random.default_rng(hubs).permutation(len(pairs))]
+    for thetas in ([1], [3, 2], [nodes + 1, 5, 1, 300], [2**i for i in range(15)], list(range(1, 41, 2))):
+        edge_counts = [len(oracle.projection(pairs, theta)) for theta in thetas]
+        witnesses = tuple(oracle.witness_count(pairs, theta) for theta in thetas)
+        for batch_size in (7, 977, 10**6):
+            edges = EdgeArrays.from_pairs(nodes, pairs, batch_size)
+            result = scan(edges, projection_thetas=thetas, witness_thetas=thetas)
+            assert [count.edge_count for count in result.projections] == edge_counts
+            assert result.witnesses == witnesses
+
+
+class ReadOnlyBatches:
+    """What an Arrow reader gives: read-only buffers, empty batches in between."""
+
+    node_count = 3
+
+    def batches(self):
+        for u, v in ((), ()), ((0, 1), (1, 2)), ((), ()):
+            first, second = np.array(u, dtype=np.uint32), np.array(v, dtype=np.uint32)
+            first.flags.writeable = second.flags.writeable = False
+            yield first, second
+
+
+def test_read_only_and_empty_batches():
+    result = scan(ReadOnlyBatches(), projection_thetas=[1, 2], witness_thetas=[1], greedy=True, degrees=True)
+    assert [count.edge_count for count in result.projections] == [1, 2]
+    assert result.witnesses == (2,)
+    assert result.greedy_cover_size == 2
+    assert result.degrees == DegreeSummary(2, 3, 2)
+    assert adjacency_of(ReadOnlyBatches()).edge_count == 2
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 5])
+def test_graphs_without_edges(nodes):
+    edges = EdgeArrays(nodes, [], [])
+    result = scan(edges, projection_thetas=[1, 9], witness_thetas=[2], greedy=True, degrees=True, keep_adjacency=True)
+    assert {(count.edge_count, count.positive_degree_nodes) for count in result.projections} == {(0, 0)}
+    assert result.witnesses == (0,)
+    assert result.greedy_cover_size == 0
+    assert result.degrees == DegreeSummary(0, 0, 0)
+    assert isinstance(result.adjacency, Adjacency)
+    assert result.adjacency.node_count == nodes
+
+
+@pytest.mark.parametrize("theta", [0, -3, 1.5, "2", None])
+def test_unusable_thetas(theta):
+    for statistic in (projected_counts, witness_counts):
+        with pytest.raises(ParameterError, match="theta must be"):
+            statistic(EdgeArrays(2, [0], [1]), [1, theta])
+
+
+@pytest.mark.parametrize(("u", "v"), [([1], [0]), ([1], [1]), ([0], [3])])
+def test_batches_that_break_the_contract(u, v):
+    with pytest.raises(ParameterError, match="u < v < node_count"):
+        degree_summary(EdgeArrays(3, u, v))
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "nodes", "size"), [([0], [], 2, 1), ([[0]], [[1]], 2, 1), ([], [], -1, 1), ([], [], 0, 0)]
+)
+def test_unusable_arrays(u, v, nodes, size):
+    with pytest.raises(ParameterError):
+        EdgeArrays(nodes, u, v, size)
+
+
+def test_the_import_is_light():
+    code = "import sys, dpdb.graph; sys.exit(bool({'numba', 'scipy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
