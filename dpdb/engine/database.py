@@ -6,6 +6,7 @@ are gone after `close()`, which also runs at interpreter exit, so Ctrl-C leaves 
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import tempfile
@@ -112,6 +113,16 @@ class Database:
     def describe(self, query: str | exp.Expr) -> list[tuple[str, str]]:
         """Return (name, DuckDB type) of each column of a query without running it."""
         return [(row[0], row[1]) for row in self.rows(f"DESCRIBE {_text(query)}")]
+
+    def operators(self, query: str | exp.Expr) -> list[str]:
+        """Return the names of the physical operators that DuckDB would use, from the root down; runs nothing."""
+        pending = json.loads(self.rows(f"EXPLAIN (FORMAT json) {_text(query)}")[0][1])
+        names: list[str] = []
+        while pending:
+            operator = pending.pop(0)
+            names.append(operator["name"])
+            pending = operator["children"] + pending
+        return names
 
     @contextmanager
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -62,7 +61,8 @@ def parquet_scan(database: Database, path: str) -> exp.Expr:
     elif Path(path).is_dir():
         files = sorted(str(file) for file in Path(path).rglob("*.parquet"))
     else:
-        files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())
+        # pathlib's glob takes no absolute patterns
+        files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207
     if not files:
         raise SourceError(f"{path}: no Parquet file there")
     scan = _table_function("read_parquet", [glob.escape(file) for file in files], hive_partitioning=exp.false())
@@ -142,9 +142,9 @@ def _csv_delimiter(path: str) -> str | None:
 
 
 def _csv_header(path: str, delimiter: str) -> list[str]:
-    raw = gzip.open(path, "rb") if path.lower().endswith(".gz") else Path(path).open("rb")
+    reader = gzip.open if path.lower().endswith(".gz") else open
     try:
-        with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        with reader(path, "rt", encoding="utf-8-sig", newline="") as text:
             names = next(csv.reader(text, delimiter=delimiter), [])
     except (OSError, UnicodeDecodeError, csv.Error):
         raise SourceError(f"{path}: the header line cannot be read as UTF-8 CSV") from None

@@ -192,7 +192,8 @@ class Slice:
     def violating_pairs(self) -> Iterator[pa.RecordBatch]:
         """Stream the conflicts in canonical order, after the self-conflicts. Private.
 
-        Columns as in `VIOLATIONS`: the text of the first constraint violated and positions in the source from 0 (`row_2` is NULL for a row that conflicts with itself). Needs `keep_source_row`.
+        Columns as in `VIOLATIONS`: the text of the first constraint violated, and positions in the source from 0
+        (`row_2` is NULL for a row that conflicts with itself). Needs `keep_source_row`.
         """
         if self.source_row is None:
             raise ValueError("this slice was built without keep_source_row")

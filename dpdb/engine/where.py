@@ -1,8 +1,8 @@
 """`where`: a default-deny grammar of row-local, deterministic, total predicates.
 
 Anything else could read another row (`a > (SELECT avg(a) ...)` breaks every sensitivity proof), fail on a private
-value, or differ between two readings. The text is parsed, checked node by node, and rebuilt from typed parts: nothing of what
-the user wrote reaches SQL as text.
+value, or differ between two readings. The text is parsed, checked node by node, and rebuilt from typed parts: nothing
+of what the user wrote reaches SQL as text.
 """
 
 from __future__ import annotations

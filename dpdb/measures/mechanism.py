@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.privacy.epsilon import split
@@ -58,12 +59,18 @@ class Mechanism:
     answer : function of Run to Answer
     cap_weight, answer_weight : int
         How epsilon is shared between the degree cap and `answer`; cap weight 0 means that it needs no cap.
+    answer_share : Fraction
+        The part of epsilon that the final answer's noise gets, for `explain`.
+    noise : str
+        The sensitivity of the final statistic in words; its Laplace scale is that over (answer_share epsilon).
     needs_max_degree : bool
         Whether the caller must give a public `max_degree`.
     """
 
     name: str
     answer: Callable[[Run], Answer]
+    answer_share: Fraction
+    noise: str
     cap_weight: int = 0
     answer_weight: int = 1
     needs_max_degree: bool = False

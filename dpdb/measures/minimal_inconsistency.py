@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.gem import gem_answer
@@ -14,6 +15,8 @@ from dpdb.privacy.randomness import discrete_laplace
 from dpdb.privacy.tails import laplace_tail
 
 __all__ = ["MECHANISMS", "default_mechanism"]
+
+_NOISE = "theta"
 
 
 def _bound(run: Run) -> Answer:
@@ -55,10 +58,10 @@ def _pair(epsilon: int, weights: tuple[int, int]) -> tuple[int, int]:
 MECHANISMS = {
     mechanism.name: mechanism
     for mechanism in (
-        Mechanism("bound", _bound, cap_weight=1, answer_weight=9),
-        Mechanism("gem", _gem, cap_weight=1, answer_weight=9),
-        Mechanism("progressive", _progressive, cap_weight=1, answer_weight=9),
-        *paper_mechanisms(EDGES),
+        Mechanism("bound", _bound, Fraction(9, 10), _NOISE, cap_weight=1, answer_weight=9),
+        Mechanism("gem", _gem, Fraction(55, 100), _NOISE, cap_weight=1, answer_weight=9),
+        Mechanism("progressive", _progressive, Fraction(7, 10), _NOISE, cap_weight=1, answer_weight=9),
+        *paper_mechanisms(EDGES, _NOISE),
     )
 }
 

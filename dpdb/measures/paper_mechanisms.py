@@ -7,6 +7,8 @@ discrete; the exponential mechanism is permute-and-flip, which is never worse.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.projected import ProjectedStatistic, noisy_answer
@@ -21,7 +23,7 @@ _OPTIMIZED_CAP, _OPTIMIZED_REST = 1, 9
 _OPTIMIZED_SELECT, _OPTIMIZED_ANSWER = 3, 6
 
 
-def paper_mechanisms(statistic: ProjectedStatistic) -> tuple[Mechanism, ...]:
+def paper_mechanisms(statistic: ProjectedStatistic, noise: str) -> tuple[Mechanism, ...]:
     """Return `em`, `hierarchical`, `optimized` and `baseline_max` for one statistic."""
 
     def em(run: Run) -> Answer:
@@ -49,11 +51,12 @@ def paper_mechanisms(statistic: ProjectedStatistic) -> tuple[Mechanism, ...]:
         theta = _choose(statistic, run, _choose(statistic, run, cap, first, answer), second, answer)
         return noisy_answer(statistic, run.statistics, theta, answer, run.beta)
 
+    share = Fraction(_ANSWER, _SELECT + _ANSWER)
     return (
-        Mechanism("em", em, needs_max_degree=True),
-        Mechanism("hierarchical", hierarchical, needs_max_degree=True),
-        Mechanism("optimized", optimized, cap_weight=_OPTIMIZED_CAP, answer_weight=_OPTIMIZED_REST),
-        Mechanism("baseline_max", baseline_max, needs_max_degree=True),
+        Mechanism("em", em, share, noise, needs_max_degree=True),
+        Mechanism("hierarchical", hierarchical, share, noise, needs_max_degree=True),
+        Mechanism("optimized", optimized, share, noise, _OPTIMIZED_CAP, _OPTIMIZED_REST),
+        Mechanism("baseline_max", baseline_max, Fraction(1), noise, needs_max_degree=True),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dpdb.measures.answer import Answer
 from dpdb.measures.gem import gem_answer
 from dpdb.measures.mechanism import Mechanism, Run
@@ -10,6 +12,8 @@ from dpdb.measures.projected import NODES, WITNESSES
 from dpdb.privacy.epsilon import split
 
 __all__ = ["MECHANISMS", "default_mechanism"]
+
+_NOISE = "theta + 1"
 
 
 def _witness(run: Run) -> Answer:
@@ -21,8 +25,8 @@ def _witness(run: Run) -> Answer:
 MECHANISMS = {
     mechanism.name: mechanism
     for mechanism in (
-        Mechanism("witness", _witness, cap_weight=5, answer_weight=95),
-        *paper_mechanisms(NODES),
+        Mechanism("witness", _witness, Fraction(70, 100), _NOISE, cap_weight=5, answer_weight=95),
+        *paper_mechanisms(NODES, _NOISE),
     )
 }
 

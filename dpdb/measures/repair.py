@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.privacy.randomness import discrete_laplace
@@ -51,7 +53,11 @@ def _greedy(run: Run) -> Answer:
 
 
 MECHANISMS = {
-    mechanism.name: mechanism for mechanism in (Mechanism("fractional", _fractional), Mechanism("greedy", _greedy))
+    mechanism.name: mechanism
+    for mechanism in (
+        Mechanism("fractional", _fractional, Fraction(1), "1"),
+        Mechanism("greedy", _greedy, Fraction(1), "2"),
+    )
 }
 
 

@@ -22,10 +22,10 @@ _ROOMS: Mapping[str, ModuleType] = {
 MEASURES = tuple(_ROOMS)
 
 _REFUSED = {
-    "drastic": "is 0 or 1 and one row can flip it, so noise would hide it entirely; ask for minimal_inconsistency and "
+    "drastic": "is 0 or 1 and one row can flip it, so noise would hide it; ask for minimal_inconsistency and "
     "compare it with a threshold (`--fail-above minimal_inconsistency=X`)",
-    "maximal_consistency": "can grow by a factor exponential in the rows with one row, and is #P-hard to compute; ask for "
-    "repair (what must go) or problematic (what is involved)",
+    "maximal_consistency": "can grow exponentially in the rows through one row, and is #P-hard to compute; ask for repair "
+    "(what must go) or problematic (what is involved)",
 }
 
 # Below this the shares of a mechanism's steps would round to nothing.
@@ -79,8 +79,8 @@ def parse_request(
     for name, chosen_mechanism in chosen:
         if chosen_mechanism.needs_max_degree and max_degree is None:
             raise ParameterError(
-                f"mechanism {chosen_mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts per "
-                "tuple that you state without looking at the data"
+                f"mechanism {chosen_mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts "
+                "per tuple that you state without looking at the data"
             )
     if not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
         raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")

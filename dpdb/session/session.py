@@ -25,6 +25,7 @@ from dpdb.privacy.epsilon import split
 from dpdb.session.budget import Budget
 from dpdb.session.release import Release, constraints_digest, make_release
 from dpdb.session.request import Request, parse_request
+from dpdb.session.shares import measure_shares
 from dpdb.session.statistics import SliceStatistics
 
 __all__ = ["Session", "dp_inconsistency", "open_session"]
@@ -37,10 +38,6 @@ _FAILED = (
     "because it may name private values"
 )
 _KEPT_SLICES = 4
-
-# How `measure="all"` shares its epsilon: degree cap, minimal_inconsistency, problematic, repair. Repair has
-# sensitivity 1 and needs little; chosen on noisy versions of the example tables with training seeds, then fixed.
-_ALL_WEIGHTS = (6, 42, 42, 10)
 
 
 class Session:
@@ -186,28 +183,20 @@ class Session:
         releases = self._label(request, predicate, answers)
         return releases if measure == "all" else releases[0]
 
-    def _answers(self, request: Request, statistics: SliceStatistics) -> list[tuple[Answer, int]]:
-        """Answer each measure; return answers with the part of `request.epsilon` that each cost."""
+    def _answers(self, request: Request, statistics: SliceStatistics) -> list[Answer]:
+        """Release the degree cap once if a mechanism needs it, then answer each measure."""
         self._progress("drawing noise")
+        shares = measure_shares(request)
+        cap_share = sum(share.cap for share in shares)
+        cap = release_degree_cap(statistics, cap_share) if cap_share else None
         beta = 1 - request.confidence
-        if len(request.measures) == 1:
-            mechanism = request.measures[0][1]
-            cap_share, rest = mechanism.shares(request.epsilon)
-            cap = release_degree_cap(statistics, cap_share) if cap_share else None
-            return [(mechanism.answer(Run(statistics, rest, beta, cap, request.max_degree)), request.epsilon)]
-        cap_share, *shares = split(request.epsilon, _ALL_WEIGHTS)
-        cap = release_degree_cap(statistics, cap_share)
-        answers = [
-            (mechanism.answer(Run(statistics, share, beta, cap, request.max_degree)), share)
+        return [
+            mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree))
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
         ]
-        # The shared cap is booked with the first measure, so that the three costs add up to the total.
-        return [(answers[0][0], answers[0][1] + cap_share), *answers[1:]]
 
-    def _label(
-        self, request: Request, predicate: WherePredicate | None, answers: list[tuple[Answer, int]]
-    ) -> tuple[Release, ...]:
-        costs = split(request.charged, [cost for _, cost in answers])
+    def _label(self, request: Request, predicate: WherePredicate | None, answers: list[Answer]) -> tuple[Release, ...]:
+        costs = split(request.charged, [share.total for share in measure_shares(request)])
         return tuple(
             make_release(
                 answer,
@@ -220,7 +209,7 @@ class Session:
                 constraints_sha256=self._digest,
                 rows_per_person=self._rows_per_person,
             )
-            for (name, mechanism), (answer, _), cost in zip(request.measures, answers, costs, strict=True)
+            for (name, mechanism), answer, cost in zip(request.measures, answers, costs, strict=True)
         )
 
     def _statistics(self, predicate: WherePredicate | None) -> SliceStatistics:
@@ -288,7 +277,7 @@ def dp_inconsistency(
     Examples
     --------
     >>> import dpdb
-    >>> r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt", measure="repair")  # doctest: +SKIP
+    >>> r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt")  # doctest: +SKIP
     """
     with Session(source, constraints=constraints, **options) as session:  # type: ignore[arg-type]
         return session.dp_inconsistency(  # type: ignore[call-overload, no-any-return]

@@ -1,0 +1,225 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from collections.abc import Callable
+from typing import Any
+
+from dpdb._version import __version__
+
+__all__ = ["build_parser"]
+
+_Command = Callable[[argparse.Namespace], int]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser; every subcommand sets `run`, which imports its work on first use."""
+    parser = argparse.ArgumentParser(
+        prog="dpdb",
+        description="How inconsistent is a private table? Denial-constraint violations under differential privacy.",
+    )
+    parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (_measure, _explain, _exact, _noise, _demo):
+        add(commands)
+    return parser
+
+
+def _command(commands: Any, name: str, run: _Command, text: str, example: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _measure(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.measure import run_measure
+
+        return run_measure(options)
+
+    parser = _command(
+        commands,
+        "measure",
+        run,
+        "release one measure, or all three, under differential privacy",
+        "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1",
+    )
+    _source(parser)
+    _release(parser)
+    _limits(parser)
+    parser.add_argument("--ledger", metavar="FILE", help="not available yet: budgets last one session")
+    parser.add_argument("--by", metavar="COLUMN", help="not available yet: use one --where per slice")
+    parser.add_argument("--keys", metavar="V,V", help="not available yet")
+    parser.add_argument(
+        "--fail-above",
+        metavar="MEASURE=X",
+        action="append",
+        default=[],
+        help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
+    )
+    _format(parser)
+
+
+def _explain(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.explain import run_explain
+
+        return run_explain(options)
+
+    parser = _command(
+        commands,
+        "explain",
+        run,
+        "show compiled SQL, plans, privacy cost and expected noise; spends nothing and shows no data",
+        "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1",
+    )
+    _source(parser)
+    _release(parser, required=False)
+    _format(parser)
+
+
+def _exact(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.exact import run_exact
+
+        return run_exact(options)
+
+    parser = _command(
+        commands,
+        "exact",
+        run,
+        "print the true values, which are not private: for the owner of the data only",
+        "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json",
+    )
+    _source(parser)
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
+    parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
+    parser.add_argument("--by-constraint", action="store_true", help="also count the violations of each constraint")
+    parser.add_argument("--violations", metavar="FILE", help="write all conflicts to a new .csv or .parquet file")
+    parser.add_argument(
+        "--time-limit", metavar="S", type=_positive, default=10.0, help="seconds for proving the exact repair (10)"
+    )
+    _limits(parser)
+    _format(parser)
+
+
+def _noise(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.noise import run_noise
+
+        return run_noise(options)
+
+    parser = _command(
+        commands,
+        "noise",
+        run,
+        "write a dirtied copy of a table, for experiments (paper A, section 6.1)",
+        "dpdb noise rnoise adult.parquet --constraints adult.dcs.txt --alpha 0.01 --seed 1 --out noisy.parquet",
+    )
+    parser.add_argument(
+        "kind", choices=["rnoise", "conoise"], help="rnoise changes random cells; conoise makes random pairs violate"
+    )
+    _source(parser)
+    parser.add_argument("--out", required=True, metavar="FILE", help="new .parquet, .csv or .duckdb file")
+    parser.add_argument("--alpha", type=float, default=0.01, help="rnoise: changes per cell of the table (0.01)")
+    parser.add_argument("--typo", type=float, default=0.5, metavar="P", help="rnoise: probability of a typo (0.5)")
+    parser.add_argument("--skew", type=float, default=0.0, metavar="BETA", help="rnoise: Zipf skew of values (0)")
+    parser.add_argument("--iterations", type=int, default=200, metavar="N", help="conoise: iterations (200)")
+    parser.add_argument("--sample", type=int, metavar="ROWS", help="first keep this many random rows")
+    parser.add_argument("--seed", type=int, help="seed of the generator; the same seed gives the same file")
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    _quiet(parser)
+
+
+def _demo(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.demo import run_demo
+
+        return run_demo(options)
+
+    parser = _command(
+        commands, "demo", run, "release the three measures of the bundled real hospital table", "dpdb demo --epsilon 1"
+    )
+    parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost of the three together (1)")
+    _quiet(parser)
+
+
+# -- shared options -------------------------------------------------------------------------------------------
+
+
+def _source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="Parquet file, directory or glob; CSV; DuckDB file")
+    parser.add_argument("--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated")
+    parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
+    parser.add_argument("--schema", metavar="COLS", help="CSV column types, such as 'age INTEGER, day DATE'")
+
+
+def _release(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    parser.add_argument(
+        "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
+    )
+    parser.add_argument("--epsilon", required=required, default="1", metavar="E", help="privacy cost, in total")
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
+    parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default")
+    parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument(
+        "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
+    )
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the bounds (.95)")
+
+
+def _limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--memory-limit", metavar="SIZE", help="such as 1GB; more spills to disk")
+    parser.add_argument("--temp-directory", metavar="DIR", help="where a private directory for spilled data is made")
+    parser.add_argument("--threads", type=_threads, metavar="N", help="of the database")
+    _quiet(parser)
+
+
+def _quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument(
+        "--owner-log",
+        metavar="FILE",
+        type=_owner_log,
+        help="append details of failures to FILE, mode 0600; they may name private values",
+    )
+
+
+def _format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be positive")
+    return value
+
+
+def _threads(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def _owner_log(path: str) -> str:
+    from dpdb.engine.database import OWNER_LOG
+
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    OWNER_LOG.addHandler(handler)
+    return path

@@ -1,0 +1,58 @@
+"""`dpdb explain`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from typing import Any
+
+from dpdb.cli.options import csv_schema
+from dpdb.session.explain import explain
+
+__all__ = ["run_explain"]
+
+
+def run_explain(options: argparse.Namespace) -> int:
+    """Print what a release would run and cost."""
+    explained = explain(
+        options.source,
+        options.constraints,
+        measure=options.measure,
+        epsilon=options.epsilon,
+        table=options.table,
+        csv_schema=csv_schema(options),
+        where=options.where,
+        mechanism=options.mechanism,
+        confidence=options.confidence,
+        max_degree=options.max_degree,
+        rows_per_person=options.rows_per_person,
+    )
+    print(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
+    return 0
+
+
+def _text(explained: dict[str, Any]) -> str:
+    lines = [f"source: {explained['source']}"]
+    if explained["where"]:
+        lines.append(f"slice:  {explained['where']}")
+    for number, constraint in enumerate(explained["constraints"], 1):
+        lines += [
+            "",
+            f"{number}. {constraint['constraint']}",
+            f"   {constraint['words']} ({constraint['shape']})",
+            textwrap.indent(constraint["sql"], "   "),
+            f"   plan on an empty table: {' <- '.join(constraint['plan'])}",
+        ]
+    bound = explained["degree_bound"]
+    lines += [
+        "",
+        f"degree bound: {' + '.join(bound['terms']) or 'no constraint over two tuples'}; "
+        f"one row changes it by at most {bound['sensitivity']}",
+    ]
+    lines += [
+        f"{planned['measure']}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, {planned['noise']}"
+        for planned in explained["releases"]
+    ]
+    lines.append(f"total cost: epsilon {explained['epsilon']:g}; nothing was spent and no row was read")
+    return "\n".join(lines)

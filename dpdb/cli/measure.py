@@ -1,0 +1,76 @@
+"""`dpdb measure`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from dpdb.cli.options import csv_schema, thresholds
+from dpdb.cli.progress import step_bar
+from dpdb.cli.words import in_words
+from dpdb.session import Release, Session
+from dpdb.session.request import MEASURES
+
+__all__ = ["print_releases", "run_measure"]
+
+_STEPS = 4  # reading, ranking, joining, drawing
+
+
+def run_measure(options: argparse.Namespace) -> int:
+    """Release, print, and compare with the gates."""
+    gates = thresholds(options, MEASURES if options.measure == "all" else (options.measure,))
+    with Session(
+        options.source,
+        constraints=options.constraints,
+        table=options.table,
+        csv_schema=csv_schema(options),
+        budget=options.epsilon,
+        ledger=options.ledger,
+        rows_per_person=options.rows_per_person,
+        memory_limit=options.memory_limit,
+        temp_directory=options.temp_directory,
+        threads=options.threads,
+        progress=step_bar(options, _STEPS),
+    ) as session:
+        released = session.dp_inconsistency(
+            options.measure,
+            options.epsilon,
+            where=options.where,
+            by=options.by,
+            keys=options.keys,
+            mechanism=options.mechanism,
+            confidence=options.confidence,
+            max_degree=options.max_degree,
+        )
+    releases = released if isinstance(released, tuple) else (released,)
+    print_releases(releases, options.format)
+    return _gate(releases, gates)
+
+
+def print_releases(releases: Sequence[Release], output: str) -> None:
+    """Print releases as one JSON document or in words."""
+    if output == "json":
+        print(json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2))
+        return
+    for release in releases:
+        print(in_words(release))
+    print(f"Guarantee: {releases[0].guarantee}.")
+
+
+def _gate(releases: Sequence[Release], gates: Sequence[tuple[str, float]]) -> int:
+    """Compare published values with thresholds, strictly; nothing but the releases is read."""
+    failed = 0
+    for release in releases:
+        for measure, threshold in gates:
+            if release.measure == measure and release.value > threshold:
+                failed = 1
+                beyond = release.lower > threshold
+                certainty = (
+                    f"even the lower bound {release.lower:g} is above it"
+                    if beyond
+                    else f"the threshold lies inside the noise (lower bound {release.lower:g})"
+                )
+                print(f"dpdb: gate failed: {measure} = {release.value:g} > {threshold:g}; {certainty}", file=sys.stderr)
+    return failed

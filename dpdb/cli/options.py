@@ -1,0 +1,46 @@
+"""From parsed options to the session room's parameters."""
+
+from __future__ import annotations
+
+import argparse
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dpdb.errors import ParameterError
+
+__all__ = ["csv_schema", "thresholds"]
+
+
+def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
+    """Read `--schema 'age INTEGER, "birth day" DATE'`."""
+    if options.schema is None:
+        return None
+    problem = ParameterError(f"--schema {options.schema!r}: expected column names with types, such as 'age INTEGER'")
+    try:
+        statements = sqlglot.parse(f"CREATE TABLE t ({options.schema}\n)", dialect="duckdb")
+    except SqlglotError:
+        raise problem from None
+    table = statements[0].this if len(statements) == 1 and isinstance(statements[0], exp.Create) else None
+    columns = table.expressions if isinstance(table, exp.Schema) else []
+    if not columns or not all(isinstance(column, exp.ColumnDef) and column.kind for column in columns):
+        raise problem
+    return {column.name: column.kind.sql("duckdb") for column in columns}
+
+
+def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[tuple[str, float]]:
+    """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
+    read = []
+    for text in options.fail_above:
+        name, _, number = text.partition("=")
+        try:
+            threshold = float(number)
+        except ValueError:
+            raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
+        if not 0 <= threshold < float("inf"):
+            raise ParameterError(f"--fail-above {text!r}: the number must be finite and not negative")
+        if name not in measures:
+            raise ParameterError(f"--fail-above {text!r}: {name!r} is not released by this command")
+        read.append((name, threshold))
+    return read

@@ -1,0 +1,142 @@
+"""What a release would do and cost: compiled SQL, plans over an empty table, degree terms, noise. Reads no row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpdb.constraints import (
+    ConstraintsLike,
+    DenialConstraint,
+    describe,
+    distinct,
+    functional_dependency,
+    is_symmetric,
+    key_columns,
+    load_constraints,
+    order_dependency,
+)
+from dpdb.engine.binding import BoundConstraint, bind
+from dpdb.engine.compile import edges_of, self_conflict
+from dpdb.engine.database import Database
+from dpdb.engine.degree_bound import CrossTerm, GroupTerm, degree_terms
+from dpdb.engine.slice import Slice
+from dpdb.engine.source import Source, SourceLike, open_source
+from dpdb.engine.where import parse_where
+from dpdb.privacy.epsilon import as_float, as_fraction
+from dpdb.session.request import Request, parse_request
+from dpdb.session.shares import measure_shares
+
+__all__ = ["explain"]
+
+
+def explain(
+    source: SourceLike,
+    constraints: ConstraintsLike,
+    *,
+    measure: str = "all",
+    epsilon: object = 1.0,
+    table: str | None = None,
+    csv_schema: Mapping[str, str] | None = None,
+    where: str | None = None,
+    mechanism: str | None = None,
+    confidence: float = 0.95,
+    max_degree: int | None = None,
+    rows_per_person: int = 1,
+) -> dict[str, Any]:
+    """Explain a release without making it. Spends nothing; reads the schema only.
+
+    Plans come from an empty table of the same schema, because DuckDB chooses joins by row counts, which are private;
+    on real data the operators may differ.
+
+    Returns
+    -------
+    dict
+        ``source``, ``where``, ``constraints`` (constraint, words, shape, sql, plan), ``degree_bound`` (terms,
+        sensitivity), ``releases`` (measure, mechanism, epsilon, noise in words), ``epsilon`` (to be charged).
+
+    Raises
+    ------
+    DpdbError
+        As `Session`.
+    """
+    with Database() as database:
+        opened = open_source(database, source, table=table, csv_schema=csv_schema)
+        dcs = distinct(load_constraints(constraints, opened.schema.names))
+        bound = bind(database, dcs, opened.schema)
+        predicate = None if where is None else parse_where(database, where, opened.schema)
+        terms = degree_terms(bound)
+        request = parse_request(
+            measure,
+            epsilon,
+            mechanism=mechanism,
+            confidence=confidence,
+            max_degree=max_degree,
+            rows_per_person=rows_per_person,
+            covers_all_rows=terms.covers_all_rows,
+        )
+        empty = Slice(database, _emptied(opened), bound, predicate, name="slice")
+        return {
+            "source": opened.description,
+            "where": None if predicate is None else predicate.text,
+            "constraints": [_constraint(database, empty, k, dc) for k, dc in enumerate(bound)],
+            "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
+            "releases": _releases(request),
+            "epsilon": as_float(request.charged),
+        }
+
+
+def _emptied(source: Source) -> Source:
+    nothing = exp.select("*").from_(source.scan.copy()).where(exp.false()).subquery("no_row")
+    return Source(source.description, source.schema, nothing)
+
+
+def _constraint(database: Database, empty: Slice, position: int, bound: BoundConstraint) -> dict[str, Any]:
+    dc = bound.constraint
+    if dc.is_single_tuple:
+        query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
+    else:
+        index = [k for k, _ in empty.pairwise].index(position)
+        query = edges_of(index, empty.pairwise, empty.tuples, empty.rank)
+    return {
+        "constraint": str(dc),
+        "words": describe(dc),
+        "shape": _shape(dc),
+        "sql": query.sql("duckdb", normalize_functions=False, pretty=True),
+        "plan": database.operators(query),
+    }
+
+
+def _shape(dc: DenialConstraint) -> str:
+    recognised = {
+        "single-tuple": dc.is_single_tuple,
+        "key": key_columns(dc) is not None,
+        "functional dependency": functional_dependency(dc) is not None,
+        "order constraint": order_dependency(dc) is not None,
+        "symmetric": is_symmetric(dc),
+    }
+    return next((shape for shape, holds in recognised.items() if holds), "general")
+
+
+def _term(term: GroupTerm | CrossTerm) -> str:
+    if isinstance(term, CrossTerm):
+        return f"largest group of {term.first.column} + largest group of {term.second.column}"
+    return f"largest group of ({', '.join(term.columns)}) - 1" if term.columns else "number of rows - 1"
+
+
+def _releases(request: Request) -> list[dict[str, Any]]:
+    planned = []
+    for (name, mechanism), share in zip(request.measures, measure_shares(request), strict=True):
+        answer = float(1 / (mechanism.answer_share * as_fraction(share.total)))
+        planned.append(
+            {
+                "measure": name,
+                "mechanism": mechanism.name,
+                "epsilon": float(as_fraction(share.total) * Fraction(request.charged, request.epsilon)),
+                "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {answer:.3g}",
+            }
+        )
+    return planned

@@ -1,0 +1,37 @@
+"""How a call's epsilon is shared between the degree cap and its measures: fixed in advance, exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpdb.privacy.epsilon import split
+from dpdb.session.request import Request
+
+__all__ = ["Share", "measure_shares"]
+
+# `measure="all"`: degree cap, minimal_inconsistency, problematic, repair. Repair has sensitivity 1 and needs little.
+_ALL_WEIGHTS = (6, 42, 42, 10)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Nano-epsilon of one measure: for the degree cap (0 if another measure of the call pays for it), for the rest."""
+
+    cap: int
+    rest: int
+
+    @property
+    def total(self) -> int:
+        """What the measure is booked with."""
+        return self.cap + self.rest
+
+
+def measure_shares(request: Request) -> tuple[Share, ...]:
+    """Share `request.epsilon` among its measures; the shares' totals add up to it.
+
+    One measure alone is shared as its mechanism says. Several share one degree cap, booked with the first.
+    """
+    if len(request.measures) == 1:
+        return (Share(*request.measures[0][1].shares(request.epsilon)),)
+    cap, *rest = split(request.epsilon, _ALL_WEIGHTS)
+    return tuple(Share(0 if position else cap, share) for position, share in enumerate(rest))
