@@ -9,12 +9,24 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.database import BATCH_ROWS
+from dpdb.engine.database import BATCH_ROWS, OWNER_LOG
 from dpdb.engine.file_source import choose_table
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.errors import SourceError
 
 __all__ = ["reader_of"]
+
+# Of the current database and of the temporary one, whose tables lie in a schema that we call temp.
+_CONNECTION_TABLES = """
+    SELECT if(database_name = 'temp', 'temp', schema_name), name, is_view
+    FROM (
+        SELECT database_name, schema_name, table_name AS name, false AS is_view FROM duckdb_tables() WHERE NOT internal
+        UNION ALL
+        SELECT database_name, schema_name, view_name, true FROM duckdb_views() WHERE NOT internal
+    )
+    WHERE database_name IN (current_database(), 'temp')
+    ORDER BY ALL
+"""
 
 
 def reader_of(source: Any, table: str | None) -> tuple[str, pa.RecordBatchReader]:
@@ -31,24 +43,36 @@ def reader_of(source: Any, table: str | None) -> tuple[str, pa.RecordBatchReader
     elif table is not None:
         raise SourceError(f"{kind}: a table name applies to DuckDB files and connections only")
     elif isinstance(source, duckdb.DuckDBPyRelation):
-        description, reader = "DuckDB relation", source.to_arrow_reader(BATCH_ROWS)
+        description, reader = "DuckDB relation", _run("DuckDB relation", source)
     else:
         description, reader = kind, _arrow_stream(source, kind)
+    if not reader.schema.names:
+        raise SourceError(f"{description}: the table has no columns")
     refuse_duplicate_names(reader.schema.names)
     return description, reader
 
 
 def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, pa.RecordBatchReader]:
     try:
-        found = connection.execute(
-            "SELECT schema_name, table_name, false FROM duckdb_tables() WHERE NOT internal "
-            "UNION ALL SELECT schema_name, view_name, true FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
-        ).fetchall()
-        schema, name, _ = choose_table("DuckDB connection", found, table)
-        query = exp.select("*").from_(exp.table_(name, db=schema, quoted=True))
-        return f"table {name!r} of a DuckDB connection", connection.sql(query.sql("duckdb")).to_arrow_reader(BATCH_ROWS)
+        [(database, current)] = connection.execute("SELECT current_database(), current_schema()").fetchall()
+        found = connection.execute(_CONNECTION_TABLES).fetchall()
+        # A name without schema means what it means in the connection's own SQL: the temporary table first.
+        schema, name, _ = choose_table("DuckDB connection", found, table, preferred=("temp", current, "main"))
+        catalog, schema = ("temp", "main") if schema == "temp" else (database, schema)
+        query = exp.select("*").from_(exp.table_(name, db=schema, catalog=catalog, quoted=True))
+        relation = connection.sql(query.sql("duckdb"))
     except duckdb.Error as error:
-        raise SourceError(f"DuckDB connection: {error}") from None
+        raise SourceError(f"DuckDB connection: {str(error).splitlines()[0]}") from None
+    description = f"table {name!r} of a DuckDB connection"
+    return description, _run(description, relation)
+
+
+def _run(description: str, relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
+    try:
+        return relation.to_arrow_reader(BATCH_ROWS)
+    except duckdb.Error as error:  # its message may print values of rows
+        OWNER_LOG.error("%s: %s", description, error)
+        raise SourceError(f"{description}: running its query failed; the reason is in the owner's log") from None
 
 
 def _arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:

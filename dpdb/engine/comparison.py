@@ -27,6 +27,7 @@ _ZONED = "TIMESTAMP WITH TIME ZONE"
 _TIMES = ("DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP", _ZONED)
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MAX_DIGITS = 38
+_MAX_EXPONENT = 1_000
 
 
 def common_type(left: str, right: str) -> str | None:
@@ -80,8 +81,8 @@ def _bind_number(database: Database, value: int | Decimal | str, column_type: st
         number = Decimal(value)
     except InvalidOperation:
         return None
-    if not number.is_finite():
-        return None
+    if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
+        return None  # written out, 1e999999999 would take a gigabyte
     kind = common_type(column_type, _number_type(number))
     return None if kind is None else _checked(database, f"{number:f}", kind)
 

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.constraints.source import shortened
 from dpdb.engine.comparison import LiteralValue, bind_literal, common_type, in_type
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
@@ -32,7 +33,13 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
+_MAX_LENGTH = 100_000
 _MAX_NODES = 10_000
+# Nesting, AND and OR chains aside. Far below what exhausts the stack, so that a predicate that passes here never fails
+# when it is used, which is after the debit.
+_MAX_DEPTH = 40
+# What the nodes of the grammar consist of; whatever else the parser attaches to a node is refused.
+_KNOWN_ARGS = {"this", "expression", "expressions", "low", "high", "to", "negate", "is_string", "quoted", "nested"}
 
 
 class WherePredicate:
@@ -56,11 +63,16 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
     """
     if not isinstance(text, str) or not text.strip():
         raise PredicateError("where: expected a predicate such as \"state = 'CA'\"")
+    if len(text) > _MAX_LENGTH:
+        raise PredicateError(f"where: more than {_MAX_LENGTH} characters; shorten the predicate")
     tree = _parse(text)
     if sum(1 for _ in tree.walk()) > _MAX_NODES:
         raise PredicateError(f"where: more than {_MAX_NODES} parts; shorten the predicate")
     builder = _Builder(database, schema)
     try:
+        for node in tree.walk():
+            if any(value for key, value in node.args.items() if key not in _KNOWN_ARGS):
+                raise _refused(node)
         condition = builder.truth(tree)
         return WherePredicate(tree.sql("duckdb", comments=False), condition, tuple(sorted(builder.columns)))
     except RecursionError:
@@ -73,12 +85,12 @@ def _parse(text: str) -> exp.Expr:
         statements = sqlglot.parse(f"SELECT 1 FROM t WHERE {text}\n", dialect="duckdb")
     except (SqlglotError, RecursionError) as error:
         details = getattr(error, "errors", None)
-        where = f": {details[0]['description']}, near {details[0]['highlight']!r}" if details else ""
-        raise PredicateError(f"where: {text!r} is not a predicate{where}") from None
+        where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""
+        raise PredicateError(f"where: {shortened(text)} is not a predicate{where}") from None
     select = statements[0] if len(statements) == 1 else None
     parts = {key for key, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
     if not parts <= {"expressions", "from", "from_", "where", "kind"} or "where" not in parts:
-        raise PredicateError(f"where: {text!r} is more than one predicate; allowed are {_ALLOWED}")
+        raise PredicateError(f"where: {shortened(text)} is more than one predicate; allowed are {_ALLOWED}")
     assert isinstance(select, exp.Select)
     condition = select.args["where"].this
     assert isinstance(condition, exp.Expr)
@@ -91,6 +103,7 @@ class _Builder:
     def __init__(self, database: Database, schema: TableSchema) -> None:
         self._database = database
         self._schema = schema
+        self._depth = 0
         self.columns: set[str] = set()
         self._builders: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
             exp.Paren: lambda node: self.truth(node.this),
@@ -108,14 +121,19 @@ class _Builder:
 
     def truth(self, node: exp.Expr) -> exp.Expr:
         """Build something that is true, false or NULL."""
-        for kind, build in self._builders.items():
-            if isinstance(node, kind):
-                return build(node)
-        raise _refused(node)
+        build = next((build for kind, build in self._builders.items() if isinstance(node, kind)), None)
+        if build is None:
+            raise _refused(node)
+        if self._depth == _MAX_DEPTH:
+            raise PredicateError(f"where: nested more than {_MAX_DEPTH} deep")
+        self._depth += 1
+        built = build(node)
+        self._depth -= 1
+        return built
 
     def _connective(self, node: exp.Expr) -> exp.Expr:
-        both = exp.And if isinstance(node, exp.And) else exp.Or
-        return both(this=exp.paren(self.truth(node.this)), expression=exp.paren(self.truth(node.expression)))
+        join = exp.and_ if isinstance(node, exp.And) else exp.or_
+        return join(*(exp.paren(self.truth(part)) for part in node.flatten(unnest=False)))
 
     def _negation(self, node: exp.Expr) -> exp.Expr:
         return exp.Not(this=exp.paren(self.truth(node.this)))
@@ -130,7 +148,7 @@ class _Builder:
     def _is_null(self, node: exp.Expr) -> exp.Expr:
         if not isinstance(node.expression, exp.Null):
             raise _refused(node)
-        return exp.Is(this=self._column(_bare(node.this), node)[0], expression=exp.null())
+        return _negated(node, exp.Is(this=self._column(_bare(node.this), node)[0], expression=exp.null()))
 
     def _boolean_column(self, node: exp.Expr) -> exp.Expr:
         column, kind = self._column(node, node)
@@ -157,7 +175,8 @@ class _Builder:
             return exp.cast(exp.null(), "BOOLEAN")  # SQL: a comparison with NULL is NULL
         bound = bind_literal(self._database, _literal(right), column_type)
         if bound is None:
-            raise PredicateError(f"where: {right.sql('duckdb')} is not a value for {left.name!r} ({column_type})")
+            shown = shortened(right.sql("duckdb", comments=False))
+            raise PredicateError(f"where: {shown} is not a value for {left.name!r} ({column_type})")
         common, literal = bound
         return kind(this=in_type(column, column_type, common), expression=literal)
 
@@ -174,7 +193,7 @@ class _Builder:
             raise _refused(node)
         if kind != "VARCHAR":
             raise PredicateError(f"where: LIKE needs a text column; {node.this.name!r} is {kind}")
-        return exp.Like(this=column, expression=exp.Literal.string(pattern.this))
+        return _negated(node, exp.Like(this=column, expression=exp.Literal.string(pattern.this)))
 
     def _column(self, node: exp.Expr, context: exp.Expr) -> tuple[exp.Expr, str]:
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or node.table:
@@ -201,20 +220,26 @@ def _bare(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _negated(node: exp.Expr, built: exp.Expr) -> exp.Expr:
+    """Negate what was built where the parser put a NOT into the node itself (`NOT LIKE`)."""
+    return exp.Not(this=exp.paren(built)) if node.args.get("negate") else built
+
+
 def _literal(node: exp.Expr) -> LiteralValue:
     if isinstance(node, exp.Boolean):
         return bool(node.this)
-    sign = 1
-    if isinstance(node, exp.Neg):
-        sign, node = -1, _bare(node.this)
-    if isinstance(node, exp.Literal) and node.is_string and sign == 1:
+    negative = isinstance(node, exp.Neg)
+    if negative:
+        node = _bare(node.this)
+    if isinstance(node, exp.Literal) and node.is_string and not negative:
         return str(node.this)
     if isinstance(node, exp.Literal) and not node.is_string:
         try:
-            return sign * Decimal(node.this)
+            number = Decimal(node.this)
+            return number.copy_negate() if negative else number  # arithmetic would round to 28 digits
         except InvalidOperation:
             raise _refused(node) from None
-    if isinstance(node, exp.Cast) and _is_temporal_literal(node):
+    if isinstance(node, exp.Cast) and not negative and _is_temporal_literal(node):
         return str(node.this.this)  # DATE '2020-01-31'
     raise _refused(node)
 
@@ -225,4 +250,5 @@ def _is_temporal_literal(node: exp.Cast) -> bool:
 
 
 def _refused(node: exp.Expr) -> PredicateError:
-    return PredicateError(f"where: {node.sql('duckdb', comments=False)!r} is not allowed; allowed are {_ALLOWED}")
+    shown = shortened(node.sql("duckdb", comments=False))
+    return PredicateError(f"where: {shown} is not allowed; allowed are {_ALLOWED}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from dpdb.errors import ParameterError
@@ -32,7 +33,7 @@ def parse_epsilon(value: float | int | str | Decimal, *, name: str = "epsilon") 
         raise ParameterError(f"{name} must be positive and finite, got {value!r}")
     if number > _LARGEST:
         raise ParameterError(f"{name} must be at most {_LARGEST}, got {value!r}")
-    nano = int((number * NANO).to_integral_value(ROUND_FLOOR))
+    nano = 0 if number.adjusted() < -9 else math.floor(Fraction(number) * NANO)  # exact in any decimal context
     if nano == 0:
         raise ParameterError(f"{name} must be at least 1e-9, got {value!r}")
     return nano

@@ -24,8 +24,8 @@ MEASURES = tuple(_ROOMS)
 _REFUSED = {
     "drastic": "is 0 or 1 and one row can flip it, so noise would hide it; ask for minimal_inconsistency and "
     "compare it with a threshold (`--fail-above minimal_inconsistency=X`)",
-    "maximal_consistency": "can grow exponentially in the rows through one row, and is #P-hard to compute; ask for repair "
-    "(what must go) or problematic (what is involved)",
+    "maximal_consistency": "can grow exponentially in the rows through one row and is #P-hard to compute; ask for "
+    "repair (what must go) or problematic (what is involved)",
 }
 
 # Below this the shares of a mechanism's steps would round to nothing.

@@ -1,0 +1,122 @@
+"""Bad input: one clear line, the right exit code, no traceback, no stray file, no private number."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpdb.cli import main
+from dpdb.session import Session
+
+RULE = "zip_code -> city"
+BAD = {
+    "unknown file": (["nowhere.parquet", "--constraints", RULE, "--epsilon", "1"], 2, "no such file"),
+    "unknown column": (["{table}", "--constraints", "zip_cod -> city", "--epsilon", "1"], 2, "nearest"),
+    "unparsable": (["{table}", "--constraints", "not(t1.city=", "--epsilon", "1"], 2, "line 1, column 13"),
+    "constraints file": (["{table}", "--constraints", "rules.txt", "--epsilon", "1"], 2, "not found"),
+    "incomparable": (["{table}", "--constraints", "not(t1.zip_code=t2.city)", "--epsilon", "1"], 2, "BIGINT"),
+    "constant": (["{table}", "--constraints", "not(t1.zip_code='x')", "--epsilon", "1"], 2, "cannot compare"),
+    "epsilon zero": (["{table}", "--constraints", RULE, "--epsilon", "0"], 2, "positive"),
+    "epsilon negative": (["{table}", "--constraints", RULE, "--epsilon", "-1"], 2, "positive"),
+    "epsilon nan": (["{table}", "--constraints", RULE, "--epsilon", "nan"], 2, "finite"),
+    "epsilon infinite": (["{table}", "--constraints", RULE, "--epsilon", "inf"], 2, "finite"),
+    "epsilon text": (["{table}", "--constraints", RULE, "--epsilon", "much"], 2, "number"),
+    "measure": (["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "repairs"], 2, "'repair'"),
+    "drastic": (["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "drastic"], 2, "fail-above"),
+    "consistency": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "maximal_consistency"], 2, "repair"),
+    "mechanism": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "repair", "--mechanism", "gredy"],
+        2, "'greedy'"),
+    "max degree": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "problematic", "--mechanism", "em"],
+        2, "max_degree"),
+    "where": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "random() < 0.5"], 2, "not allowed"),
+    "where column": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "stat = 'AL'"], 2, "'state'"),
+    "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "not available"),
+    "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "not available"),
+    "gate": (["{table}", "--constraints", RULE, "--epsilon", "1", "--fail-above", "repair"], 2, "MEASURE=NUMBER"),
+    "gate measure": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "repair", "--fail-above", "problematic=1"],
+        2, "not released"),
+    "confidence": (["{table}", "--constraints", RULE, "--epsilon", "1", "--confidence", "1"], 2, "confidence"),
+    "rows per person": (["{table}", "--constraints", RULE, "--epsilon", "1", "--rows-per-person", "0"], 2, "at least 1"),
+    "memory": (["{table}", "--constraints", RULE, "--epsilon", "1", "--memory-limit", "lots"], 2, "1GB"),
+    "temp": (["{table}", "--constraints", RULE, "--epsilon", "1", "--temp-directory", "/nope"], 2, "cannot be used"),
+    "table": (["{table}", "--constraints", RULE, "--epsilon", "1", "--table", "t"], 2, "table name"),
+    "schema": (["{table}", "--constraints", RULE, "--epsilon", "1", "--schema", "a INT"], 2, "CSV"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_line_and_the_right_code(
+    case: str, hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, code, says = BAD[case]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert main(["measure", *(a.format(table=hospital) for a in arguments)]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert says in err
+    assert "Traceback" not in err
+    assert err.startswith("dpdb: ")
+    assert os.listdir(tmp_path) == []
+
+
+def test_argparse_errors_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["measure"])
+    assert caught.value.code == 2
+    assert "usage: dpdb measure" in capsys.readouterr().err
+
+
+def _table(path: Path, rows: list[dict[str, object]]) -> str:
+    schema = pa.schema([("a", pa.int64()), ("b", pa.string())])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule", "exact"),
+    [
+        ([], "a -> b", (0, 0, 0)),
+        ([{"a": 1, "b": "x"}], "a -> b", (0, 0, 0)),
+        ([{"a": 1, "b": "x"}] * 4, "not(t1.a<t2.a)", (0, 0, 0)),
+        ([{"a": 1, "b": "x"}] * 4, "UNIQUE(a)", (6, 4, 2)),
+        ([{"a": k, "b": "x"} for k in range(5)], "not(t1.a!=t2.a)", (10, 5, 2.5)),
+        ([{"a": None, "b": None}] * 3, "UNIQUE(a, b)", (0, 0, 0)),
+    ],
+    ids=["empty", "one row", "no pair", "every pair", "every pair without equality", "NULL"],
+)
+def test_extreme_tables_work(
+    rows: list[dict[str, object]], rule: str, exact: tuple[float, ...], tmp_path: Path
+) -> None:
+    with Session(_table(tmp_path / "t.parquet", rows), constraints=rule) as session:
+        # epsilon 1e5: the noise is 0 except with probability below exp(-1e4 / 5)
+        values = [release.value for release in session.dp_inconsistency("all", 100_000)]
+    assert values == list(exact)
+
+
+def test_a_refused_budget_is_exit_code_4(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from dpdb.errors import BudgetExceededError
+
+    with Session(hospital, constraints=RULE, budget=0.5) as session:
+        with pytest.raises(BudgetExceededError, match=r"requested epsilon 0\.6, remaining 0\.5, short by 0\.1") as caught:
+            session.dp_inconsistency("repair", 0.6)
+        assert (caught.value.exit_code, session.spent(), session.remaining()) == (4, 0.0, 0.5)
+
+
+def test_a_duckdb_file_open_for_writing_gives_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "w.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a, 'x' AS b")
+        assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 2
+    assert "pass that connection instead" in capsys.readouterr().err
+    assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 0

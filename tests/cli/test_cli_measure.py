@@ -1,0 +1,133 @@
+"""`dpdb measure`, `exact`, `explain` and `demo` as a user types them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from dpdb.cli import main
+
+RELEASE_FIELDS = [
+    "measure", "estimand", "value", "lower", "upper", "confidence", "epsilon", "mechanism", "theta", "noise_scale",
+    "where", "constraints_sha256", "guarantee", "release_id", "version",
+]  # fmt: skip
+EXACT_FIELDS = [
+    "rows", "self_conflicts", "drastic", "minimal_inconsistency", "problematic", "repair_fractional", "repair_lower",
+    "repair_upper", "maximal_consistency", "max_degree", "reasons",
+]  # fmt: skip
+
+
+def test_measure_all_prints_one_json_document_whose_epsilons_add_up(
+    hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(
+        ["measure", str(hospital), "--constraints", str(hospital_constraints), "--epsilon", "1", "--format", "json"]
+    )
+    out, err = capsys.readouterr()
+    releases = json.loads(out)["releases"]
+    assert (code, err) == (0, "")
+    assert [r["measure"] for r in releases] == ["minimal_inconsistency", "problematic", "repair"]
+    assert all(list(r) == RELEASE_FIELDS for r in releases)
+    assert math.isclose(sum(r["epsilon"] for r in releases), 1.0, abs_tol=1e-12)
+    assert len({r["release_id"] for r in releases}) == 3
+    assert releases[2]["upper"] is not None
+    assert releases[0]["upper"] is None
+
+
+def test_measure_in_words_names_bounds_cost_and_guarantee(
+    hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # epsilon 1000: the noise is below 1 except with probability exp(-1000)
+    arguments = ["measure", str(hospital), "--constraints", str(hospital_constraints), "--epsilon", "1000"]
+    assert main([*arguments, "--measure", "repair"]) == 0
+    out = capsys.readouterr().out
+    assert "repair = 50\n" in out
+    assert "at least about 50 rows must go" in out
+    assert "differential privacy" in out
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("50", 0), ("49.5", 1), ("51", 0)])
+def test_fail_above_compares_strictly(
+    hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str], threshold: str, code: int
+) -> None:
+    arguments = ["measure", str(hospital), "--constraints", str(hospital_constraints), "--measure", "repair"]
+    assert main([*arguments, "--epsilon", "1000", "--fail-above", f"repair={threshold}"]) == code
+    err = capsys.readouterr().err
+    assert ("gate failed: repair = 50 > 49.5; even the lower bound 50 is above it" in err) == (code == 1)
+
+
+def test_fail_above_says_when_the_threshold_is_inside_the_noise(
+    hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["measure", str(hospital), "--constraints", str(hospital_constraints), "--measure", "problematic"]
+    # The value is 103 plus noise of scale at most 3/700; the lower bound at confidence 1 - 1e-9 is just below it.
+    assert main([*arguments, "--epsilon", "1", "--fail-above", "problematic=0", "--confidence", "0.999999999999"]) == 1
+    assert "the threshold lies inside the noise (lower bound 0)" in capsys.readouterr().err
+
+
+def test_where_releases_the_slice(
+    hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--constraints", str(hospital_constraints), "--where", "state = 'AL'", "--format", "json"]
+    assert main(["exact", str(hospital), *arguments, "--non-private"]) == 0
+    exact = json.loads(capsys.readouterr().out)
+    assert main(["measure", str(hospital), *arguments, "--measure", "repair", "--epsilon", "1000"]) == 0
+    release = json.loads(capsys.readouterr().out)["releases"][0]
+    assert release["where"] == "state = 'AL'"
+    assert release["value"] == exact["repair_fractional"]
+    assert 0 < exact["rows"] < 10_000
+
+
+def test_exact_gives_the_known_values_of_the_real_table(
+    hospital: Path, hospital_constraints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.csv"
+    arguments = ["exact", str(hospital), "--constraints", str(hospital_constraints), "--format", "json"]
+    assert main([*arguments, "--non-private", "--by-constraint", "--violations", str(pairs)]) == 0
+    exact = json.loads(capsys.readouterr().out)
+    by_constraint = exact.pop("by_constraint")
+    assert list(exact) == EXACT_FIELDS
+    assert (exact["minimal_inconsistency"], exact["problematic"], exact["repair_fractional"]) == (1325, 103, 50)
+    assert (exact["repair_lower"], exact["repair_upper"], exact["reasons"]) == (50, 50, {})
+    assert [row["violations"] for row in by_constraint] == [625, 0, 700, 0, 0, 0, 0]
+    lines = pairs.read_text().splitlines()
+    assert (lines[0], len(lines)) == ('"constraint","row_1","row_2"', 1326)
+    assert pairs.stat().st_mode & 0o777 == 0o600
+
+
+def test_exact_refuses_without_the_owners_word(
+    hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["exact", str(hospital), "--constraints", str(hospital_constraints)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "--non-private" in err
+
+
+def test_explain_prints_sql_and_cost_and_no_count(
+    hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["explain", str(hospital), "--constraints", str(hospital_constraints), "--format", "json"]
+    assert main(arguments) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert len(explained["constraints"]) == 7
+    assert all("JOIN" in c["sql"] and c["plan"] for c in explained["constraints"])
+    assert explained["degree_bound"]["sensitivity"] == 5
+    assert main([*arguments[:-2], "--where", "state = 'AL'"]) == 0
+    text = capsys.readouterr().out
+    assert "rows with the same zip_code must have the same city" in text
+    # Nothing of the data: its size, its largest groups, its conflicts.
+    assert not any(number in text for number in ("10000", "10,000", "1325", "974", "103"))
+
+
+def test_demo_releases_three_measures_of_the_hospital_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split(" = ")[0] for line in out.splitlines() if " = " in line and not line.startswith(" ")] == [
+        "minimal_inconsistency",
+        "problematic",
+        "repair",
+    ]

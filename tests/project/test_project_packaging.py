@@ -1,0 +1,96 @@
+"""The wheel carries what the package needs; the README's commands are true; rooms import downwards only."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ["cli", "session", "measures", "privacy", "graph", "engine", "constraints"]
+
+
+def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    wanted = ["dpdb/py.typed", "dpdb/sql/settings.sql", "dpdb/sql/conflict_edge.sql", "dpdb/data/hospital.parquet"]
+    assert set(wanted) <= set(names)
+    assert not [name for name in names if name.startswith(("tests", "examples"))]
+    metadata = next(name for name in names if name.endswith("METADATA"))
+    assert "License-Expression: Apache-2.0" in zipfile.ZipFile(wheel).read(metadata).decode()
+
+
+def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    program = "import dpdb, sys; from dpdb.cli import main; assert 'site' in dpdb.__file__; sys.exit(main(['demo']))"
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path / "site", capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "repair = " in run.stdout
+
+
+def _imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return found
+
+
+def test_a_lower_room_never_imports_a_higher_one() -> None:
+    checked = 0
+    for position, room in enumerate(ROOMS):
+        for path in (ROOT / "dpdb" / room).rglob("*.py"):
+            for module in _imports(path):
+                match = re.match(r"dpdb\.(\w+)", module)
+                if match and match[1] in ROOMS:
+                    assert ROOMS.index(match[1]) >= position, f"{path.name} in {room} imports {module}"
+                    checked += 1
+    assert checked > 50
+
+
+def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None:
+    for path in (ROOT / "dpdb").rglob("*.py"):
+        modules = _imports(path)
+        if any(module.split(".")[0] == "opendp" for module in modules):
+            assert path.name == "randomness.py"
+        if "duckdb" in modules:
+            assert path.name in ("database.py", "source.py", "arrow_source.py"), path
+
+
+def test_import_is_cheap_in_modules() -> None:
+    """Importing dpdb loads none of the heavy packages that only some calls need."""
+    program = "import sys, dpdb; print([m for m in ('numba', 'scipy', 'opendp', 'pandas', 'polars') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    from dpdb.cli.arguments import build_parser
+
+    commands = re.findall(r"^dpdb (.*?)(?:\s+#.*)?$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    assert len(commands) >= 7
+    for command in commands:
+        import shlex
+
+        build_parser().parse_args(shlex.split(command))
+
+
+def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    first = block.split("\n\nwith ")[0]
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    exec(first, names)
+    assert names["r"].value >= 0  # type: ignore[attr-defined]
