@@ -13,7 +13,7 @@ from sqlglot import exp
 from dpdb.constraints import Operator, is_symmetric
 from dpdb.engine.binding import BoundConstraint, BoundPredicate
 
-__all__ = ["edges_of", "ordered_edges", "pair_count", "self_conflict", "violates_either_way"]
+__all__ = ["edges_of", "may_coincide", "ordered_edges", "pair_count", "self_conflict", "violates_either_way"]
 
 _FIRST, _SECOND = "a", "b"
 
@@ -90,6 +90,11 @@ def violates_either_way(dc: BoundConstraint, first: str, second: str) -> exp.Exp
     if is_symmetric(dc.constraint):
         return dc.over(first, second)
     return exp.or_(dc.over(first, second), dc.over(second, first))
+
+
+def may_coincide(dc: BoundConstraint, other: BoundConstraint) -> bool:
+    """Whether one pair might violate both; False is certain, because their comparisons of some column contradict."""
+    return not all(_contradict(dc, other, swapped=swapped) for swapped in (False, True))
 
 
 def _not_earlier(dc: BoundConstraint, earlier: Sequence[BoundConstraint]) -> list[exp.Expr]:

@@ -72,6 +72,8 @@ class Database:
         self._set("temp_directory", str(self._directory))
         try:
             if memory_limit is not None:
+                if str(memory_limit).lstrip().startswith("-"):  # DuckDB takes it as no limit
+                    raise EngineError("negative memory limit")
                 self._set("memory_limit", memory_limit)
             if threads is not None:
                 self._set("threads", threads)
@@ -137,7 +139,7 @@ class Database:
     def _errors(self, query: str | exp.Expr) -> Iterator[None]:
         try:
             yield
-        except duckdb.Error as error:
+        except (duckdb.Error, pa.ArrowException, OSError) as error:  # streams fail with Arrow's errors
             OWNER_LOG.error("%s\n%s", error, _text(query))
             raise EngineError(str(error)) from error
 

@@ -18,6 +18,9 @@ from dpdb.engine.database import Database
 __all__ = ["CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms", "evaluate"]
 
 
+_ROW = "row"
+
+
 @dataclass(frozen=True, order=True)
 class GroupTerm:
     """max(0, largest group of `columns` - 1); no columns means one group of all rows.
@@ -95,10 +98,10 @@ def evaluate(database: Database, terms: DegreeTerms, tuples: exp.Table) -> int:
 
 def _term_value(database: Database, term: GroupTerm | CrossTerm, tuples: exp.Table) -> int:
     if isinstance(term, GroupTerm):
-        columns = [exp.column(name, quoted=True) for name in term.columns]
+        columns = [exp.column(name, table=_ROW, quoted=True) for name in term.columns]
         return max(0, _largest_group(database, columns, tuples) - 1)
     sides = [
-        Operand(0, side.column, side.column_type, side.compared_as).over([""]) for side in (term.first, term.second)
+        Operand(0, side.column, side.column_type, side.compared_as).over([_ROW]) for side in (term.first, term.second)
     ]
     return sum(_largest_group(database, [side], tuples) for side in sides)
 
@@ -106,7 +109,8 @@ def _term_value(database: Database, term: GroupTerm | CrossTerm, tuples: exp.Tab
 def _largest_group(database: Database, keys: Sequence[exp.Expr], tuples: exp.Table) -> int:
     """Size of the largest group of rows without NULL in the keys (NULL equals nothing)."""
     known = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
-    sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).from_(tuples.copy()).where(*known)
+    rows = exp.alias_(tuples.copy(), _ROW, table=True)
+    sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).from_(rows).where(*known)
     grouped = sizes.group_by(*(key.copy() for key in keys))
     largest = database.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped.subquery("groups")))
     return int(largest or 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -31,14 +32,18 @@ def kind_of(path: str) -> FileKind:
     SourceError
         If there is no such file, or it is none of the supported kinds.
     """
+    if not path:
+        raise SourceError("the path of the source is empty")
     file = Path(path)
-    if file.is_dir() or (glob.has_magic(path) and not file.exists()):
-        return "parquet"
     try:
+        if file.is_dir() or (glob.has_magic(path) and not file.exists()):
+            return "parquet"
         with file.open("rb") as stream:
             head = stream.read(12)
     except OSError as error:
         raise SourceError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except ValueError:  # a NUL character
+        raise SourceError(f"{path!r}: is not a path") from None
     if head[:4] == b"PAR1":
         return "parquet"
     if head[8:12] == b"DUCK":
@@ -113,6 +118,7 @@ def csv_scan(database: Database, path: str, types: Mapping[str, str]) -> exp.Exp
         quote=exp.Literal.string('"'),
         escape=exp.Literal.string('"'),
         null_padding=exp.true(),
+        parallel=exp.false(),  # DuckDB's parallel reader refuses line breaks in quoted cells together with null_padding
         columns=columns,
     )
     cells = [_csv_cell(database, path, name, types.get(name)) for name in names]
@@ -144,9 +150,11 @@ def _csv_delimiter(path: str) -> str | None:
 def _csv_header(path: str, delimiter: str) -> list[str]:
     reader = gzip.open if path.lower().endswith(".gz") else open
     try:
-        with reader(path, "rt", encoding="utf-8-sig", newline="") as text:
+        # Rows are decoded along with the header; only the header's bytes may decide whether it can be read.
+        with reader(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             names = next(csv.reader(text, delimiter=delimiter), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
+        "".join(names).encode()
+    except (OSError, EOFError, zlib.error, UnicodeEncodeError, csv.Error):
         raise SourceError(f"{path}: the header line cannot be read as UTF-8 CSV") from None
     if not names or any(not name.strip() for name in names):
         raise SourceError(f"{path}: the first line must name every column")
@@ -176,12 +184,16 @@ def attach(database: Database, path: str, table: str | None) -> tuple[exp.Expr, 
         f"UNION ALL SELECT schema_name, view_name, true FROM duckdb_views() "
         f"WHERE database_name = '{_ATTACHED}' AND NOT internal ORDER BY ALL"
     )
-    schema, name, is_view = choose_table(path, found, table)
+    schema, name, is_view = choose_table(path, found, table, preferred=("main",))
+    if is_view:  # a view in another schema may name a table of the main one without saying so
+        database.execute(f"SET search_path = 'main,{_ATTACHED}.main'")
     return exp.table_(name, db=schema, catalog=_ATTACHED, quoted=True), is_view
 
 
-def choose_table(description: str, found: list[tuple[str, str, bool]], wanted: str | None) -> tuple[str, str, bool]:
-    """Pick the wanted one of (schema, table, is view), or the only one."""
+def choose_table(
+    description: str, found: list[tuple[str, str, bool]], wanted: str | None, *, preferred: Sequence[str]
+) -> tuple[str, str, bool]:
+    """Pick the wanted one of (schema, table, is view), or the only one; `preferred` schemas go first."""
     names = ", ".join(f"{schema}.{name}" for schema, name, _ in found) or "none"
     if wanted is None:
         chosen = found
@@ -189,8 +201,9 @@ def choose_table(description: str, found: list[tuple[str, str, bool]], wanted: s
     else:
         key = wanted.casefold()
         chosen = [row for row in found if row[1].casefold() == key or f"{row[0]}.{row[1]}".casefold() == key]
-        # An unqualified name means the main schema if several schemas have one.
-        chosen = [row for row in chosen if row[0] == "main"] if len(chosen) > 1 else chosen
+        if len(chosen) > 1:
+            best = next((schema for schema in preferred if any(row[0] == schema for row in chosen)), None)
+            chosen = [row for row in chosen if row[0] == best]
         problem = f"no table or view {wanted!r} (it has: {names})"
     if len(chosen) != 1:
         raise SourceError(f"{description}: {problem}")

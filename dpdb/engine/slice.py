@@ -7,6 +7,7 @@ with `close()`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from dpdb.engine import degree_bound
 from dpdb.engine.binding import BoundConstraint
 from dpdb.engine.compile import ordered_edges, pair_count, self_conflict
 from dpdb.engine.database import Database
+from dpdb.engine.encode import coded_columns, create_codes, with_codes
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.source import Source
@@ -29,6 +31,7 @@ __all__ = ["VIOLATIONS", "Slice", "TableEdges", "free_name"]
 VIOLATIONS = pa.schema([("constraint", pa.string()), ("row_1", pa.int64()), ("row_2", pa.int64())])
 
 Nodes = npt.NDArray[np.uint32]
+Codes = npt.NDArray[np.int32]
 
 
 class TableEdges:
@@ -70,8 +73,10 @@ class Slice:
     ----------
     self_conflicts : int
         Rows that violate a single-tuple constraint; they are not in the graph. Private.
-    edges : TableEdges
-        The edges among the other rows. Private.
+    node_count : int
+        Rows in the graph. Private.
+    columns, coded : tuple of str
+        The constrained columns, and those that `tuple_row` keeps as order-preserving codes.
     """
 
     def __init__(
@@ -89,8 +94,10 @@ class Slice:
         self._schema = exp.to_identifier(name, quoted=True)
         self._name = name
         self._where = where
+        self._progress = progress
         self.constraints = tuple(constraints)
         self.columns = _constrained_columns(constraints, source.schema)
+        self.coded = coded_columns(constraints, self.columns)
         self.rank = free_name("id", self.columns)
         self.source_row = free_name("source_row", [*self.columns, self.rank]) if keep_source_row else None
         self.tuples = self.table("tuple_row")
@@ -103,8 +110,6 @@ class Slice:
             if any(dc.constraint.is_single_tuple for dc in constraints):
                 self._set_self_conflicts_apart()
             self._rank()
-            progress("joining conflicts")
-            self._join()
         except BaseException:
             self.close()
             raise
@@ -145,31 +150,74 @@ class Slice:
         self.self_conflicts = self._count(self.table("self_conflict"))
 
     def _rank(self) -> None:
-        """Rank the rows by a hash of their values, then by the values: an order that no other row can change."""
-        columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in self.columns]
-        kept = columns if self.source_row is None else [*columns, exp.column(self.source_row, quoted=True)]
-        order = [exp.Ordered(this=key) for key in (exp.Anonymous(this="hash", expressions=columns), *columns)]
+        """Rank the rows by a hash of their values, then by the values (as codes): no other row can change the order."""
+        dictionaries = []
+        for position, column in enumerate(self.coded):
+            table = self.table(f"code_{position}")
+            create_codes(self._database, self.table("input_row"), column, table)
+            dictionaries.append((column, table))
+        values: list[exp.Expr] = [exp.column(name, table="row", quoted=True) for name in self.columns]
+        kept = [self._kept(name) for name in self.columns]
+        order = [exp.Ordered(this=key.copy()) for key in (exp.Anonymous(this="hash", expressions=values), *kept)]
         number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order), over="OVER")
         rank = exp.cast(exp.Sub(this=number, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
+        columns = [exp.alias_(value, name, quoted=True) for name, value in zip(self.columns, kept, strict=True)]
+        if self.source_row is not None:
+            columns.append(exp.column(self.source_row, table="row", quoted=True))
+        ranked = exp.select(exp.alias_(rank, self.rank, quoted=True), *columns)
+        ranked = with_codes(ranked.from_(exp.alias_(self.table("input_row"), "row", table=True)), "row", dictionaries)
         conditions = self._chosen()
         if any(dc.constraint.is_single_tuple for dc in self.constraints):
             conflict = exp.paren(self_conflict(self.constraints, "row"))
             conditions.append(exp.Not(this=exp.Is(this=conflict, expression=exp.true())))
-        ranked = exp.select(exp.alias_(rank, self.rank, quoted=True), *(column.copy() for column in kept))
-        rows = exp.alias_(self.table("input_row"), "row", table=True)
-        self._database.execute(ranked.from_(rows).where(*conditions).ctas(self.tuples.copy()))
+        self._database.execute(ranked.where(*conditions).ctas(self.tuples.copy()))
+        spent = [table for _, table in dictionaries]
         if self.source_row is None:
-            self._database.execute(f"DROP TABLE {self.table('input_row').sql('duckdb')}")
+            spent.append(self.table("input_row"))
+        for table in spent:
+            self._database.execute(f"DROP TABLE {table.sql('duckdb')}")
         self.node_count = self._count(self.tuples)
 
-    def _join(self) -> None:
+    def _kept(self, name: str) -> exp.Expr:
+        """What `tuple_row` keeps of a column: its code, or its value where codes would not do."""
+        if name in self.coded:
+            return exp.column("code", table=f"code_{self.coded.index(name)}", quoted=True)
+        return exp.column(name, table="row", quoted=True)
+
+    # -- the conflict graph, two ways ----------------------------------------------------------------------------
+
+    @cached_property
+    def edges(self) -> TableEdges:
+        """The edges, materialized in `conflict_edge` on first use. Private."""
         if not self.pairwise:
-            self.edges = TableEdges(self._database, None, self.node_count)
-            return
+            return TableEdges(self._database, None, self.node_count)
+        self._progress("joining conflicts")
         self._database.execute(sql_statement("conflict_edge", self._name))
         query = ordered_edges(self.pairwise, self.tuples, self.rank)
         self._database.execute(exp.insert(query, self.table("conflict_edge")))
-        self.edges = TableEdges(self._database, self.table("conflict_edge"), self.node_count)
+        return TableEdges(self._database, self.table("conflict_edge"), self.node_count)
+
+    def codes(self) -> dict[str, Codes]:
+        """Read the coded columns, in rank order: int32 codes, -1 for NULL. Private."""
+        if not self.coded:
+            return {}
+        integers = [
+            exp.alias_(
+                exp.cast(
+                    exp.func("coalesce", exp.cast(exp.column(name, quoted=True), "INTEGER"), exp.convert(-1)), "INTEGER"
+                ),
+                f"c{number}",
+            )
+            for number, name in enumerate(self.coded)
+        ]
+        query = exp.select(*integers).from_(self.tuples.copy()).order_by(exp.column(self.rank, quoted=True))
+        batches = list(self._database.stream(query))
+        return {
+            name: np.concatenate([batch.column(number).to_numpy() for batch in batches])
+            if batches
+            else np.empty(0, np.int32)
+            for number, name in enumerate(self.coded)
+        }
 
     # -- statistics -------------------------------------------------------------------------------------------
 
@@ -205,19 +253,26 @@ class Slice:
         if len(self.pairwise) < len(self.constraints):
             alone = self.table("self_conflict").sql("duckdb")
             yield from self._database.stream(
-                f'SELECT "text" AS "constraint", "source_row" AS row_1, NULL::BIGINT AS row_2 '
+                f'SELECT violated."text" AS "constraint", s."source_row" AS row_1, NULL::BIGINT AS row_2 '
                 f"FROM {alone} AS s JOIN {texts.sql('duckdb')} USING (dc) ORDER BY row_1"
             )
         if self.pairwise:
+            assert self.edges.node_count == self.node_count  # materializes the edges
             tuples = self.tuples.sql("duckdb")
             yield from self._database.stream(
-                f'SELECT "text" AS "constraint", a.{position} AS row_1, b.{position} AS row_2 '
+                f'SELECT violated."text" AS "constraint", a.{position} AS row_1, b.{position} AS row_2 '
                 f"FROM {self.table('conflict_edge').sql('duckdb')} AS e JOIN {texts.sql('duckdb')} USING (dc) "
                 f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v ORDER BY e.u, e.dc, e.v"
             )
 
     def _chosen(self) -> list[exp.Expr]:
-        return [] if self._where is None else [exp.paren(self._where.condition.copy())]
+        """The slice's predicate over the rows aliased `row`."""
+        if self._where is None:
+            return []
+        condition = self._where.condition.copy()
+        for column in condition.find_all(exp.Column):
+            column.set("table", exp.to_identifier("row", quoted=True))
+        return [exp.paren(condition)]
 
     def _count(self, table: exp.Table) -> int:
         return int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(table.copy())))

@@ -88,9 +88,9 @@ def open_source(
             return _scanned(database, path, file_source.csv_scan(database, path, csv_schema or {}))
         scan, is_view = file_source.attach(database, path, table)
         found = _scanned(database, path, scan)
-        return _materialized(database, found) if is_view else found
     except EngineError as error:
-        raise SourceError(f"{path}: cannot be read as a {kind} file: {error}") from None
+        raise SourceError(f"{path}: cannot be read as a {kind} file: {str(error).splitlines()[0]}") from None
+    return _materialized(database, found) if is_view else found
 
 
 def _scanned(database: Database, description: str, scan: exp.Expr) -> Source:
@@ -109,5 +109,8 @@ def _materialized(database: Database, source: Source) -> Source:
     if not usable:
         raise SourceError(f"{source.description}: no column has a type that constraints can compare")
     columns = [exp.column(column.name, quoted=True) for column in usable]
-    database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
+    try:
+        database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
+    except EngineError:  # its message may print values of rows
+        raise SourceError(f"{source.description}: reading its rows failed; the reason is in the owner's log") from None
     return Source(source.description, source.schema, _COPY)

@@ -246,7 +246,9 @@ def _literal(node: exp.Expr) -> LiteralValue:
 
 def _is_temporal_literal(node: exp.Cast) -> bool:
     literal = isinstance(node.this, exp.Literal) and node.this.is_string
-    return bool(literal and type(node) is exp.Cast and node.to.is_type("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIME"))
+    # TIMESTAMPNTZ is what sqlglot calls DuckDB's TIMESTAMP.
+    kinds = ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIME")
+    return bool(literal and type(node) is exp.Cast and node.to.is_type(*kinds))
 
 
 def _refused(node: exp.Expr) -> PredicateError:

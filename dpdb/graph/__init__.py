@@ -6,7 +6,10 @@ Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the f
 """
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
+from dpdb.graph.block_constraint import BlockConstraint, by_class, by_order
+from dpdb.graph.block_graph import BlockGraph
 from dpdb.graph.degrees import DegreeSummary, degree_summary, degrees
+from dpdb.graph.edge_graph import EdgeGraph
 from dpdb.graph.edges import EdgeArrays, OrderedEdges
 from dpdb.graph.exact_cover import CoverBounds, minimum_vertex_cover
 from dpdb.graph.fractional_cover import FractionalCover, fractional_cover, twice_fractional_cover
@@ -18,14 +21,19 @@ from dpdb.graph.witness import witness_counts
 
 __all__ = [
     "Adjacency",
+    "BlockConstraint",
+    "BlockGraph",
     "CoverBounds",
     "DegreeSummary",
     "EdgeArrays",
+    "EdgeGraph",
     "FractionalCover",
     "OrderedEdges",
     "ProjectedCounts",
     "ScanResult",
     "adjacency_of",
+    "by_class",
+    "by_order",
     "count_maximal_independent_sets",
     "degree_summary",
     "degrees",

@@ -16,16 +16,14 @@ from dpdb.engine.slice import VIOLATIONS, Slice
 from dpdb.engine.source import SourceLike, open_source
 from dpdb.engine.where import parse_where
 from dpdb.errors import ParameterError
-from dpdb.graph import (
-    adjacency_of,
-    count_maximal_independent_sets,
-    degree_summary,
-    minimum_vertex_cover,
-    twice_fractional_cover,
-)
+from dpdb.graph import count_maximal_independent_sets, minimum_vertex_cover
+from dpdb.session.conflict_graph import conflict_graph
 from dpdb.session.export import write_batches
 
 __all__ = ["ExactMeasures", "exact_measures"]
+
+# The exact repair and maximal_consistency hold the graph in memory; beyond this many edges they are not tried.
+_LARGEST_IN_MEMORY = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -144,24 +142,35 @@ def _by_constraint(part: Slice, dcs: tuple[DenialConstraint, ...]) -> tuple[tupl
 
 def _measures(part: Slice, time_limit: float, by_constraint: tuple[tuple[str, int], ...] | None) -> ExactMeasures:
     u = part.self_conflicts
-    degrees = degree_summary(part.edges)
-    graph = adjacency_of(part.edges)
-    cover = minimum_vertex_cover(graph, time_limit=time_limit)
-    consistent, why_not = count_maximal_independent_sets(graph)
+    graph = conflict_graph(part)
+    degrees = graph.degree_summary()
+    doubled = graph.twice_fractional_cover()
     reasons = {}
-    if not cover.proved:
-        reasons["repair"] = cover.reason or "the solver did not prove the bounds equal"
-    if consistent is None:
-        reasons["maximal_consistency"] = why_not or "too large to count"
+    consistent: int | None = None
+    if degrees.edge_count > _LARGEST_IN_MEMORY:
+        lower, upper = -(-doubled // 2), min(doubled, graph.greedy_cover_size())
+        if lower < upper:
+            reasons["repair"] = (
+                f"more than {_LARGEST_IN_MEMORY:,} conflicts: bounds from the fractional and greedy covers"
+            )
+        reasons["maximal_consistency"] = f"more than {_LARGEST_IN_MEMORY:,} conflicts"
+    else:
+        cover = minimum_vertex_cover(graph.adjacency, time_limit=time_limit)
+        lower, upper = cover.lower, cover.upper
+        consistent, why_not = count_maximal_independent_sets(graph.adjacency)
+        if not cover.proved:
+            reasons["repair"] = cover.reason or "the solver did not prove the bounds equal"
+        if consistent is None:
+            reasons["maximal_consistency"] = why_not or "too large to count"
     return ExactMeasures(
         rows=part.node_count + u,
         self_conflicts=u,
         drastic=int(degrees.edge_count + u > 0),
         minimal_inconsistency=degrees.edge_count + u,
         problematic=degrees.positive_degree_nodes + u,
-        repair_fractional=_half(Fraction(twice_fractional_cover(graph), 2) + u),
-        repair_lower=cover.lower + u,
-        repair_upper=cover.upper + u,
+        repair_fractional=_half(Fraction(doubled, 2) + u),
+        repair_lower=lower + u,
+        repair_upper=upper + u,
         maximal_consistency=consistent,
         max_degree=degrees.max_degree,
         reasons=reasons,

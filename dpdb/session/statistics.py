@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.slice import Slice
-from dpdb.graph import greedy_cover_size, projected_counts, twice_fractional_cover, witness_counts
 from dpdb.graph.projection import ProjectedCounts
+from dpdb.session.conflict_graph import ConflictGraph, conflict_graph
 
 __all__ = ["SliceStatistics"]
 
@@ -23,6 +24,11 @@ class SliceStatistics:
         self._degree_bound: int | None = None
         self._twice_cover: int | None = None
         self._greedy_cover: int | None = None
+
+    @cached_property
+    def graph(self) -> ConflictGraph:
+        """The conflict graph, built on first use."""
+        return conflict_graph(self._slice)
 
     @property
     def self_conflicts(self) -> int:
@@ -57,23 +63,23 @@ class SliceStatistics:
         """W_theta for each theta."""
         missing = sorted(set(thetas) - set(self._witnesses))
         if missing:
-            self._witnesses.update(zip(missing, witness_counts(self._slice.edges, missing), strict=True))
+            self._witnesses.update(zip(missing, self.graph.witness_counts(missing), strict=True))
         return [self._witnesses[theta] for theta in thetas]
 
     def twice_fractional_cover(self) -> int:
         """2 tau*."""
         if self._twice_cover is None:
-            self._twice_cover = twice_fractional_cover(self._slice.edges)
+            self._twice_cover = self.graph.twice_fractional_cover()
         return self._twice_cover
 
     def greedy_cover(self) -> int:
         """Size of the greedy stable cover."""
         if self._greedy_cover is None:
-            self._greedy_cover = greedy_cover_size(self._slice.edges)
+            self._greedy_cover = self.graph.greedy_cover_size()
         return self._greedy_cover
 
     def _project(self, thetas: Sequence[int]) -> list[ProjectedCounts]:
         missing = sorted(set(thetas) - set(self._projections))
         if missing:
-            self._projections.update(zip(missing, projected_counts(self._slice.edges, missing), strict=True))
+            self._projections.update(zip(missing, self.graph.projected_counts(missing), strict=True))
         return [self._projections[theta] for theta in thetas]

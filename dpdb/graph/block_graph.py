@@ -1,0 +1,214 @@
+"""`BlockGraph`: a conflict graph kept as rows, not edges, for functional dependencies, keys and order constraints.
+
+Its statistics equal, value for value, those of the edge stream in canonical order; memory is O(rows x constraints).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph.adjacency import Adjacency, adjacency_of
+from dpdb.graph.block_constraint import BlockConstraint
+from dpdb.graph.degrees import DegreeSummary
+from dpdb.graph.edges import Batch
+from dpdb.graph.projection import ProjectedCounts
+
+if TYPE_CHECKING:
+    from dpdb.graph.kernels.blocks import Blocks
+
+__all__ = ["BlockGraph"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Two cores; the scans of different thetas are independent and hold no lock.
+_THREADS = min(2, os.cpu_count() or 1)
+_BATCH = 1_000_000
+
+
+class BlockGraph:
+    """The conflict graph of several block constraints (implements `OrderedEdges`).
+
+    Parameters
+    ----------
+    node_count : int
+        Rows, numbered by canonical rank.
+    constraints : sequence of BlockConstraint
+        In order of their positions.
+    tested : bool array (constraints, constraints), optional
+        `tested[k, j]` False asserts that no pair violates both k and j < k; True is always right.
+    """
+
+    def __init__(
+        self,
+        node_count: int,
+        constraints: Sequence[BlockConstraint],
+        tested: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._node_count = node_count
+        self._constraints = tuple(constraints)
+        count = len(self._constraints)
+        self._tested = np.ones((count, count), np.bool_) if tested is None else tested
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The graph in memory, 8 bytes per edge: for small graphs only."""
+        return adjacency_of(self)
+
+    @property
+    def node_count(self) -> int:
+        """Number of rows."""
+        return self._node_count
+
+    def batches(self) -> Iterator[Batch]:
+        """Enumerate the edges (u, v) in canonical order."""
+        for u, v, _ in self.labelled_batches():
+            yield u, v
+
+    def labelled_batches(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16]]]:
+        """Enumerate the edges with the position of the first violated constraint among this graph's."""
+        from dpdb.graph.kernels.blocks import fill_edges
+
+        row, k, place = 0, 0, -1
+        while row < self._node_count:
+            u, v = np.empty(_BATCH, np.uint32), np.empty(_BATCH, np.uint32)
+            dc = np.empty(_BATCH, np.uint16)
+            filled, row, k, place = fill_edges(self._blocks, row, k, place, u, v, dc)
+            if filled:
+                yield u[:filled], v[:filled], dc[:filled]
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """Exact degrees: every pair is counted from a minority row, at its first violated constraint."""
+        from dpdb.graph.kernels.block_degrees import add_degrees
+
+        total = np.zeros(self._node_count, np.int64)
+        for k, (constraint, listing) in enumerate(zip(self._constraints, self._listings, strict=True)):
+            concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
+            members = listing.members
+            columns = [np.stack([getattr(c, name)[members] for c in concerned]) for name in ("group", "x", "y")]
+            ordered = np.array([c.ordered for c in concerned], np.bool_)
+            minority = constraint.minority[members]
+
+            def count(part: int) -> NDArray[np.int64]:
+                return add_degrees(listing.starts, minority, ordered, *columns, part, _THREADS)  # noqa: B023 - run now
+
+            total[members] += np.sum(_in_threads(count, range(_THREADS)), axis=0, dtype=np.int64)
+        return total
+
+    def degree_summary(self) -> DegreeSummary:
+        """Edges, positive-degree nodes and maximum degree."""
+        degrees = self.degrees
+        return DegreeSummary(int(degrees.sum()) // 2, int(np.count_nonzero(degrees)), int(degrees.max(initial=0)))
+
+    def projected_counts(self, thetas: Sequence[int]) -> tuple[ProjectedCounts, ...]:
+        """See `dpdb.graph.projected_counts`. A theta that no degree exceeds needs no scan: nothing is projected away."""
+        from dpdb.graph.kernels.blocks import project
+
+        summary = self.degree_summary()
+
+        def counts(theta: int) -> ProjectedCounts:
+            if theta >= summary.max_degree:
+                return ProjectedCounts(theta, summary.edge_count, summary.positive_degree_nodes)
+            return ProjectedCounts(theta, *project(self._blocks, theta))
+
+        return tuple(_in_threads(counts, thetas))
+
+    def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
+        """See `dpdb.graph.witness_counts`.
+
+        W grows with theta (one more copy of a charger only adds to what a greedy matching in a fixed order covers) and
+        never exceeds the problematic rows: once it reaches them, larger thetas need no scan.
+        """
+        from dpdb.graph.kernels.blocks import witness
+
+        found: dict[int, int] = {}
+        ascending = sorted(set(thetas))
+        while ascending:
+            now, ascending = ascending[:_THREADS], ascending[_THREADS:]
+            counts = _in_threads(lambda theta: int(witness(self._blocks, min(theta, self._node_count))), now)
+            found.update(zip(now, counts, strict=True))
+            if counts[-1] == self.problematic_count:
+                found.update(dict.fromkeys(ascending, counts[-1]))
+                break
+        return tuple(found[theta] for theta in thetas)
+
+    @cached_property
+    def problematic_count(self) -> int:
+        """Positive-degree nodes: the union of the constraints' conflicting rows, no edge looked at."""
+        in_conflict = np.zeros(self._node_count, np.bool_)
+        for constraint in self._constraints:
+            in_conflict |= constraint.group >= 0
+        return int(np.count_nonzero(in_conflict))
+
+    def greedy_cover_size(self) -> int:
+        """See `dpdb.graph.greedy_cover_size`: the greedy cover is both ends of the edges of pi_1."""
+        return 2 * self.projected_counts([1])[0].edge_count
+
+    def twice_fractional_cover(self) -> int:
+        """See `dpdb.graph.twice_fractional_cover`."""
+        from dpdb.graph.kernels.blocks import match
+
+        return int(match(self._blocks))
+
+    @cached_property
+    def _listings(self) -> list[_Listing]:
+        return [_Listing(constraint) for constraint in self._constraints]
+
+    @cached_property
+    def _blocks(self) -> Blocks:
+        from dpdb.graph.kernels.blocks import Blocks
+
+        row = np.empty((self._node_count, len(self._constraints), 4), np.int32)
+        for k, (constraint, listing) in enumerate(zip(self._constraints, self._listings, strict=True)):
+            for field, array in enumerate((constraint.group, constraint.x, constraint.y, listing.place)):
+                row[:, k, field] = array
+        return Blocks(
+            ordered=np.array([c.ordered for c in self._constraints], np.bool_),
+            row=row,
+            members=_stacked([listing.members for listing in self._listings]),
+            starts=_stacked([listing.starts for listing in self._listings]),
+            short=_stacked([listing.short for listing in self._listings]),
+            short_starts=_stacked([listing.short_starts for listing in self._listings]),
+            tested=self._tested,
+        )
+
+
+class _Listing:
+    """The rows of each group of one constraint by rank, all and minority only, and where each row goes on in them."""
+
+    def __init__(self, constraint: BlockConstraint) -> None:
+        from dpdb.graph.kernels.grouping import first_above, sort_into_groups
+
+        group, count = constraint.group, constraint.group_count
+        self.members, self.starts = sort_into_groups(group, count)
+        minor = np.where(constraint.minority, group, np.int32(-1)).astype(np.int32)
+        self.short, self.short_starts = sort_into_groups(minor, count)
+        self.place = first_above(self.members, self.starts, self.short, self.short_starts, group.size)
+        """As the last column of `Blocks.row`."""
+        own = np.empty(group.size, np.int32)
+        own[self.members] = np.arange(self.members.size, dtype=np.int32)
+        self.place[constraint.minority] = -own[constraint.minority] - 1
+
+
+def _stacked(arrays: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Stack arrays of different lengths; shorter ones end in copies of their last entry (0 if empty)."""
+    table = np.zeros((len(arrays), max((array.size for array in arrays), default=0)), np.int32)
+    for k, array in enumerate(arrays):
+        table[k, : array.size] = array
+        table[k, array.size :] = array[-1] if array.size else 0
+    return table
+
+
+def _in_threads(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    if len(items) <= 1 or _THREADS == 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(function, items))

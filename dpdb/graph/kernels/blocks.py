@@ -1,0 +1,372 @@
+"""Scans of a conflict graph that is given by blocks: no edge list, the same canonical order.
+
+All kernels of this file read one `Blocks` value. Rows are numbered by canonical rank; constraints by position. A pair
+belongs to the first constraint it violates. From a majority row only the minority of its group is enumerated. What a
+scan no longer needs leaves the group's list when it is next met, and a group with nothing left is not entered, so
+that work follows what changes and not the number of edges.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph.kernels.jit import kernel
+
+__all__ = ["Blocks", "fill_edges", "match", "project", "witness"]
+
+Ints = NDArray[np.int32]
+
+# Columns of `Blocks.row`.
+_GROUP, _X, _Y, _PLACE = 0, 1, 2, 3
+
+
+class Blocks(NamedTuple):
+    """Arrays of all constraints.
+
+    Attributes
+    ----------
+    ordered : bool (constraints,)
+    row : int32 (rows, constraints, 4)
+        Everything a scan asks of a row lies together: group (-1: none), x, y, and where its list of candidates goes on:
+        for a majority row the index in `short` of its group's first row above it, p; for a minority row -p - 1 with p
+        its own index in `members`.
+    members, short : int32 (constraints, longest)
+        Each group's rows by rank; its minority rows by rank.
+    starts, short_starts : int32 (constraints, groups + 1)
+        Where each group begins in them.
+    tested : bool (constraints, constraints)
+        `tested[k, j]`: a pair that violates k may also violate j < k.
+    """
+
+    ordered: NDArray[np.bool_]
+    row: Ints
+    members: Ints
+    starts: Ints
+    short: Ints
+    short_starts: Ints
+    tested: NDArray[np.bool_]
+
+
+@kernel
+def _violates(blocks: Blocks, k: int, u: int, v: int) -> bool:
+    a, b = blocks.row[u, k], blocks.row[v, k]
+    if a[_GROUP] < 0 or a[_GROUP] != b[_GROUP]:
+        return False
+    if not blocks.ordered[k]:
+        return bool(a[_X] != b[_X])
+    if a[_X] > b[_X]:
+        return bool(a[_Y] < b[_Y])
+    return bool(a[_X] < b[_X] and a[_Y] > b[_Y])
+
+
+@kernel
+def _first_violated(blocks: Blocks, k: int, u: int, v: int) -> bool:
+    """Whether k is the first constraint that the pair violates."""
+    if not _violates(blocks, k, u, v):
+        return False
+    for j in range(k):
+        if blocks.tested[k, j] and _violates(blocks, j, u, v):
+            return False
+    return True
+
+
+@kernel
+def fill_edges(
+    blocks: Blocks, row: int, k: int, place: int, u: NDArray[np.uint32], v: NDArray[np.uint32], dc: NDArray[np.uint16]
+) -> tuple[int, int, int, int]:
+    """Write the next edges in canonical order, from row `row`, constraint `k`, list index `place` (-1: its first).
+
+    Returns how many were written and where to go on; the row is the number of rows when nothing is left.
+    """
+    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    size, filled = u.shape[0], 0
+    while row < n:
+        while k < constraints:
+            group, begin = blocks.row[row, k, _GROUP], blocks.row[row, k, _PLACE]
+            if group >= 0:
+                minor = begin < 0
+                listed = blocks.members[k] if minor else blocks.short[k]
+                end = blocks.starts[k, group + 1] if minor else blocks.short_starts[k, group + 1]
+                if place < 0:
+                    place = -begin if minor else begin
+                while place < end:
+                    other = listed[place]
+                    if _first_violated(blocks, k, row, other):
+                        if filled == size:
+                            return filled, row, k, place
+                        u[filled], v[filled], dc[filled] = row, other, k
+                        filled += 1
+                    place += 1
+            k, place = k + 1, -1
+        row, k = row + 1, 0
+    return filled, row, 0, -1
+
+
+# -- lists from which rows leave --------------------------------------------------------------------------------
+
+
+@kernel
+def _chains(lists: Ints) -> Ints:
+    """Make a chain per list, all places present: entry i leads to the next present place not below i."""
+    chains = np.empty((lists.shape[0], lists.shape[1] + 1), np.int32)
+    for k in range(lists.shape[0]):
+        for i in range(lists.shape[1] + 1):
+            chains[k, i] = i
+    return chains
+
+
+@kernel
+def _next(chain: Ints, place: int) -> int:
+    """Find the next present place not below `place` (path halving)."""
+    while chain[place] != place:
+        chain[place] = chain[chain[place]]
+        place = chain[place]
+    return place
+
+
+@kernel
+def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: int, end: int) -> int:
+    """Find the next place whose row is not gone; places of rows that are gone leave the chain."""
+    place = _next(chain, place)
+    while place < end and gone[listed[place]]:
+        chain[place] = place + 1
+        place = _next(chain, place)
+    return place
+
+
+@kernel
+def _minority_sizes(blocks: Blocks) -> Ints:
+    """Count the minority rows of each group."""
+    return blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]
+
+
+@kernel
+def _leave(blocks: Blocks, row: int, left: Ints) -> None:
+    """Count a row out of the minorities that it belongs to."""
+    for k in range(blocks.row.shape[1]):
+        if blocks.row[row, k, _GROUP] >= 0 and blocks.row[row, k, _PLACE] < 0:
+            left[k, blocks.row[row, k, _GROUP]] -= 1
+
+
+# -- scans ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def project(blocks: Blocks, theta: int) -> tuple[int, int]:
+    """Edge-addition projection (Algorithm 1); returns edges and positive-degree nodes.
+
+    Rows that have reached theta leave the lists: an edge to them would not be kept.
+    """
+    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    longs, shorts = _chains(blocks.members), _chains(blocks.short)
+    left = _minority_sizes(blocks)
+    full = np.zeros(n, np.bool_)
+    degree = np.zeros(n, np.int32)
+    edges = 0
+    for u in range(n):
+        for k in range(constraints):
+            group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
+            if group < 0:
+                continue
+            if full[u]:
+                break
+            if begin < 0:
+                listed, chain, end, place = blocks.members[k], longs[k], blocks.starts[k, group + 1], -begin
+            else:
+                if left[k, group] == 0:
+                    continue
+                listed, chain, end, place = blocks.short[k], shorts[k], blocks.short_starts[k, group + 1], begin
+            place = _next_kept(chain, listed, full, place, end)
+            while place < end:
+                v = listed[place]
+                if _first_violated(blocks, k, u, v):
+                    edges += 1
+                    degree[u] += 1
+                    degree[v] += 1
+                    if degree[v] == theta:
+                        full[v] = True
+                        _leave(blocks, v, left)
+                    if degree[u] == theta:
+                        full[u] = True
+                        _leave(blocks, u, left)
+                        break
+                place = _next_kept(chain, listed, full, place + 1, end)
+    positive = 0
+    for u in range(n):
+        positive += degree[u] > 0
+    return edges, positive
+
+
+@kernel
+def witness(blocks: Blocks, theta: int) -> int:
+    """Count rows matched to theta copies of a neighbour, greedily in canonical order (PRIVACY, witness count).
+
+    An edge (u, v) can still act if u has capacity and v is uncovered, or u is uncovered and v has capacity. So from
+    u only uncovered rows, rows with capacity, or both are visited, and every visit of a conflict covers a row.
+    """
+    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    uncovered_longs, uncovered_shorts = _chains(blocks.members), _chains(blocks.short)
+    able_longs, able_shorts = _chains(blocks.members), _chains(blocks.short)
+    uncovered_left, able_left = _minority_sizes(blocks), _minority_sizes(blocks)
+    covered = np.zeros(n, np.bool_)
+    spent = np.zeros(n, np.bool_)
+    used = np.zeros(n, np.int32)
+    for u in range(n):
+        for k in range(constraints):
+            group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
+            if group < 0:
+                continue
+            if covered[u] and spent[u]:
+                break
+            if begin < 0:
+                listed, end, place = blocks.members[k], blocks.starts[k, group + 1], -begin
+                uncovered, able = uncovered_longs[k], able_longs[k]
+            else:
+                if (covered[u] or able_left[k, group] == 0) and (spent[u] or uncovered_left[k, group] == 0):
+                    continue
+                listed, end, place = blocks.short[k], blocks.short_starts[k, group + 1], begin
+                uncovered, able = uncovered_shorts[k], able_shorts[k]
+            while True:
+                if covered[u] and spent[u]:
+                    break
+                following = end
+                if not spent[u]:
+                    following = _next_kept(uncovered, listed, covered, place, end)
+                if not covered[u]:
+                    following = min(following, _next_kept(able, listed, spent, place, end))
+                place = following
+                if place >= end:
+                    break
+                v = listed[place]
+                if _first_violated(blocks, k, u, v):
+                    if not covered[v] and not spent[u]:
+                        covered[v] = True
+                        used[u] += 1
+                        _leave(blocks, v, uncovered_left)
+                        if used[u] == theta:
+                            spent[u] = True
+                            _leave(blocks, u, able_left)
+                    if not covered[u] and not spent[v]:
+                        covered[u] = True
+                        used[v] += 1
+                        _leave(blocks, u, uncovered_left)
+                        if used[v] == theta:
+                            spent[v] = True
+                            _leave(blocks, v, able_left)
+                place += 1
+    total = 0
+    for u in range(n):
+        total += covered[u]
+    return total
+
+
+# -- matching ---------------------------------------------------------------------------------------------------
+
+
+@kernel
+def match(blocks: Blocks) -> int:
+    """Size of a maximum matching of the bipartite double cover: 2 tau*.
+
+    Greedy first: each row of the vertex cover (the minority rows) takes a free partner outside it, on both sides. Then
+    rounds of breadth-first search from all free left copies; a right copy is visited once a round and leaves the
+    lists, so that a round costs O(rows x constraints) however many edges there are. A round without an augmenting path
+    proves the matching maximum (Berge); matching every cover row on both sides proves it at once (Koenig).
+    """
+    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    left_partner = np.full(n, -1, np.int32)
+    right_partner = np.full(n, -1, np.int32)
+    cover = np.zeros(n, np.bool_)
+    for u in range(n):
+        for k in range(constraints):
+            cover[u] |= blocks.row[u, k, _GROUP] >= 0 and blocks.row[u, k, _PLACE] < 0
+    gone = cover.copy()
+    longs, shorts = _chains(blocks.members), _chains(blocks.short)
+    none_left = np.zeros(blocks.short_starts.shape, np.int32)
+    size, wanted = 0, 0
+    for u in range(n):
+        if cover[u]:
+            wanted += 2
+            v = _take(blocks, u, longs, shorts, none_left, gone)
+            if v >= 0:
+                left_partner[u], right_partner[v], left_partner[v], right_partner[u] = v, u, u, v
+                size += 2
+    grown = int(size < wanted)
+    while grown:
+        grown = _augment(blocks, left_partner, right_partner)
+        size += grown
+    return size
+
+
+@kernel
+def _augment(blocks: Blocks, left_partner: Ints, right_partner: Ints) -> int:
+    """Search once from all free left copies and grow the matching along disjoint paths; returns by how much."""
+    n = blocks.row.shape[0]
+    longs, shorts = _chains(blocks.members), _chains(blocks.short)
+    left = _minority_sizes(blocks)
+    visited = np.zeros(n, np.bool_)
+    root = np.empty(n, np.int32)
+    parent = np.empty(n, np.int32)
+    end_of = np.full(n, -1, np.int32)
+    queue = np.empty(n, np.int32)
+    tail = 0
+    for u in range(n):
+        if left_partner[u] < 0:
+            root[u] = u
+            queue[tail] = u
+            tail += 1
+    sources, head = tail, 0
+    while head < tail:
+        u = queue[head]
+        head += 1
+        while end_of[root[u]] < 0:
+            v = _take(blocks, u, longs, shorts, left, visited)
+            if v < 0:
+                break
+            parent[v] = u
+            w = right_partner[v]
+            if w < 0:
+                end_of[root[u]] = v
+            else:
+                root[w] = root[u]
+                queue[tail] = w
+                tail += 1
+    grown = 0
+    for i in range(sources):
+        u = queue[i]
+        v = end_of[u]
+        grown += v >= 0
+        while v >= 0:
+            along = parent[v]
+            following = left_partner[along] if along != u else -1
+            left_partner[along], right_partner[v] = v, along
+            v = following
+    return grown
+
+
+@kernel
+def _take(blocks: Blocks, u: int, longs: Ints, shorts: Ints, left: Ints, gone: NDArray[np.bool_]) -> int:
+    """Return a row in conflict with u that is not gone, and let it go; -1 if there is none."""
+    for k in range(blocks.row.shape[1]):
+        group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
+        if group < 0:
+            continue
+        if begin < 0:
+            listed, chain = blocks.members[k], longs[k]
+            place, end = blocks.starts[k, group], blocks.starts[k, group + 1]
+        else:
+            if left[k, group] == 0:
+                continue
+            listed, chain = blocks.short[k], shorts[k]
+            place, end = blocks.short_starts[k, group], blocks.short_starts[k, group + 1]
+        place = _next_kept(chain, listed, gone, place, end)
+        while place < end:
+            v = listed[place]
+            if _violates(blocks, k, u, v):
+                gone[v] = True
+                _leave(blocks, v, left)
+                return int(v)
+            place = _next_kept(chain, listed, gone, place + 1, end)
+    return -1

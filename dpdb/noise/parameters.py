@@ -1,0 +1,62 @@
+"""Parameters of the noise generators: what they may be, and the seeded numpy generator."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+
+import numpy as np
+
+from dpdb.errors import ParameterError
+
+__all__ = ["Purpose", "check_count", "check_real", "check_seed", "fresh_seed", "generator"]
+
+
+class Purpose(IntEnum):
+    """What random numbers are for: each use of one seed has a stream of its own."""
+
+    RNOISE = 1
+    CONOISE = 2
+    SAMPLE = 3
+
+
+def check_real(name: str, value: object, *, low: float, high: float = math.inf, above_low: bool = False) -> float:
+    """Return a finite number between `low` and `high` as a float.
+
+    Raises
+    ------
+    ParameterError
+        If it is something else; with `above_low`, also if it is `low` itself.
+    """
+    usable = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    number = float(value) if usable else math.nan  # type: ignore[arg-type]
+    if math.isfinite(number) and low <= number <= high and not (above_low and number == low):
+        return number
+    bound = f"{'above' if above_low else 'at least'} {low:g}" + (f" and at most {high:g}" if high < math.inf else "")
+    raise ParameterError(f"{name} must be a finite number {bound}, got {value!r}")
+
+
+def check_count(name: str, value: object) -> int:
+    """Return a whole number of at least 1, or raise `ParameterError`."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def check_seed(seed: object) -> int | None:
+    """Return a whole number of at least 0, or None for a seed that nobody chose, or raise `ParameterError`."""
+    if seed is None:
+        return None
+    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0:
+        return int(seed)
+    raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
+
+
+def fresh_seed() -> int:
+    """Draw a seed, so that a run which was given none can still be repeated."""
+    return int(np.random.default_rng().integers(2**32))
+
+
+def generator(seed: int | None, purpose: Purpose) -> np.random.Generator:
+    """Return the generator of one use of a seed. For evaluation only: nothing private is ever seeded."""
+    return np.random.default_rng(None if seed is None else [int(purpose), seed])

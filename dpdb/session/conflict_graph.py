@@ -1,0 +1,48 @@
+"""Which representation of a slice's conflict graph to use: blocks of rows where every constraint allows, else edges.
+
+Both scan in one canonical order, so every statistic is the same value on either. The choice reads constraint shapes
+only; it changes time and memory, never an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, order_dependency
+from dpdb.engine.compile import may_coincide
+from dpdb.engine.slice import Slice
+from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order
+
+__all__ = ["ConflictGraph", "conflict_graph"]
+
+ConflictGraph = BlockGraph | EdgeGraph
+Codes = Mapping[str, NDArray[np.int32]]
+
+
+def conflict_graph(part: Slice, *, materialize: bool = False) -> ConflictGraph:
+    """Return the conflict graph of a slice, factorized unless a constraint has no blocks or `materialize` is asked."""
+    pairwise = [dc for _, dc in part.pairwise]
+    if materialize or not all(_has_blocks(dc.constraint) and set(dc.columns) <= set(part.coded) for dc in pairwise):
+        return EdgeGraph(part.edges)
+    codes = part.codes()
+    blocks = [_block(dc.constraint, codes, part.node_count) for dc in pairwise]
+    tested = np.array([[may_coincide(one, other) for other in pairwise] for one in pairwise], np.bool_)
+    return BlockGraph(part.node_count, blocks, tested)
+
+
+def _has_blocks(dc: DenialConstraint) -> bool:
+    return any(recognise(dc) is not None for recognise in (functional_dependency, key_columns, order_dependency))
+
+
+def _block(dc: DenialConstraint, codes: Codes, row_count: int) -> BlockConstraint:
+    dependency, key, order = functional_dependency(dc), key_columns(dc), order_dependency(dc)
+    if dependency is not None:
+        return by_class([codes[name] for name in dependency.lhs], codes[dependency.rhs], row_count)
+    if key is not None:
+        return by_class([codes[name] for name in key], None, row_count)
+    assert order is not None
+    prefix = [codes[name] for name in order.prefix]
+    return by_order(prefix, codes[order.first], codes[order.second], opposite=order.opposite, row_count=row_count)

@@ -1,0 +1,255 @@
+"""A brute-force evaluator of denial constraints, and the same question asked of the engine."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, distinct
+from dpdb.engine.binding import bind
+from dpdb.engine.database import Database
+from dpdb.engine.degree_bound import degree_terms
+from dpdb.engine.schema import Column, TableSchema
+from dpdb.engine.slice import Slice
+from dpdb.engine.source import Source
+from dpdb.engine.where import WherePredicate
+
+ARROW_TYPES = {
+    "BIGINT": pa.int64(),
+    "SMALLINT": pa.int16(),
+    "DOUBLE": pa.float64(),
+    "FLOAT": pa.float32(),
+    "DECIMAL(6,2)": pa.decimal128(6, 2),
+    "VARCHAR": pa.string(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+    "BOOLEAN": pa.bool_(),
+}
+FLOATS = {"DOUBLE", "FLOAT"}
+NUMBERS = {"BIGINT", "SMALLINT", "DOUBLE", "FLOAT", "DECIMAL(6,2)"}
+TIMES = {"DATE", "TIMESTAMP"}
+
+_PYTHON = {
+    Operator.EQ: operator.eq,
+    Operator.NE: operator.ne,
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+}
+_names = itertools.count()
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Column names, their DuckDB types, and rows of Python values (None is NULL)."""
+
+    types: dict[str, str]
+    rows: list[Row]
+
+    def arrow(self) -> pa.Table:
+        columns = list(zip(*self.rows, strict=True)) if self.rows else [()] * len(self.types)
+        arrays = [pa.array(list(v), type=ARROW_TYPES[t]) for v, t in zip(columns, self.types.values(), strict=True)]
+        return pa.table(arrays, names=list(self.types))
+
+    def schema(self) -> TableSchema:
+        return TableSchema(tuple(Column(name, kind) for name, kind in self.types.items()))
+
+    def cell(self, row: Row, column: str) -> Any:
+        return row[list(self.types).index(column)]
+
+
+# -- the oracle -----------------------------------------------------------------------------------------------
+
+
+def float32(value: float | Decimal | int) -> float:
+    return struct.unpack("f", struct.pack("f", float(value)))[0]
+
+
+def comparable(one: str, other: str) -> bool:
+    return one == other or {one, other} <= NUMBERS or {one, other} <= TIMES
+
+
+def holds(op: Operator, left: Any, left_type: str, right: Any, right_type: str) -> bool:
+    """Whether a comparison is true in SQL (neither false nor NULL)."""
+    if left is None or right is None:
+        return False
+    as_float = bool({left_type, right_type} & FLOATS)
+    return bool(_PYTHON[op](_key(left, as_float), _key(right, as_float)))
+
+
+def _key(value: Any, as_float: bool) -> Any:
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a plain timestamp
+    if as_float:
+        number = float(value)
+        return (1, 0.0) if math.isnan(number) else (0, number)  # NaN equals NaN and is the greatest number
+    return Fraction(value)
+
+
+def constant_for(value: Any, kind: str) -> Any:
+    """A constant as the column's type reads it."""
+    if kind == "VARCHAR":
+        return str(value)
+    if kind in TIMES:
+        return datetime.fromisoformat(value)
+    if kind == "BOOLEAN":
+        return value
+    number = Decimal(value)
+    return float32(number) if kind == "FLOAT" else number
+
+
+def satisfies(table: Table, predicate: Predicate, pair: tuple[Row, Row]) -> bool:
+    left_type = table.types[predicate.left.column]
+    left = table.cell(pair[predicate.left.tuple_index], predicate.left.column)
+    right = predicate.right
+    if isinstance(right, Constant):
+        return holds(predicate.op, left, left_type, constant_for(right.value, left_type), left_type)
+    other = table.cell(pair[right.tuple_index], right.column)
+    return holds(predicate.op, left, left_type, other, table.types[right.column])
+
+
+def violates(table: Table, dc: DenialConstraint, first: Row, second: Row) -> bool:
+    return all(satisfies(table, predicate, (first, second)) for predicate in dc.predicates)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Edges {(i, j): first violated constraint} with i < j, the self-conflicting rows, counts per constraint."""
+
+    edges: dict[tuple[int, int], int]
+    self_conflicts: dict[int, int]
+    per_constraint: list[int]
+
+    @property
+    def max_degree(self) -> int:
+        ends = [end for pair in self.edges for end in pair]
+        return max((ends.count(end) for end in set(ends)), default=0)
+
+
+def conflicts(table: Table, dcs: Sequence[DenialConstraint], chosen: Sequence[int] | None = None) -> Truth:
+    """The conflict graph by definition, over the rows at the chosen positions."""
+    rows = {i: table.rows[i] for i in (range(len(table.rows)) if chosen is None else chosen)}
+    alone = {i: [k for k, dc in enumerate(dcs) if dc.is_single_tuple and violates(table, dc, r, r)] for i, r in rows.items()}
+    counts = [sum(k in found for found in alone.values()) for k in range(len(dcs))]
+    edges = {}
+    for i, j in itertools.combinations([i for i in rows if not alone[i]], 2):
+        found = [
+            k
+            for k, dc in enumerate(dcs)
+            if not dc.is_single_tuple and (violates(table, dc, rows[i], rows[j]) or violates(table, dc, rows[j], rows[i]))
+        ]
+        for k in found:
+            counts[k] += 1
+        if found:
+            edges[i, j] = found[0]
+    return Truth(edges, {i: found[0] for i, found in alone.items() if found}, counts)
+
+
+# -- the engine -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the engine made of a table: `edges` as rows (u, v, dc) in table order, `source` maps rank to position."""
+
+    edges: list[tuple[int, int, int]]
+    source: list[int]
+    self_conflicts: int
+    degree_bound: int
+    sensitivity: int
+    per_constraint: list[int]
+    violations: list[tuple[str, int, int | None]]
+    streamed: list[tuple[int, int]]
+
+    def by_position(self) -> dict[tuple[int, int], int]:
+        return {_sorted_pair(self.source[u], self.source[v]): dc for u, v, dc in self.edges}
+
+    def by_value(self, table: Table) -> list[tuple[int, Row, Row]]:
+        """The edge sequence in terms of row values."""
+        return [(dc, table.rows[self.source[u]], table.rows[self.source[v]]) for u, v, dc in self.edges]
+
+
+def _sorted_pair(i: int, j: int) -> tuple[int, int]:
+    return (i, j) if i < j else (j, i)
+
+
+def run(
+    database: Database, table: Table, constraints: Sequence[DenialConstraint], where: WherePredicate | None = None
+) -> Result:
+    """Ask the engine for the conflict graph of a table."""
+    dcs = distinct(constraints)
+    number = next(_names)
+    with database.arrow_table(f"input_{number}", table.arrow()):
+        source = Source("test", table.schema(), exp.to_table(f"input_{number}"))
+        part = Slice(
+            database, source, bind(database, dcs, table.schema()), where, name=f"part_{number}", keep_source_row=True
+        )
+    try:
+        return read(database, part)
+    finally:
+        part.close()
+
+
+def read(database: Database, part: Slice) -> Result:
+    edges: list[tuple[int, int, int]] = []
+    if part.pairwise:
+        assert part.edges.node_count == part.node_count  # materializes conflict_edge
+        edges = database.rows(exp.select("u", "v", "dc").from_(part.table("conflict_edge"))) if part.pairwise else []
+    rank, position = (exp.column(name, quoted=True) for name in (part.rank, part.source_row))
+    ranked = database.rows(exp.select(rank, position).from_(part.tuples).order_by(rank.copy()))
+    assert [row[0] for row in ranked] == list(range(part.node_count))
+    found = [row for batch in part.violating_pairs() for row in zip(*batch.to_pydict().values(), strict=True)]
+    return Result(
+        edges=edges,
+        source=[row[1] for row in ranked],
+        self_conflicts=part.self_conflicts,
+        degree_bound=part.degree_bound(),
+        sensitivity=degree_terms(part.constraints).sensitivity,
+        per_constraint=[part.violations_of(dc) for dc in part.constraints],
+        violations=found,
+        streamed=[
+            (int(a), int(b)) for us, vs in part.edges.batches() for a, b in zip(us, vs, strict=True)
+        ],
+    )
+
+
+def agree(table: Table, constraints: Sequence[DenialConstraint], result: Result, chosen: Sequence[int] | None = None) -> None:
+    """Assert that the engine's graph is the one of the definition, in canonical order."""
+    dcs = distinct(constraints)
+    truth = conflicts(table, dcs, chosen)
+    assert result.by_position() == truth.edges
+    assert len(result.edges) == len(truth.edges), "a pair came twice"
+    assert all(u < v for u, v, _ in result.edges)
+    assert [(u, dc, v) for u, v, dc in result.edges] == sorted((u, dc, v) for u, v, dc in result.edges)
+    assert result.streamed == [(u, v) for u, v, _ in result.edges]
+    assert result.self_conflicts == len(truth.self_conflicts)
+    assert result.degree_bound >= truth.max_degree
+    assert result.per_constraint == truth.per_constraint
+    texts = [str(dc) for dc in dcs]
+    reported = [(texts.index(text), i, j) for text, i, j in result.violations]
+    alone = [(k, i) for k, i, j in reported if j is None]
+    pairs = [(k, *_sorted_pair(i, j)) for k, i, j in reported if j is not None]
+    assert sorted(alone) == sorted((k, i) for i, k in truth.self_conflicts.items())
+    assert sorted(pairs) == sorted((k, i, j) for (i, j), k in truth.edges.items())
+
+
+def ref(index: int, column: str) -> ColumnRef:
+    return ColumnRef(index, column)

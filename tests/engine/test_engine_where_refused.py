@@ -1,0 +1,136 @@
+"""`where`: what the grammar refuses, always in one line, before any row is read."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from dpdb.engine.database import Database
+from dpdb.engine.schema import Column, TableSchema
+from dpdb.engine.where import parse_where
+from dpdb.errors import DpdbError, PredicateError, UnknownColumnError
+
+SCHEMA = TableSchema(
+    (
+        Column("a", "BIGINT"), Column("b", "BIGINT"), Column("name", "VARCHAR"), Column("day", "DATE"), Column("ok", "BOOLEAN"),
+        Column("items", "INTEGER[]"), Column("point", "STRUCT(x INTEGER)"), Column("seen", "TIMESTAMP"),
+        Column("zoned", "TIMESTAMP WITH TIME ZONE"),
+    )
+)  # fmt: skip
+
+REFUSED = [
+    # other rows, other tables, other state
+    "a > (SELECT avg(a) FROM t)", "a IN (SELECT 1)", "a NOT IN (SELECT a FROM t)", "EXISTS (SELECT 1)", "EXISTS (FROM t)",
+    "a = ANY (SELECT 1)", "a = ALL ([1, 2])", "a > ANY([1])", "(SELECT true)", "a = (TABLE t)", "a IN t", "a IN b",
+    "count(*) > 1", "max(a) = 1", "a = max(b)", "sum(a) OVER () > 1", "row_number() OVER (ORDER BY a) = 1", "rank() = 1",
+    "lag(a) OVER (ORDER BY a) = 1", "bool_and(ok)", "a = first(a)",
+    "t.a = 1", "other.a = 1", "main.t.a = 1", "input_row.a = 1", '"row".a = 1', "row.a = 1", "memory.main.t.a = 1",
+    "getvariable('x') = a", "a = current_setting('x')", "a = ?", "a = $1", "a = $x", "$x = a", ":x = a", "a = @x", "a = @@x",
+    # not deterministic
+    "random() < 0.5", "day = current_date", "seen < now()", "day < today()", "uuid() = name", "nextval('s') = a", "CURRENT_DATE = day",
+    "current_timestamp > seen", "setseed(1) IS NULL", "day = 'today'", "day = 'now'", "seen = 'now'", "zoned = 'tomorrow'",
+    "day = DATE 'yesterday'", "session_user = name", "txid_current() = a", "pg_backend_pid() = a",
+    # may fail on a row, or name something of ours
+    "a + 1 = 2", "a / b > 1", "a % 2 = 0", "-a = 1", "a = b + 1", "a = 1 + 1", "a = -b", "a = - - 1", "a & 1 = 1", "a << 1 = 2", "~a = 1",
+    "a ^ 2 = 4", "a ** 2 = 4", "a // 2 = 1", "a || 'x' = '1x'", "name || 'x' = 'x'", "length(name) = 3", "lower(name) = 'x'", "abs(a) = 1",
+    "sqrt(a) = 1", "error(name) IS NULL", "name.length() = 3", "coalesce(a, 1) = 1", "ifnull(a, 1) = 1", "nullif(a, 1) = 1",
+    "CAST(name AS INTEGER) = 1", "name::INTEGER = 1", "TRY_CAST(name AS INTEGER) = 1", "a = CAST(b AS INTEGER)", "a = '1'::INTEGER",
+    "day = CAST('2020' || '-01-01' AS DATE)", "CAST(a AS BOOLEAN)", "name = CAST(DATE '2020-01-01' AS VARCHAR)",
+    "a = CASE WHEN ok THEN 1 ELSE 2 END", "CASE WHEN ok THEN true END", "if(ok, true, false)", "iff(ok, ok, ok)", "a = greatest(a, b)",
+    "name COLLATE nocase = 'x'", "name = 'x' COLLATE nocase", "name ILIKE 'x%'", "name NOT ILIKE 'x'", "name ~ 'x'", "name !~ 'x'",
+    "name SIMILAR TO 'x'", "name REGEXP 'x'", "regexp_matches(name, 'x')", "name GLOB 'x*'", "name ^@ 'x'", "name ~~ name", "name LIKE name",
+    "name LIKE 'x' || '%'", "name LIKE 'x!%' ESCAPE '!'", "name LIKE NULL", "name LIKE 5", "name LIKE ANY ('x', 'y')", "a LIKE '1'",
+    "extract(year FROM day) = 2020", "day.year = 2020", "year(day) = 2020", "day + INTERVAL 1 DAY > '2020-01-01'", "day > INTERVAL 1 DAY",
+    "strftime(day, '%Y') = '2020'", "day AT TIME ZONE 'UTC' = '2020-01-01'",
+    "items = [1]", "items[1] = 1", "a IN items", "list_contains(items, 1)", "unnest(items) = 1", "point.x = 1", "point = {'x': 1}",
+    "point['x'] = 1", "[a] = [1]", "(a, b) = (1, 2)", "(a, b) IN ((1, 2))", "ROW(a) = ROW(1)", "MAP {1: 2} = a", "{'x': 1} = a",
+    "len([x FOR x IN [1]]) = 1", "list_filter([1], x -> x = a) = [1]", "items IS NULL", "array_length(items) = 1",
+    # rowid and other hidden columns
+    "rowid = 1", "rowid < a", '"rowid" = 1', "_rowid_ = 1", "filename = 'x'", "file_row_number = 1", "source_row = 1", "id = 1",
+    "COLUMNS(*) = 1", "COLUMNS('a') = 1", "* = 1", "*", "#1 = 1", "ALIAS = 1", "t = 1", "a.* = 1",
+    # more than one predicate
+    "a = 1; DROP TABLE t", "a = 1; SELECT 1", ";", "a = 1;;", "a = 1 ORDER BY a", "a = 1 LIMIT 1", "a = 1 OFFSET 1", "a = 1 GROUP BY a",
+    "a = 1 HAVING true", "a = 1 QUALIFY true", "a = 1 WINDOW w AS ()", "a = 1 UNION SELECT 1", "a = 1 UNION ALL FROM t", "a = 1 EXCEPT SELECT 1",
+    "a = 1 INTERSECT SELECT 1", "a = 1 USING SAMPLE 10%", "a = 1 TABLESAMPLE 10%", "a = 1 FOR UPDATE", "a = 1, b = 2", "a = 1 b = 2",
+    "a = 1 WHERE b = 2", "WHERE a = 1", "SELECT 1", "a = 1) OR (true", "a = 1) --", "(a = 1", "a = 1 /*", "a = 1 */", "1 = 1) UNION (SELECT 1",
+    "a = 1 AND", "OR a = 1", "a =", "= 1", "a = = 1", "AND", "NOT", "()", "a BETWEEN 1", "a IN ()", "a IN", "a IS", "DROP TABLE t",
+    "COPY t TO 'x'", "ATTACH 'x'", "PRAGMA version", "SET x = 1", "CALL f()", "a = 1 SET x = 1", "WITH q AS (SELECT 1) a = 1",
+    # comments do not hide anything
+    "a = 1 /* x */ ; DROP TABLE t", "a = 1 --\n; DROP TABLE t", "a = /* */ (SELECT 1)", "ab/**/s(a) = 1", "-- a = 1", "/* a = 1 */",
+    "a = 1 -- x\nOR (SELECT true)",
+    # other spellings of text
+    "name = e'x'", "name = x'41'", "name = b'1'", "name = $$x$$", "name = $t$x$t$", "name = U&'x'", "name = 'a' 'b'", "name = 'open", 'name = "x"',
+    "name = `x`", "name = [x]", "name = \u2018x\u2019", "name = \u201cx\u201d", "name = \uff07x\uff07", "name \uff1d 'x'", "name = \u02bcx\u02bc", "a = \u00bd",
+    # not a truth value, or none at all
+    "", " ", "\n\t", "a", "1", "0", "'true'", "name", "NULL", "NOT NULL", "NOT a", "a AND b", "ok AND 1", "5 = 5", "'x' = 'x'", "NULL = NULL",
+    "1 IS NULL", "NULL IS NULL", "true IS NULL", "true = true", "NOT 1 = 1", "1 IN (1)", "1 BETWEEN 0 AND 2",
+    # comparisons outside the grammar
+    "ok IS TRUE", "ok IS NOT FALSE", "a IS 1", "a IS DISTINCT FROM 1", "a IS NOT DISTINCT FROM 1", "a <=> 1", "a = b = 1", "a < b < 3", "(a = 1) = ok",
+    "(a = 1) IS NULL", "a BETWEEN SYMMETRIC 3 AND 1", "(a > 1) > (b > 1)", "a = (b = 1)", "ok XOR ok", "xor(ok, ok)", "a OVERLAPS b", "a @> 1", "a && b",
+    # values of another type
+    "a = 'x'", "a = ''", "a = 'nan'", "a = 'inf'", "a = true", "a = DATE '2020-01-01'", "ok = 1", "ok = 'maybe'", "day = 5", "day = '2020-13-01'", "day = ''",
+    "day = true", "name = true", "seen = 'noon'", "a = name", "day = a", "ok = a", "name = day", "a IN (1, 'x')", "a BETWEEN 1 AND 'x'", "a = 1.2.3",
+    "a = 0x10", "a = 1e", "a = 1e99999", "a = '1e999999999'", "a = 1e-999999999", "a = infinity", "a = nan", "a = 'Infinity'", "day > '1 day ago'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused(database: Database, text: str) -> None:
+    with pytest.raises((PredicateError, UnknownColumnError)) as caught:
+        parse_where(database, text, SCHEMA)
+    assert str(caught.value).startswith("where: ")
+    assert len(str(caught.value)) < 500
+    assert "\x1b" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("value", [None, 5, True, b"a = 1", ["a = 1"], {"a": 1}])
+def test_not_a_text(database: Database, value: object) -> None:
+    with pytest.raises(PredicateError, match="expected a predicate"):
+        parse_where(database, value, SCHEMA)  # type: ignore[arg-type]
+
+
+LARGE = {
+    "a megabyte of digits": "a = " + "9" * 10**6,
+    "a megabyte of text": "name = '" + "x" * 10**6 + "'",
+    "a megabyte of terms": " OR ".join(["a = 1"] * 120_000),
+    "a megabyte of parentheses": "(" * 10**6,
+    "many digits": "a = " + "9" * 90_000,
+    "many terms": " OR ".join(["a = 1"] * 8_000),
+    "many items": f"a IN ({', '.join(['1'] * 20_000)})",
+    "many parentheses": "(" * 2_000 + "a = 1" + ")" * 2_000,
+    "open parentheses": "(" * 90_000,
+    "many negations": "NOT " * 2_000 + "ok",
+    "some negations": "NOT " * 60 + "ok",
+    "many comparisons": "a" + " = a" * 20_000,
+    "many minus signs": "a = " + "-" * 1 + " -" * 5_000 + "1",
+    "nested lists": "a IN " + "[" * 3_000 + "]" * 3_000,
+    "nested both ways": "(ok OR NOT (ok AND " * 400 + "ok" + "))" * 400,
+    "many quotes": "name = " + "'" * 50_001,
+    "many comments": "/*" * 40_000,
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_large_texts_are_refused_at_once(database: Database, kind: str) -> None:
+    started = time.perf_counter()
+    with pytest.raises(PredicateError) as caught:
+        parse_where(database, LARGE[kind], SCHEMA)
+    assert len(str(caught.value)) < 500
+    assert time.perf_counter() - started < 10
+
+
+def test_the_nearest_column_is_named(database: Database) -> None:
+    with pytest.raises(UnknownColumnError, match="there is no column 'nmae'; the nearest is 'name'"):
+        parse_where(database, "nmae = 'x'", SCHEMA)
+
+
+def test_refusals_read_no_row() -> None:
+    """The parser gets a database without the table: it could not read a row if it wanted to."""
+    with Database() as database:
+        before = database.rows("SELECT table_name FROM duckdb_tables()")
+        for text in REFUSED[:40]:
+            with pytest.raises(DpdbError):
+                parse_where(database, text, SCHEMA)
+        assert before == database.rows("SELECT table_name FROM duckdb_tables()") == []
