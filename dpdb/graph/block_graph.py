@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from dpdb.graph.edges import Batch
 from dpdb.graph.projection import ProjectedCounts
 
 if TYPE_CHECKING:
+    from dpdb.graph.kernels.block_degrees import Members
     from dpdb.graph.kernels.blocks import Blocks
 
 __all__ = ["BlockGraph"]
@@ -56,6 +57,7 @@ class BlockGraph:
         self._constraints = tuple(constraints)
         count = len(self._constraints)
         self._tested = np.ones((count, count), np.bool_) if tested is None else tested
+        self._covering_theta = max(1, node_count)  # smallest theta known at which W is the problematic rows
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -86,22 +88,37 @@ class BlockGraph:
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """Exact degrees: every pair is counted from a minority row, at its first violated constraint."""
+        """Exact degrees, without looking at most edges one by one (see `kernels.block_degrees`)."""
         from dpdb.graph.kernels.block_degrees import add_degrees
 
         total = np.zeros(self._node_count, np.int64)
-        for k, (constraint, listing) in enumerate(zip(self._constraints, self._listings, strict=True)):
-            concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
-            members = listing.members
-            columns = [np.stack([getattr(c, name)[members] for c in concerned]) for name in ("group", "x", "y")]
-            ordered = np.array([c.ordered for c in concerned], np.bool_)
-            minority = constraint.minority[members]
-
-            def count(part: int) -> NDArray[np.int64]:
-                return add_degrees(listing.starts, minority, ordered, *columns, part, _THREADS)  # noqa: B023 - run now
-
-            total[members] += np.sum(_in_threads(count, range(_THREADS)), axis=0, dtype=np.int64)
+        for k in range(len(self._constraints)):
+            members = self._members(k)
+            shares = _in_threads(partial(add_degrees, members, parts=_THREADS), range(_THREADS))
+            total[members.row] += np.sum(shares, axis=0, dtype=np.int64)
         return total
+
+    def _members(self, k: int) -> Members:
+        """Gather what `add_degrees` asks of the rows of constraint k's groups, plain rows first in each."""
+        from dpdb.graph.kernels.block_degrees import Members
+        from dpdb.graph.kernels.grouping import sort_into_groups
+
+        constraint = self._constraints[k]
+        concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
+        special = np.logical_or.reduce([other.minority for other in concerned])
+        # Two parts per group: plain rows, then special ones.
+        halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + special).astype(np.int32)
+        row, starts = sort_into_groups(halves, 2 * constraint.group_count)
+        return Members(
+            starts=np.ascontiguousarray(starts[::2]),
+            plain=starts[1::2] - starts[:-1:2],
+            row=row,
+            ordered=np.array([other.ordered for other in concerned], np.bool_),
+            group=np.stack([other.group[row] for other in concerned]),
+            x=np.stack([other.x[row] for other in concerned]),
+            y=np.stack([other.y[row] for other in concerned]),
+            minority=np.stack([other.minority[row] for other in concerned]),
+        )
 
     def degree_summary(self) -> DegreeSummary:
         """Edges, positive-degree nodes and maximum degree."""
@@ -129,13 +146,14 @@ class BlockGraph:
         """
         from dpdb.graph.kernels.blocks import witness
 
-        found: dict[int, int] = {}
-        ascending = sorted(set(thetas))
+        found = {theta: self.problematic_count for theta in thetas if theta >= self._covering_theta}
+        ascending = sorted(set(thetas) - set(found))
         while ascending:
             now, ascending = ascending[:_THREADS], ascending[_THREADS:]
             counts = _in_threads(lambda theta: int(witness(self._blocks, min(theta, self._node_count))), now)
             found.update(zip(now, counts, strict=True))
             if counts[-1] == self.problematic_count:
+                self._covering_theta = min(self._covering_theta, now[-1])
                 found.update(dict.fromkeys(ascending, counts[-1]))
                 break
         return tuple(found[theta] for theta in thetas)

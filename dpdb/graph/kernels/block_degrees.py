@@ -1,81 +1,134 @@
-"""Degrees of a conflict graph given by blocks, one constraint at a time, in loops that the compiler vectorizes."""
+"""Degrees of a conflict graph given by blocks, one constraint at a time.
+
+Every pair is counted from a minority row `a`, at its first violated constraint. Most partners are plain: majority rows
+of the constraint and of all earlier ones. For those only the earlier constraints matter in which `a` itself is of the
+minority; where there is none, all plain rows of the group count at once.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph.kernels.jit import kernel
 
-__all__ = ["add_degrees"]
+__all__ = ["Members", "add_degrees"]
 
-_CHUNK = 2048
+_CHUNK = 4096
+
+
+class Members(NamedTuple):
+    """The rows of one constraint's groups.
+
+    Attributes
+    ----------
+    starts : int32 (groups + 1,)
+        Where each group begins; within a group plain rows come first.
+    plain : int32 (groups,)
+        How many plain rows each group has.
+    row : int32 (members,)
+        Ranks.
+    ordered : bool (constraints,)
+        The constraint itself, then the earlier ones that its pairs may also violate.
+    group, x, y : int32 (constraints, members)
+    minority : bool (constraints, members)
+    """
+
+    starts: NDArray[np.int32]
+    plain: NDArray[np.int32]
+    row: NDArray[np.int32]
+    ordered: NDArray[np.bool_]
+    group: NDArray[np.int32]
+    x: NDArray[np.int32]
+    y: NDArray[np.int32]
+    minority: NDArray[np.bool_]
 
 
 @kernel
-def add_degrees(
-    starts: NDArray[np.int32],
-    minority: NDArray[np.bool_],
-    ordered: NDArray[np.bool_],
-    group: NDArray[np.int32],
-    x: NDArray[np.int32],
-    y: NDArray[np.int32],
-    part: int,
-    parts: int,
-) -> NDArray[np.int64]:
-    """Count, for each member row, the pairs whose first violated constraint is the one listed.
+def _violates(members: Members, j: int, a: int, b: int) -> bool:
+    if members.group[j, a] < 0 or members.group[j, a] != members.group[j, b]:
+        return False
+    xa, xb = members.x[j, a], members.x[j, b]
+    if not members.ordered[j]:
+        return bool(xa != xb)
+    ya, yb = members.y[j, a], members.y[j, b]
+    return bool((xa > xb and ya < yb) or (xa < xb and ya > yb))
 
-    Parameters
-    ----------
-    starts : int32 (groups + 1,)
-        Where each group begins among the members, which come by group, then rank.
-    minority : bool (members,)
-    ordered, group, x, y
-        First axis: the constraint itself, then the earlier ones that its pairs may also violate; second axis: members.
-    part, parts : int
-        Which share of the minority rows to count from; the shares' results add up.
 
-    Returns
-    -------
-    int64 (members,)
-    """
-    earlier = ordered.shape[0]
-    degree = np.zeros(minority.shape[0], np.int64)
-    hit = np.empty(_CHUNK, np.bool_)
-    for block in range(starts.shape[0] - 1):
-        begin, end = starts[block], starts[block + 1]
-        for a in range(begin, end):
-            if not minority[a] or a % parts != part:
+@kernel
+def _count_special(members: Members, a: int, begin: int, end: int, degree: NDArray[np.int32]) -> int:
+    found = 0
+    for b in range(begin, end):
+        # A pair of two minority rows is counted once, from its lower row.
+        if members.minority[0, b] and members.row[b] <= members.row[a]:
+            continue
+        hit = _violates(members, 0, a, b)
+        for j in range(1, members.ordered.shape[0]):
+            hit = hit and not _violates(members, j, a, b)
+        degree[b] += hit
+        found += hit
+    return found
+
+
+@kernel
+def _count_plain(
+    members: Members, a: int, begin: int, end: int, hit: NDArray[np.int32], degree: NDArray[np.int32]
+) -> int:
+    """Count plain partners in loops that the compiler vectorizes."""
+    found = 0
+    for low in range(begin, end, _CHUNK):
+        size = min(_CHUNK, end - low)
+        if members.ordered[0]:
+            xa, ya = members.x[0, a], members.y[0, a]
+            for i in range(size):
+                xb, yb = members.x[0, low + i], members.y[0, low + i]
+                hit[i] = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
+        else:
+            hit[:size] = 1  # plain rows are of the majority class, a is not
+        for j in range(1, members.ordered.shape[0]):
+            if not members.minority[j, a]:
                 continue
-            found = 0
-            for low in range(begin, end, _CHUNK):
-                size = min(_CHUNK, end - low)
-                if ordered[0]:
-                    xa, ya = x[0, a], y[0, a]
-                    for i in range(size):
-                        xb, yb = x[0, low + i], y[0, low + i]
-                        hit[i] = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
-                else:
-                    xa = x[0, a]
-                    for i in range(size):
-                        hit[i] = x[0, low + i] != xa
-                # A pair of two minority rows is counted once, from its first row.
-                for i in range(min(size, a - low)):
-                    hit[i] &= not minority[low + i]
-                for j in range(1, earlier):
-                    g, xa, ya = group[j, a], x[j, a], y[j, a]
-                    if g < 0:
-                        continue
-                    if ordered[j]:
-                        for i in range(size):
-                            xb, yb = x[j, low + i], y[j, low + i]
-                            crossed = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
-                            hit[i] &= not (crossed & (group[j, low + i] == g))
-                    else:
-                        for i in range(size):
-                            hit[i] &= (group[j, low + i] != g) | (x[j, low + i] == xa)
+            g, xa, ya = members.group[j, a], members.x[j, a], members.y[j, a]
+            if members.ordered[j]:
                 for i in range(size):
-                    degree[low + i] += hit[i]
-                    found += hit[i]
-            degree[a] += found
+                    xb, yb = members.x[j, low + i], members.y[j, low + i]
+                    crossed = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
+                    hit[i] &= not (crossed & (members.group[j, low + i] == g))
+            else:
+                for i in range(size):
+                    hit[i] &= (members.group[j, low + i] != g) | (members.x[j, low + i] == xa)
+        for i in range(size):
+            degree[low + i] += hit[i]
+            found += hit[i]
+    return found
+
+
+@kernel
+def add_degrees(members: Members, part: int, parts: int) -> NDArray[np.int32]:
+    """Count, for each member, the pairs whose first violated constraint is the members' own.
+
+    `part` of `parts` shares of the minority rows are counted from; the shares' results add up. Shape `(members,)`.
+    """
+    degree = np.zeros(members.row.shape[0], np.int32)
+    hit = np.empty(_CHUNK, np.int32)
+    for block in range(members.plain.shape[0]):
+        begin, end = members.starts[block], members.starts[block + 1]
+        special = begin + members.plain[block]
+        all_plain = 0
+        for a in range(special, end):
+            if not members.minority[0, a] or a % parts != part:
+                continue
+            at_once = not members.ordered[0]
+            for j in range(1, members.ordered.shape[0]):
+                at_once = at_once and not members.minority[j, a]
+            if at_once:
+                all_plain += 1
+                found = special - begin
+            else:
+                found = _count_plain(members, a, begin, special, hit, degree)
+            degree[a] += found + _count_special(members, a, special, end, degree)
+        for b in range(begin, special):
+            degree[b] += all_plain
     return degree

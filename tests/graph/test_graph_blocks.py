@@ -1,0 +1,126 @@
+"""The factorized graph equals the edge stream, value for value, on random codes with NULLs and every kind of block."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpdb.graph import BlockConstraint, BlockGraph, EdgeArrays, EdgeGraph, by_class, by_order
+from dpdb.graph.kernels.grouping import factorize
+
+THETAS = [1, 2, 3, 4, 6, 9, 1000]
+
+
+def violates(constraint: BlockConstraint, u: int, v: int) -> bool:
+    """The definition, for one pair."""
+    if constraint.group[u] < 0 or constraint.group[u] != constraint.group[v]:
+        return False
+    x, y = int(constraint.x[u]) - int(constraint.x[v]), int(constraint.y[u]) - int(constraint.y[v])
+    return x * y < 0 if constraint.ordered else x != 0
+
+
+def edges_of(row_count: int, constraints: list[BlockConstraint]) -> list[tuple[int, int, int]]:
+    """All edges with their first violated constraint, in canonical order (u, constraint, v)."""
+    found = []
+    for u, v in combinations(range(row_count), 2):
+        first = next((k for k, constraint in enumerate(constraints) if violates(constraint, u, v)), None)
+        if first is not None:
+            found.append((u, first, v))
+    return sorted(found)
+
+
+def random_constraints(rng: np.random.Generator, row_count: int) -> list[BlockConstraint]:
+    values = int(rng.integers(1, 6))
+
+    def column() -> np.ndarray:
+        lowest = -1 if rng.random() < 0.3 else 0
+        return rng.integers(lowest, values, row_count).astype(np.int32)
+
+    constraints = []
+    for _ in range(int(rng.integers(1, 5))):
+        kind = rng.choice(["dependency", "key", "order"])
+        prefix = [column() for _ in range(int(rng.integers(0, 3)))]
+        if kind == "dependency":
+            constraints.append(by_class(prefix, column(), row_count))
+        elif kind == "key":
+            constraints.append(by_class([*prefix, column()], None, row_count))
+        else:
+            opposite = bool(rng.random() < 0.5)
+            constraints.append(by_order(prefix, column(), column(), opposite=opposite, row_count=row_count))
+    return constraints
+
+
+def agree(seed: int) -> int:
+    rng = np.random.default_rng(seed)
+    row_count = int(rng.integers(0, 24))
+    constraints = random_constraints(rng, row_count)
+    expected = edges_of(row_count, constraints)
+    blocks = BlockGraph(row_count, constraints)
+    listed = [
+        (int(u), int(k), int(v)) for us, vs, ks in blocks.labelled_batches() for u, v, k in zip(us, vs, ks, strict=True)
+    ]
+    assert listed == expected
+    edges = EdgeGraph(EdgeArrays.from_pairs(row_count, [(u, v) for u, _, v in expected]))
+    assert blocks.degree_summary() == edges.degree_summary()
+    assert blocks.problematic_count == edges.degree_summary().positive_degree_nodes
+    assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
+    assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
+    assert blocks.greedy_cover_size() == edges.greedy_cover_size()
+    assert blocks.twice_fractional_cover() == edges.twice_fractional_cover()
+    return len(expected)
+
+
+def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.FixtureRequest) -> None:
+    edges = [agree(seed) for seed in range(150)]
+    record_property("graphs", len(edges))  # type: ignore[operator]
+    assert sum(edges) > 3_000  # the tables are not trivially clean
+
+
+@pytest.mark.slow
+def test_all_statistics_equal_on_many_more_tables() -> None:
+    assert sum(agree(seed) for seed in range(1_000, 31_000)) > 500_000
+
+
+def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpdb.graph.block_graph._BATCH", 7)
+    for seed in range(60):
+        agree(seed)
+
+
+def test_witness_counts_grow_with_theta() -> None:
+    """What lets `BlockGraph.witness_counts` stop early: W is monotone in theta, here over all graphs of 5 nodes."""
+    pairs = list(combinations(range(5), 2))
+    for bits in range(1 << len(pairs)):
+        chosen = [pair for position, pair in enumerate(pairs) if bits >> position & 1]
+        graph = EdgeGraph(EdgeArrays.from_pairs(5, chosen))
+        counts = graph.witness_counts([1, 2, 3, 4, 5])
+        assert list(counts) == sorted(counts)
+        assert counts[-1] == graph.degree_summary().positive_degree_nodes
+
+
+def test_majority_rows_never_conflict_and_groups_hold_conflicting_rows_only() -> None:
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        row_count = int(rng.integers(0, 30))
+        for constraint in random_constraints(rng, row_count):
+            in_conflict = set()
+            for u, v in combinations(range(row_count), 2):
+                if violates(constraint, u, v):
+                    in_conflict |= {u, v}
+                    assert constraint.minority[u] or constraint.minority[v]
+            assert in_conflict == set(np.flatnonzero(constraint.group >= 0).tolist())
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.integers(-1, 2**31 - 1), st.integers(-1, 3)), max_size=40))
+def test_factorize_numbers_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
+    left, right = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))
+    numbers, count = factorize(left, right)
+    known: dict[tuple[int, int], int] = {}
+    expected = [-1 if min(pair) < 0 else known.setdefault(pair, len(known)) for pair in pairs]
+    assert numbers.tolist() == expected
+    assert count == len(known)
