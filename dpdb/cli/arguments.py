@@ -105,6 +105,7 @@ def _exact(commands: Any) -> None:
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
     parser.add_argument("--by-constraint", action="store_true", help="also count the violations of each constraint")
     parser.add_argument("--violations", metavar="FILE", help="write all conflicts to a new .csv or .parquet file")
+    parser.add_argument("--materialize", metavar="FILE", help="leave the conflict edges in a new DuckDB file")
     parser.add_argument(
         "--time-limit", metavar="S", type=_positive, default=10.0, help="seconds for proving the exact repair (10)"
     )
@@ -130,10 +131,10 @@ def _noise(commands: Any) -> None:
     )
     _source(parser)
     parser.add_argument("--out", required=True, metavar="FILE", help="new .parquet, .csv or .duckdb file")
-    parser.add_argument("--alpha", type=float, default=0.01, help="rnoise: changes per cell of the table (0.01)")
-    parser.add_argument("--typo", type=float, default=0.5, metavar="P", help="rnoise: probability of a typo (0.5)")
-    parser.add_argument("--skew", type=float, default=0.0, metavar="BETA", help="rnoise: Zipf skew of values (0)")
-    parser.add_argument("--iterations", type=int, default=200, metavar="N", help="conoise: iterations (200)")
+    parser.add_argument("--alpha", type=float, help="rnoise: changes per cell of the table, such as 0.01")
+    parser.add_argument("--typo", type=float, metavar="P", help="rnoise: probability of a typo (0.5)")
+    parser.add_argument("--skew", type=float, metavar="BETA", help="rnoise: Zipf skew of values (0)")
+    parser.add_argument("--iterations", type=int, metavar="N", help="conoise: iterations (200)")
     parser.add_argument("--sample", type=int, metavar="ROWS", help="first keep this many random rows")
     parser.add_argument("--seed", type=int, help="seed of the generator; the same seed gives the same file")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
@@ -174,6 +175,7 @@ def _release(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument(
         "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
+    parser.add_argument("--max-rows", type=int, metavar="N", help="public bound of the number of rows")
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the bounds (.95)")
 
 

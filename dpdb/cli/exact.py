@@ -26,11 +26,12 @@ def run_exact(options: argparse.Namespace) -> int:
         where=options.where,
         by_constraint=options.by_constraint,
         violations=options.violations,
+        materialize=options.materialize,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         temp_directory=options.temp_directory,
         threads=options.threads,
-        progress=step_bar(options, _STEPS + (options.violations is not None)),
+        progress=step_bar(options, _STEPS + (options.violations is not None) + (options.materialize is not None)),
     )
     # Counts of maximal consistent subsets may have more digits than Python prints by default.
     sys.set_int_max_str_digits(0)

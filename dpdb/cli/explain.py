@@ -27,6 +27,7 @@ def run_explain(options: argparse.Namespace) -> int:
         confidence=options.confidence,
         max_degree=options.max_degree,
         rows_per_person=options.rows_per_person,
+        max_rows=options.max_rows,
     )
     print(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0
@@ -42,6 +43,7 @@ def _text(explained: dict[str, Any]) -> str:
             f"{number}. {constraint['constraint']}",
             f"   {constraint['words']} ({constraint['shape']})",
             textwrap.indent(constraint["sql"], "   "),
+            f"   kept as {constraint['representation']}; joined by {constraint['operator']} at realistic sizes",
             f"   plan on an empty table: {' <- '.join(constraint['plan'])}",
         ]
     bound = explained["degree_bound"]

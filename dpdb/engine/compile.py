@@ -13,7 +13,7 @@ from sqlglot import exp
 from dpdb.constraints import Operator, is_symmetric
 from dpdb.engine.binding import BoundConstraint, BoundPredicate
 
-__all__ = ["edges_of", "may_coincide", "ordered_edges", "pair_count", "self_conflict", "violates_either_way"]
+__all__ = ["PairQuery", "edges_of", "may_coincide", "ordered_edges", "pair_count", "plain_pairs", "self_conflict"]
 
 _FIRST, _SECOND = "a", "b"
 
@@ -54,42 +54,85 @@ def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.T
 
 
 def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:
-    """Return the query of the edges whose first violated constraint is `pairwise[index]`.
+    """Return the query of the edges whose first violated constraint is `pairwise[index]`, as a plain self-join."""
+    position, dc = pairwise[index]
+    return plain_pairs(dc, rank).edges(tuples, position, [earlier for _, earlier in pairwise[:index]])
+
+
+class PairQuery:
+    """A self-join that finds the pairs violating one constraint, each once.
+
+    Attributes
+    ----------
+    first, second : str
+        Aliases of the two rows.
+    violated, ascending : exp.Expr
+        The constraint over them; whether the first ranks below the second.
+    """
+
+    first, second = _FIRST, _SECOND
+
+    def __init__(self, dc: BoundConstraint, rank: str) -> None:
+        self._dc = dc
+        self._a = exp.column(rank, table=_FIRST, quoted=True)
+        self._b = exp.column(rank, table=_SECOND, quoted=True)
+        self._conditions: list[exp.Expr] = []
+        self._ordered = False
+
+    @property
+    def violated(self) -> exp.Expr:
+        """The constraint, the first row being its first tuple."""
+        return self._dc.over(_FIRST, _SECOND)
+
+    @property
+    def ascending(self) -> exp.Expr:
+        """Whether the first row ranks below the second."""
+        return exp.LT(this=self._a.copy(), expression=self._b.copy())
+
+    @property
+    def distinct_rows(self) -> exp.Expr:
+        """Whether the rows are two."""
+        return exp.NEQ(this=self._a.copy(), expression=self._b.copy())
+
+    def on(self, conditions: Sequence[exp.Expr], *, ordered: bool) -> PairQuery:
+        """Join on these conditions; `ordered` says that they imply `ascending`."""
+        self._conditions = list(conditions)
+        self._ordered = ordered
+        return self
+
+    def edges(self, rows: exp.Table, position: int, earlier: Sequence[BoundConstraint]) -> exp.Select:
+        """Return the query of (u, v, dc), without the pairs that violate an earlier constraint."""
+        u: exp.Expr = self._a.copy()
+        v: exp.Expr = self._b.copy()
+        if not self._ordered:
+            u, v = exp.func("least", u, v), exp.func("greatest", u.copy(), v.copy())
+        conditions = [*self._conditions, *_not_earlier(self._dc, earlier)]
+        return (
+            exp.select(exp.alias_(u, "u"), exp.alias_(v, "v"), exp.alias_(exp.convert(position), "dc"))
+            .from_(exp.alias_(rows.copy(), _FIRST, table=True))
+            .join(exp.alias_(rows.copy(), _SECOND, table=True), on=exp.and_(*conditions))
+        )
+
+
+def plain_pairs(dc: BoundConstraint, rank: str) -> PairQuery:
+    """Join on the constraint itself.
 
     No pair comes twice: a symmetric constraint is asked with a.rank < b.rank; another one either cannot hold in both
     orientations (a strict comparison of one column with itself) or drops the second orientation explicitly.
     """
-    position, dc = pairwise[index]
-    a, b = exp.column(rank, table=_FIRST, quoted=True), exp.column(rank, table=_SECOND, quoted=True)
-    conditions = [dc.over(_FIRST, _SECOND)]
-    u: exp.Expr = a
-    v: exp.Expr = b
+    pairs = PairQuery(dc, rank)
     if is_symmetric(dc.constraint):
-        conditions.append(exp.LT(this=a, expression=b))
-    else:
-        u, v = exp.func("least", a, b), exp.func("greatest", a, b)
-        if not _holds_in_one_orientation(dc):
-            conditions.append(exp.NEQ(this=a.copy(), expression=b.copy()))
-            reverse = _is_not_true(dc.over(_SECOND, _FIRST))
-            conditions.append(exp.paren(exp.or_(exp.LT(this=a.copy(), expression=b.copy()), reverse)))
-    conditions += _not_earlier(dc, [earlier for _, earlier in pairwise[:index]])
-    return (
-        exp.select(exp.alias_(u.copy(), "u"), exp.alias_(v.copy(), "v"), exp.alias_(exp.convert(position), "dc"))
-        .from_(exp.alias_(tuples.copy(), _FIRST, table=True))
-        .join(exp.alias_(tuples.copy(), _SECOND, table=True), on=exp.and_(*conditions))
-    )
+        return pairs.on([pairs.violated, pairs.ascending], ordered=True)
+    if _holds_in_one_orientation(dc):
+        return pairs.on([pairs.violated], ordered=False)
+    reverse = _is_not_true(dc.over(_SECOND, _FIRST))
+    once = exp.paren(exp.or_(pairs.ascending, reverse))
+    return pairs.on([pairs.violated, pairs.distinct_rows, once], ordered=False)
 
 
 def pair_count(dc: BoundConstraint, tuples: exp.Table, rank: str) -> exp.Expr:
     """Return the query that counts the pairs violating one constraint, whatever others they violate."""
     return exp.select(exp.Count(this=exp.Star())).from_(edges_of(0, [(0, dc)], tuples, rank).subquery("edge"))
-
-
-def violates_either_way(dc: BoundConstraint, first: str, second: str) -> exp.Expr:
-    """Condition under which the unordered pair violates a constraint."""
-    if is_symmetric(dc.constraint):
-        return dc.over(first, second)
-    return exp.or_(dc.over(first, second), dc.over(second, first))
 
 
 def may_coincide(dc: BoundConstraint, other: BoundConstraint) -> bool:

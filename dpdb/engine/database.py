@@ -126,6 +126,33 @@ class Database:
             pending = operator["children"] + pending
         return names
 
+    def export(self, query: str, path: Path, table: str) -> None:
+        """Leave a query's result in a new DuckDB file, readable by its owner only: complete or not at all.
+
+        Raises
+        ------
+        ParameterError
+            If the file exists or cannot be made.
+        """
+        if path.exists():
+            raise ParameterError(f"{path}: exists already; it is not overwritten")
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        except OSError as error:
+            raise ParameterError(f"{path}: cannot be written: {error.strerror}") from None
+        try:
+            partial = folder / "partial.duckdb"
+            self.execute(f"ATTACH {exp.Literal.string(str(partial)).sql('duckdb')} AS exported")
+            try:
+                name = exp.to_identifier(table, quoted=True).sql("duckdb")
+                self.execute(f"CREATE TABLE exported.{name} AS {query}")
+            finally:
+                self.execute("DETACH exported")
+            partial.chmod(0o600)
+            partial.rename(path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
     @contextmanager
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:
         """Make an Arrow object readable under `name` while the block lasts."""
@@ -142,6 +169,11 @@ class Database:
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # streams fail with Arrow's errors
             OWNER_LOG.error("%s\n%s", error, _text(query))
             raise EngineError(str(error)) from error
+        except RuntimeError as error:
+            # What DuckDB makes of a signal handler's exception (Ctrl-C, SIGTERM) while it runs a query.
+            if "interrupted" not in str(error).lower():
+                raise
+            raise KeyboardInterrupt from None
 
     # -- end of life ------------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +18,10 @@ from sqlglot import exp
 
 from dpdb.engine import degree_bound
 from dpdb.engine.binding import BoundConstraint
-from dpdb.engine.compile import ordered_edges, pair_count, self_conflict
+from dpdb.engine.compile import pair_count, self_conflict
 from dpdb.engine.database import Database
 from dpdb.engine.encode import coded_columns, create_codes, with_codes
+from dpdb.engine.plan import join_plan
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.source import Source
@@ -52,7 +55,7 @@ class TableEdges:
         if self._table is None:
             return
         for batch in self._database.stream(exp.select("u", "v").from_(self._table.copy())):
-            yield batch.column("u").to_numpy(), batch.column("v").to_numpy()
+            yield _integers(batch, 0), _integers(batch, 1)
 
 
 class Slice:
@@ -193,8 +196,19 @@ class Slice:
             return TableEdges(self._database, None, self.node_count)
         self._progress("joining conflicts")
         self._database.execute(sql_statement("conflict_edge", self._name))
-        query = ordered_edges(self.pairwise, self.tuples, self.rank)
-        self._database.execute(exp.insert(query, self.table("conflict_edge")))
+        found, members = self.table("edge"), self.table("member")
+        for position in range(len(self.pairwise)):
+            plan = join_plan(position, self.pairwise, self.tuples, self.rank, members=members, coded=self.coded)
+            if plan.members is not None:
+                self._database.execute(plan.members.ctas(members.copy()))
+            first = position == 0
+            self._database.execute(plan.edges.ctas(found.copy()) if first else exp.insert(plan.edges, found.copy()))
+            if plan.members is not None:
+                self._database.execute(f"DROP TABLE {members.sql('duckdb')}")
+        order = [exp.Ordered(this=exp.column(name)) for name in ("u", "dc", "v")]
+        ordered = exp.select("u", "v", "dc").from_(found.copy()).order_by(*order)
+        self._database.execute(exp.insert(ordered, self.table("conflict_edge")))
+        self._database.execute(f"DROP TABLE {found.sql('duckdb')}")
         return TableEdges(self._database, self.table("conflict_edge"), self.node_count)
 
     def codes(self) -> dict[str, Codes]:
@@ -213,7 +227,7 @@ class Slice:
         query = exp.select(*integers).from_(self.tuples.copy()).order_by(exp.column(self.rank, quoted=True))
         batches = list(self._database.stream(query))
         return {
-            name: np.concatenate([batch.column(number).to_numpy() for batch in batches])
+            name: np.concatenate([_integers(batch, number) for batch in batches])
             if batches
             else np.empty(0, np.int32)
             for number, name in enumerate(self.coded)
@@ -265,6 +279,32 @@ class Slice:
                 f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v ORDER BY e.u, e.dc, e.v"
             )
 
+    def export_edges(self, path: str | Path) -> None:
+        """Leave the edges in a new DuckDB file, in canonical order, with the constraint and the source rows.
+
+        Owner only. Needs `keep_source_row`.
+
+        Raises
+        ------
+        ParameterError
+            If the file exists or cannot be made; nothing is left behind.
+        """
+        if self.source_row is None:
+            raise ValueError("this slice was built without keep_source_row")
+        assert self.edges.node_count == self.node_count  # materializes the edges
+        position = exp.column(self.source_row, quoted=True).sql("duckdb")
+        rank = exp.column(self.rank, quoted=True).sql("duckdb")
+        tuples = self.tuples.sql("duckdb")
+        texts = exp.values(
+            [(k, str(dc.constraint)) for k, dc in self.pairwise], alias="violated", columns=["dc", "text"]
+        ).sql("duckdb")
+        source = (
+            f'SELECT e.u, e.v, violated."text" AS "constraint", a.{position} AS row_1, b.{position} AS row_2 '
+            f"FROM {self.table('conflict_edge').sql('duckdb')} AS e JOIN {texts} USING (dc) "
+            f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v ORDER BY e.u, e.dc, e.v"
+        )
+        self._database.export(source, Path(path), "conflict_edge")
+
     def _chosen(self) -> list[exp.Expr]:
         """The slice's predicate over the rows aliased `row`."""
         if self._where is None:
@@ -280,6 +320,11 @@ class Slice:
     def close(self) -> None:
         """Drop the slice's tables."""
         self._database.execute(f"DROP SCHEMA IF EXISTS {self._schema.sql('duckdb')} CASCADE")
+
+
+def _integers(batch: pa.RecordBatch, column: int) -> npt.NDArray[Any]:
+    """Read an integer column without NULL, without a copy (`to_numpy` would import pandas where it is installed)."""
+    return np.from_dlpack(batch.column(column))
 
 
 def free_name(wanted: str, taken: Sequence[str]) -> str:

@@ -95,4 +95,5 @@ def _majority(group: Codes, group_count: int, classes: Codes, class_count: int) 
     from dpdb.graph.kernels.grouping import largest_class
 
     largest = largest_class(group, group_count, classes, class_count)
-    return (group >= 0) & (classes == largest[group])
+    inside: NDArray[np.bool_] = (group >= 0) & (classes == largest[group])
+    return inside

@@ -126,7 +126,7 @@ class BlockGraph:
         return DegreeSummary(int(degrees.sum()) // 2, int(np.count_nonzero(degrees)), int(degrees.max(initial=0)))
 
     def projected_counts(self, thetas: Sequence[int]) -> tuple[ProjectedCounts, ...]:
-        """See `dpdb.graph.projected_counts`. A theta that no degree exceeds needs no scan: nothing is projected away."""
+        """See `dpdb.graph.projected_counts`. A theta that no degree exceeds projects nothing away: no scan."""
         from dpdb.graph.kernels.blocks import project
 
         summary = self.degree_summary()

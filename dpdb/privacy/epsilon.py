@@ -23,6 +23,8 @@ def parse_epsilon(value: float | int | str | Decimal, *, name: str = "epsilon") 
     ParameterError
         If the value is not a positive finite number between 1e-9 and 1e6.
     """
+    if isinstance(value, int) and not isinstance(value, bool) and value > _LARGEST:
+        raise ParameterError(f"{name} must be at most {_LARGEST}")  # the number may be too long to print
     try:
         if isinstance(value, bool):
             raise InvalidOperation
@@ -69,4 +71,5 @@ def as_float(epsilon: int) -> float:
 
 def format_epsilon(epsilon: int) -> str:
     """Epsilon as its exact decimal text, without trailing zeros."""
-    return f"{Decimal(epsilon) / NANO:f}"
+    whole, billionths = divmod(epsilon, NANO)
+    return f"{whole}.{billionths:09d}".rstrip("0").rstrip(".")

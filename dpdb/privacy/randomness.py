@@ -103,11 +103,17 @@ def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: int, *, monotoni
 
 
 def _extreme(scores: Sequence[int], sensitivity: int, epsilon: int, *, negate: bool, monotonic: bool) -> int:
+    scale = _extreme_scale(sensitivity, epsilon, negate, monotonic)
+    return _noise.get().noisy_extreme(scores, scale, negate=negate, monotonic=monotonic)
+
+
+@cache
+def _extreme_scale(sensitivity: int, epsilon: int, negate: bool, monotonic: bool) -> float:
     target = as_fraction(epsilon)
     scale = float(Fraction((1 if monotonic else 2) * sensitivity) / target)
     while not _at_most(_noisy_max(scale, negate, monotonic).map(sensitivity), target):
         scale = math.nextafter(scale, math.inf)
-    return _noise.get().noisy_extreme(scores, scale, negate=negate, monotonic=monotonic)
+    return scale
 
 
 def _at_most(loss: float, target: Fraction) -> bool:

@@ -6,17 +6,18 @@ only; it changes time and memory, never an answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, order_dependency
+from dpdb.engine.binding import BoundConstraint
 from dpdb.engine.compile import may_coincide
 from dpdb.engine.slice import Slice
 from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order
 
-__all__ = ["ConflictGraph", "conflict_graph"]
+__all__ = ["ConflictGraph", "conflict_graph", "has_blocks"]
 
 ConflictGraph = BlockGraph | EdgeGraph
 Codes = Mapping[str, NDArray[np.int32]]
@@ -25,16 +26,18 @@ Codes = Mapping[str, NDArray[np.int32]]
 def conflict_graph(part: Slice, *, materialize: bool = False) -> ConflictGraph:
     """Return the conflict graph of a slice, factorized unless a constraint has no blocks or `materialize` is asked."""
     pairwise = [dc for _, dc in part.pairwise]
-    if materialize or not all(_has_blocks(dc.constraint) and set(dc.columns) <= set(part.coded) for dc in pairwise):
+    if materialize or not all(has_blocks(dc, part.coded) for dc in pairwise):
         return EdgeGraph(part.edges)
     codes = part.codes()
     blocks = [_block(dc.constraint, codes, part.node_count) for dc in pairwise]
-    tested = np.array([[may_coincide(one, other) for other in pairwise] for one in pairwise], np.bool_)
-    return BlockGraph(part.node_count, blocks, tested)
+    tested = np.array([may_coincide(one, other) for one in pairwise for other in pairwise], np.bool_)
+    return BlockGraph(part.node_count, blocks, tested.reshape(len(pairwise), len(pairwise)))
 
 
-def _has_blocks(dc: DenialConstraint) -> bool:
-    return any(recognise(dc) is not None for recognise in (functional_dependency, key_columns, order_dependency))
+def has_blocks(dc: BoundConstraint, coded: Sequence[str]) -> bool:
+    """Whether a constraint's conflicts lie inside groups of coded rows. Public: reads its shape only."""
+    shapes = (functional_dependency, key_columns, order_dependency)
+    return set(dc.columns) <= set(coded) and any(shape(dc.constraint) is not None for shape in shapes)
 
 
 def _block(dc: DenialConstraint, codes: Codes, row_count: int) -> BlockConstraint:

@@ -83,6 +83,7 @@ def exact_measures(
     where: str | None = None,
     by_constraint: bool = False,
     violations: str | Path | None = None,
+    materialize: str | Path | None = None,
     time_limit: float = 10.0,
     memory_limit: str | None = None,
     temp_directory: str | Path | None = None,
@@ -100,6 +101,9 @@ def exact_measures(
     violations : path, optional
         Write every conflict to this new .csv or .parquet file: constraint, row_1, row_2 (positions in the source from
         0; row_2 is empty for a row that conflicts with itself).
+    materialize : path, optional
+        Leave the conflict edges in this new DuckDB file, table ``conflict_edge``: u < v (canonical ranks), the violated
+        constraint, row_1, row_2 (positions in the source), in canonical order.
     time_limit : float
         Seconds for proving the exact repair.
 
@@ -125,12 +129,15 @@ def exact_measures(
             bind(database, dcs, opened.schema),
             predicate,
             name="slice",
-            keep_source_row=by_constraint or violations is not None,
+            keep_source_row=by_constraint or violations is not None or materialize is not None,
             progress=progress,
         )
         if violations is not None:
             progress("writing violations")
             write_batches(VIOLATIONS, part.violating_pairs(), violations)
+        if materialize is not None:
+            progress("writing edges")
+            part.export_edges(materialize)
         counts = _by_constraint(part, dcs) if by_constraint else None
         progress("computing measures")
         return _measures(part, time_limit, counts)

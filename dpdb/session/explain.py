@@ -20,13 +20,15 @@ from dpdb.constraints import (
     order_dependency,
 )
 from dpdb.engine.binding import BoundConstraint, bind
-from dpdb.engine.compile import edges_of, self_conflict
+from dpdb.engine.compile import self_conflict
 from dpdb.engine.database import Database
 from dpdb.engine.degree_bound import CrossTerm, GroupTerm, degree_terms
+from dpdb.engine.plan import join_plan, refuse_nested_loops
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import Source, SourceLike, open_source
 from dpdb.engine.where import parse_where
 from dpdb.privacy.epsilon import as_float, as_fraction
+from dpdb.session.conflict_graph import has_blocks
 from dpdb.session.request import Request, parse_request
 from dpdb.session.shares import measure_shares
 
@@ -46,6 +48,7 @@ def explain(
     confidence: float = 0.95,
     max_degree: int | None = None,
     rows_per_person: int = 1,
+    max_rows: int | None = None,
 ) -> dict[str, Any]:
     """Explain a release without making it. Spends nothing; reads the schema only.
 
@@ -55,8 +58,9 @@ def explain(
     Returns
     -------
     dict
-        ``source``, ``where``, ``constraints`` (constraint, words, shape, sql, plan), ``degree_bound`` (terms,
-        sensitivity), ``releases`` (measure, mechanism, epsilon, noise in words), ``epsilon`` (to be charged).
+        ``source``, ``where``, ``constraints`` (constraint, words, shape, representation, sql, operator, plan),
+        ``degree_bound`` (terms, sensitivity), ``releases`` (measure, mechanism, epsilon, noise in words), ``epsilon``
+        (to be charged).
 
     Raises
     ------
@@ -67,6 +71,7 @@ def explain(
         opened = open_source(database, source, table=table, csv_schema=csv_schema)
         dcs = distinct(load_constraints(constraints, opened.schema.names))
         bound = bind(database, dcs, opened.schema)
+        refuse_nested_loops(bound, max_rows)
         predicate = None if where is None else parse_where(database, where, opened.schema)
         terms = degree_terms(bound)
         request = parse_request(
@@ -98,15 +103,23 @@ def _constraint(database: Database, empty: Slice, position: int, bound: BoundCon
     dc = bound.constraint
     if dc.is_single_tuple:
         query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
+        statements, operator = [query], "FILTER"
     else:
         index = [k for k, _ in empty.pairwise].index(position)
-        query = edges_of(index, empty.pairwise, empty.tuples, empty.rank)
+        members = empty.table(f"member_{position}")
+        plan = join_plan(index, empty.pairwise, empty.tuples, empty.rank, members=members, coded=empty.coded)
+        statements, operator = [plan.edges], plan.operator
+        if plan.members is not None:
+            database.execute(plan.members.ctas(members.copy()))
+            statements.insert(0, plan.members)
     return {
         "constraint": str(dc),
         "words": describe(dc),
         "shape": _shape(dc),
-        "sql": query.sql("duckdb", normalize_functions=False, pretty=True),
-        "plan": database.operators(query),
+        "representation": "rows in blocks" if has_blocks(bound, empty.coded) else "edge table",
+        "sql": ";\n".join(s.sql("duckdb", normalize_functions=False, pretty=True) for s in statements),
+        "operator": operator,
+        "plan": database.operators(statements[-1]),
     }
 
 

@@ -12,7 +12,7 @@ from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 
-__all__ = ["MEASURES", "Request", "mechanism_names", "parse_request"]
+__all__ = ["MEASURES", "Request", "parse_request"]
 
 _ROOMS: Mapping[str, ModuleType] = {
     "minimal_inconsistency": minimal_inconsistency,
@@ -30,6 +30,9 @@ _REFUSED = {
 
 # Below this the shares of a mechanism's steps would round to nothing.
 _SMALLEST_EPSILON = 1_000
+
+# Rows are numbered with 32 bits.
+_LARGEST_DEGREE = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ def parse_request(
     if measure == "all" and mechanism is not None:
         raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
     chosen = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name in names)
-    if max_degree is not None and (not isinstance(max_degree, int) or isinstance(max_degree, bool) or max_degree < 1):
-        raise ParameterError(f"max_degree must be a whole number of at least 1, got {max_degree!r}")
+    if max_degree is not None and not _is_degree(max_degree):
+        raise ParameterError(f"max_degree must be a whole number from 1 to {_LARGEST_DEGREE:,}, got {max_degree!r}")
     for name, chosen_mechanism in chosen:
         if chosen_mechanism.needs_max_degree and max_degree is None:
             raise ParameterError(
@@ -91,9 +94,8 @@ def parse_request(
     return Request(chosen, charged, per_row, float(confidence), max_degree)
 
 
-def mechanism_names(measure: str) -> tuple[str, ...]:
-    """Return the mechanisms of a measure, the default first."""
-    return tuple(_ROOMS[measure].MECHANISMS)
+def _is_degree(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST_DEGREE
 
 
 def _known_measure(measure: str) -> str:

@@ -13,6 +13,7 @@ from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.binding import bind
 from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.degree_bound import degree_terms
+from dpdb.engine.plan import refuse_nested_loops
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import SourceLike, open_source
@@ -59,6 +60,8 @@ class Session:
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
     csv_schema : mapping of column to SQL type, optional
         Types of CSV columns (the others are text).
+    max_rows : int, optional
+        Public bound of the number of rows. Admits constraints that can only be checked row against row.
     memory_limit, temp_directory, threads
         Limits of the private database; see `Database`.
     progress : callable, optional
@@ -81,6 +84,7 @@ class Session:
         ledger: str | Path | None = None,
         rows_per_person: int = 1,
         csv_schema: Mapping[str, str] | None = None,
+        max_rows: int | None = None,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
         threads: int | None = None,
@@ -90,6 +94,7 @@ class Session:
             raise ParameterError("ledger= is not available yet: this version keeps the budget in memory only (budget=)")
         if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
             raise ParameterError(f"rows_per_person must be a whole number of at least 1, got {rows_per_person!r}")
+        self._closed = False
         self._budget = Budget(budget)
         self._rows_per_person = rows_per_person
         self._progress = progress
@@ -100,6 +105,7 @@ class Session:
             self._source = open_source(self._database, source, table=table, csv_schema=csv_schema)
             self.constraints = distinct(load_constraints(constraints, self._source.schema.names))
             self._bound = bind(self._database, self.constraints, self._source.schema)
+            refuse_nested_loops(self._bound, max_rows)
         except BaseException:
             self._database.close()
             raise
@@ -161,6 +167,8 @@ class Session:
         -----
         Sources: paper A, Algorithms 1, 2, 4 and 5, with corrected sensitivities; see each measure's mechanisms.
         """
+        if self._closed:
+            raise ParameterError("this session is closed; open a new one")
         if by is not None or keys is not None:
             raise ParameterError("by= and keys= are not available yet; make one release per slice with where=")
         request = parse_request(
@@ -243,6 +251,7 @@ class Session:
 
     def close(self) -> None:
         """Drop the private database and its temporary files. May be called twice."""
+        self._closed = True
         self._database.close()
 
     def __enter__(self) -> Session:

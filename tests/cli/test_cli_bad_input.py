@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -46,7 +45,7 @@ BAD = {
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "repair", "--fail-above", "problematic=1"],
         2, "not released"),
     "confidence": (["{table}", "--constraints", RULE, "--epsilon", "1", "--confidence", "1"], 2, "confidence"),
-    "rows per person": (["{table}", "--constraints", RULE, "--epsilon", "1", "--rows-per-person", "0"], 2, "at least 1"),
+    "rows per person": (["{table}", "--constraints", RULE, "--epsilon", "1", "--rows-per-person", "0"], 2, "least 1"),
     "memory": (["{table}", "--constraints", RULE, "--epsilon", "1", "--memory-limit", "lots"], 2, "1GB"),
     "temp": (["{table}", "--constraints", RULE, "--epsilon", "1", "--temp-directory", "/nope"], 2, "cannot be used"),
     "table": (["{table}", "--constraints", RULE, "--epsilon", "1", "--table", "t"], 2, "table name"),
@@ -67,7 +66,7 @@ def test_bad_input_gives_one_line_and_the_right_code(
     assert says in err
     assert "Traceback" not in err
     assert err.startswith("dpdb: ")
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_argparse_errors_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +107,9 @@ def test_a_refused_budget_is_exit_code_4(hospital: Path, capsys: pytest.CaptureF
     from dpdb.errors import BudgetExceededError
 
     with Session(hospital, constraints=RULE, budget=0.5) as session:
-        with pytest.raises(BudgetExceededError, match=r"requested epsilon 0\.6, remaining 0\.5, short by 0\.1") as caught:
+        with pytest.raises(
+            BudgetExceededError, match=r"requested epsilon 0\.6, remaining 0\.5, short by 0\.1"
+        ) as caught:
             session.dp_inconsistency("repair", 0.6)
         assert (caught.value.exit_code, session.spent(), session.remaining()) == (4, 0.0, 0.5)
 

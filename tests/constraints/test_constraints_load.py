@@ -63,9 +63,7 @@ def test_slashes_do_not_make_a_constraint_a_path():
     assert written(load_constraints("not(t1.a='x/y.txt')")) == ["not(t1.a='x/y.txt')"]
 
 
-@pytest.mark.parametrize(
-    "name", ["nowhere.txt", "nowhere.dcs", "no (1).DC", "some/dir/rules", "C:\\rules", "./x"]
-)
+@pytest.mark.parametrize("name", ["nowhere.txt", "nowhere.dcs", "no (1).DC", "some/dir/rules", "C:\\rules", "./x"])
 def test_missing_file(name):
     with pytest.raises(ParameterError, match="constraints file not found: "):
         load_constraints(name)

@@ -65,8 +65,7 @@ def test_forms_keep_the_violating_pairs(dc, rows):
     assert violating_pairs(dc.oriented(), rows, ordered=True) == violating_pairs(dc, rows, ordered=True)
     if is_symmetric(dc) and not dc.is_single_tuple:
         assert all(
-            (j, i) in violating_pairs(dc, rows, ordered=True)
-            for i, j in violating_pairs(dc, rows, ordered=True)
+            (j, i) in violating_pairs(dc, rows, ordered=True) for i, j in violating_pairs(dc, rows, ordered=True)
         )
 
 

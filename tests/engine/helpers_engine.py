@@ -97,7 +97,7 @@ def _key(value: Any, as_float: bool) -> Any:
     if isinstance(value, datetime):
         return value
     if isinstance(value, date):
-        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a plain timestamp
+        return datetime(value.year, value.month, value.day)
     if as_float:
         number = float(value)
         return (1, 0.0) if math.isnan(number) else (0, number)  # NaN equals NaN and is the greatest number
@@ -147,14 +147,17 @@ class Truth:
 def conflicts(table: Table, dcs: Sequence[DenialConstraint], chosen: Sequence[int] | None = None) -> Truth:
     """The conflict graph by definition, over the rows at the chosen positions."""
     rows = {i: table.rows[i] for i in (range(len(table.rows)) if chosen is None else chosen)}
-    alone = {i: [k for k, dc in enumerate(dcs) if dc.is_single_tuple and violates(table, dc, r, r)] for i, r in rows.items()}
+    alone = {
+        i: [k for k, dc in enumerate(dcs) if dc.is_single_tuple and violates(table, dc, r, r)] for i, r in rows.items()
+    }
     counts = [sum(k in found for found in alone.values()) for k in range(len(dcs))]
     edges = {}
     for i, j in itertools.combinations([i for i in rows if not alone[i]], 2):
         found = [
             k
             for k, dc in enumerate(dcs)
-            if not dc.is_single_tuple and (violates(table, dc, rows[i], rows[j]) or violates(table, dc, rows[j], rows[i]))
+            if not dc.is_single_tuple
+            and (violates(table, dc, rows[i], rows[j]) or violates(table, dc, rows[j], rows[i]))
         ]
         for k in found:
             counts[k] += 1
@@ -225,13 +228,13 @@ def read(database: Database, part: Slice) -> Result:
         sensitivity=degree_terms(part.constraints).sensitivity,
         per_constraint=[part.violations_of(dc) for dc in part.constraints],
         violations=found,
-        streamed=[
-            (int(a), int(b)) for us, vs in part.edges.batches() for a, b in zip(us, vs, strict=True)
-        ],
+        streamed=[(int(a), int(b)) for us, vs in part.edges.batches() for a, b in zip(us, vs, strict=True)],
     )
 
 
-def agree(table: Table, constraints: Sequence[DenialConstraint], result: Result, chosen: Sequence[int] | None = None) -> None:
+def agree(
+    table: Table, constraints: Sequence[DenialConstraint], result: Result, chosen: Sequence[int] | None = None
+) -> None:
     """Assert that the engine's graph is the one of the definition, in canonical order."""
     dcs = distinct(constraints)
     truth = conflicts(table, dcs, chosen)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate
 
-NOON = datetime(2020, 1, 1, 12)  # noqa: DTZ001
+NOON = datetime(2020, 1, 1, 12)
 VALUES: dict[str, list[Any]] = {
     "BIGINT": [0, 1, 2, -1, 2**53, 2**53 + 1, -(2**63), 2**63 - 1],
     "SMALLINT": [0, 1, 2, -1, 32767],
@@ -21,7 +21,7 @@ VALUES: dict[str, list[Any]] = {
     "DECIMAL(6,2)": [Decimal("0.00"), Decimal("1.00"), Decimal("2.50"), Decimal("0.10"), Decimal("-1.00")],
     "VARCHAR": ["", "a", "B", "b", "é", "e\u0301", "10", "9", "a ", "\U0001f600", "\uffff", "it's"],
     "DATE": [date(2020, 1, 1), date(2020, 1, 2), date(1969, 12, 31)],
-    "TIMESTAMP": [datetime(2020, 1, 1), NOON, datetime(2020, 1, 2)],  # noqa: DTZ001
+    "TIMESTAMP": [datetime(2020, 1, 1), NOON, datetime(2020, 1, 2)],
     "BOOLEAN": [True, False],
 }
 NUMBER_CONSTANTS = [0, 1, 2, -1, Decimal("2.5"), Decimal("0.1"), 40_000, 10**20, Decimal("-0.001"), "1", "2.50"]
@@ -45,7 +45,7 @@ def tables(draw: st.DrawFn, kinds: list[str] | None = None, max_rows: int = 12) 
     row = st.tuples(*(st.sampled_from(pool) for pool in pools))
     rows = draw(st.lists(row, max_size=max_rows))
     repeated = draw(st.lists(st.sampled_from(rows), max_size=max_rows - len(rows))) if rows else []
-    return Table({name: kind for name, kind in zip("abcd", chosen, strict=False)}, rows + repeated)
+    return Table(dict(zip("abcd", chosen, strict=False)), rows + repeated)
 
 
 @st.composite
@@ -62,7 +62,9 @@ def predicates(draw: st.DrawFn, types: dict[str, str]) -> Predicate:
 
 
 @st.composite
-def questions(draw: st.DrawFn, kinds: list[str] | None = None, max_rows: int = 12) -> tuple[Table, list[DenialConstraint]]:
+def questions(
+    draw: st.DrawFn, kinds: list[str] | None = None, max_rows: int = 12
+) -> tuple[Table, list[DenialConstraint]]:
     table = draw(tables(kinds, max_rows))
     dc = st.lists(predicates(table.types), min_size=1, max_size=3).map(lambda parts: DenialConstraint(tuple(parts)))
     return table, draw(st.lists(dc, min_size=1, max_size=4))

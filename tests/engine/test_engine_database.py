@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,7 +47,9 @@ def test_a_small_memory_limit_spills_and_gives_the_same_edges(tmp_path: Path) ->
         expected = edges_of_big_table(database)
     with Database(memory_limit="120MB", temp_directory=tmp_path, threads=2) as database:
         found = edges_of_big_table(database)
-        database.execute("CREATE TABLE more AS SELECT range AS a, hash(range) AS b, hash(-range) AS c FROM range(5000000)")
+        database.execute(
+            "CREATE TABLE more AS SELECT range AS a, hash(range) AS b, hash(-range) AS c FROM range(5000000)"
+        )
         spilled = [file.stat().st_size for file in database.directory.iterdir()]
     assert expected[0] > 5_000_000
     assert found == expected
@@ -92,7 +96,7 @@ def test_bad_temp_directories(tmp_path: Path) -> None:
 
 def test_close_twice_and_after(tmp_path: Path) -> None:
     database = Database(temp_directory=tmp_path)
-    assert stat.S_IMODE(os.stat(database.directory).st_mode) == 0o700
+    assert stat.S_IMODE(database.directory.stat().st_mode) == 0o700
     database.close()
     database.close()
     assert list(tmp_path.iterdir()) == []
@@ -116,7 +120,7 @@ def test_an_abandoned_database_cleans_up(tmp_path: Path) -> None:
 
 
 def test_exit_of_the_interpreter_cleans_up(tmp_path: Path) -> None:
-    code = "import sys; from dpdb.engine.database import Database; kept = Database(temp_directory=sys.argv[1]); sys.exit(3)"
+    code = "import sys; from dpdb.engine.database import Database; d = Database(temp_directory=sys.argv[1]); exit(3)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, b"", b"")
     assert list(tmp_path.iterdir()) == []
@@ -143,7 +147,9 @@ def test_errors_go_to_the_owners_log_with_their_statement(
     assert capfd.readouterr() == ("", "")
 
 
-def test_errors_of_streams_are_engine_errors_and_the_database_lives_on(database: Database, owner_log: list[str]) -> None:
+def test_errors_of_streams_are_engine_errors_and_the_database_lives_on(
+    database: Database, owner_log: list[str]
+) -> None:
     with pytest.raises(EngineError):
         list(database.stream("SELECT CAST(if(range = 90000, 'alice', '1') AS INTEGER) FROM range(100000)"))
     assert any("alice" in line for line in owner_log)
@@ -176,3 +182,23 @@ def test_close_drops_the_tables_of_a_slice(database: Database) -> None:
     part.close()
     part.close()
     assert database.rows("SELECT 1 FROM duckdb_tables() WHERE schema_name = 'closing'") == []
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_signal_during_a_query_is_an_interrupt_and_no_failure(database: Database, number: str) -> None:
+    def terminated(signum: int, frame: object) -> None:
+        raise SystemExit
+
+    chosen = getattr(signal, number)
+    before = signal.signal(chosen, terminated if number == "SIGTERM" else signal.default_int_handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), chosen))
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            database.value(
+                "SELECT count(*) FROM range(300000) AS a(k) JOIN range(300000) AS b(k) ON a.k * 7 <> b.k + 3"
+            )
+    finally:
+        timer.cancel()
+        signal.signal(chosen, before)
+    assert database.value("SELECT 42") == 42

@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers_engine import agree, read, run
 from helpers_engine import Table as Rows
+from helpers_engine import agree, read, run
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, load_constraints
 from dpdb.engine.binding import bind
@@ -55,6 +55,8 @@ HOSTILE = [
     "@x",
 ]
 
+# One of each kind, for tests that make files.
+TELLING = [*HOSTILE[:4], *HOSTILE[7:9], *HOSTILE[11:16], HOSTILE[20], HOSTILE[28]]
 BACKSLASH = "\\"  # DuckDB takes it as the end of a folder when it creates a file
 
 
@@ -105,7 +107,9 @@ def test_constants_of_constraints(guarded: Database, text: str) -> None:
 def test_literals_of_where(guarded: Database, text: str) -> None:
     table = Rows({"a": "VARCHAR", "b": "VARCHAR"}, [(text, "x"), (text, "y"), ("x", "x"), (None, "x")])
     literal = single_quoted(text)
-    where = parse_where(guarded, f"a = {literal} AND a IN ({literal}) AND a BETWEEN {literal} AND {literal}", table.schema())
+    where = parse_where(
+        guarded, f"a = {literal} AND a IN ({literal}) AND a BETWEEN {literal} AND {literal}", table.schema()
+    )
     result = run(guarded, table, load_constraints("a -> b"), where)
     assert result.by_position() == {(0, 1): 0}
     assert len(result.source) == 2
@@ -126,15 +130,21 @@ def test_types_of_a_csv_schema(guarded: Database, tmp_path: Path, text: str) -> 
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n")
     for declared in (text, f"INTEGER {text}", f"INTEGER){text}"):
-        try:
-            source = open_source(guarded, path, csv_schema={"a": declared})
-        except DpdbError as error:
-            assert "\n" not in str(error)
-        else:
-            assert [column.type for column in source.schema.columns] in (["INTEGER", "VARCHAR"], ["VARCHAR", "VARCHAR"])
+        types, message = types_of(guarded, path, declared)
+        assert "\n" not in message
+        assert types in ([], ["INTEGER", "VARCHAR"], ["VARCHAR", "VARCHAR"])
+        assert bool(types) != bool(message)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+def types_of(database: Database, path: Path, declared: str) -> tuple[list[str | None], str]:
+    """The column types under a CSV schema, or the error."""
+    try:
+        return [column.type for column in open_source(database, path, csv_schema={"a": declared}).schema.columns], ""
+    except DpdbError as error:
+        return [], str(error)
+
+
+@pytest.mark.parametrize("text", TELLING)
 def test_paths_and_names_in_a_csv_header(guarded: Database, tmp_path: Path, text: str) -> None:
     folder = tmp_path / text.replace("/", "_")
     folder.mkdir()
@@ -157,7 +167,7 @@ def test_paths_and_names_in_a_csv_header(guarded: Database, tmp_path: Path, text
         assert len(edges) == (6 - 2 if path == folder else 1)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", TELLING)
 def test_names_of_tables_schemas_and_database_files(tmp_path: Path, text: str) -> None:
     path = tmp_path / f"file {text.replace('/', '_').replace(BACKSLASH, '_')}.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -171,7 +181,7 @@ def test_names_of_tables_schemas_and_database_files(tmp_path: Path, text: str) -
             assert open_source(database, path, table=table).schema.names == columns
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", TELLING)
 def test_a_hostile_table_name_that_does_not_exist(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -182,7 +192,7 @@ def test_a_hostile_table_name_that_does_not_exist(tmp_path: Path, text: str) -> 
         assert connection.execute("FROM canary").fetchall() == [(1,)]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", TELLING)
 def test_settings(tmp_path: Path, text: str) -> None:
     with pytest.raises(DpdbError, match="is not a size"):
         Database(memory_limit=text)

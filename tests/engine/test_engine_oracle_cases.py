@@ -20,7 +20,7 @@ NAN = math.nan
 ONE = {"a": "BIGINT"}
 TWO = {"a": "BIGINT", "b": "BIGINT"}
 DAY, NEXT = date(2020, 1, 1), date(2020, 1, 2)
-NOON = datetime(2020, 1, 1, 12)  # noqa: DTZ001
+NOON = datetime(2020, 1, 1, 12)
 
 # (name, types, rows, constraints, edges, self-conflicts)
 CASES = [
@@ -63,7 +63,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("types", "rows", "texts", "edges", "alone"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("types", "rows", "texts", "edges", "alone"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
 def test_case(database: Database, types, rows, texts, edges, alone) -> None:
     table = Table(types, rows)
     dcs = [dc for text in texts for dc in parse_constraint(text)]
@@ -125,8 +127,8 @@ def test_incomparable_types_name_constraint_columns_and_types(database: Database
 
 
 SAME_TYPE = [
-    "TINYINT", "INTEGER", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "DECIMAL(38,10)", "BLOB",
-    "BIT", "UUID", "TIME", "TIME WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
+    "TINYINT", "INTEGER", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "DECIMAL(38,10)",
+    "BLOB", "BIT", "UUID", "TIME", "TIME WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
     "TIMESTAMP WITH TIME ZONE", "INTERVAL", "JSON", "ENUM('x', 'y')",
 ]  # fmt: skip
 SAMPLES = {

@@ -10,7 +10,7 @@ from dpdb.constraints import DenialConstraint, distinct
 from dpdb.engine.database import Database
 
 Question = tuple[Table, list[DenialConstraint]]
-DEFAULT = settings(derandomize=True, deadline=None, max_examples=50)
+DEFAULT = settings(derandomize=True, deadline=None, max_examples=30)
 LONG = settings(derandomize=True, deadline=None, max_examples=4000)
 
 
@@ -31,22 +31,24 @@ def test_numbers_compare_across_types(database: Database, question: Question) ->
     check(database, question)
 
 
-@settings(DEFAULT, max_examples=20)
+@settings(DEFAULT, max_examples=12)
 @given(questions(kinds=["DATE", "TIMESTAMP", "VARCHAR"]))
 def test_times_and_text(database: Database, question: Question) -> None:
     check(database, question)
 
 
 @pytest.mark.parametrize("kind", sorted(VALUES))
-@settings(DEFAULT, max_examples=6)
+@settings(DEFAULT, max_examples=4)
 @given(data=st.data())
 def test_two_columns_of_one_type(database: Database, kind: str, data: st.DataObject) -> None:
     check(database, data.draw(questions(kinds=[kind, kind])))
 
 
-@settings(DEFAULT, max_examples=25)
+@settings(DEFAULT, max_examples=15)
 @given(questions(), st.data())
-def test_degree_bound_changes_by_its_sensitivity_at_most(database: Database, question: Question, data: st.DataObject) -> None:
+def test_degree_bound_changes_by_its_sensitivity_at_most(
+    database: Database, question: Question, data: st.DataObject
+) -> None:
     table, dcs = question
     if not table.rows:
         return

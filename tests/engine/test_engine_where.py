@@ -19,12 +19,12 @@ from dpdb.engine.where import WherePredicate, parse_where
 
 DEFAULT = settings(derandomize=True, deadline=None, max_examples=60)
 TYPES = {
-    "a": "BIGINT", "b": "BIGINT", "small": "SMALLINT", "x": "DOUBLE", "f": "FLOAT", "price": "DECIMAL(6,2)", "name": "VARCHAR",
-    "other": "VARCHAR", "day": "DATE", "seen": "TIMESTAMP", "ok": "BOOLEAN", "Order": "BIGINT",
+    "a": "BIGINT", "b": "BIGINT", "small": "SMALLINT", "x": "DOUBLE", "f": "FLOAT", "price": "DECIMAL(6,2)",
+    "name": "VARCHAR", "other": "VARCHAR", "day": "DATE", "seen": "TIMESTAMP", "ok": "BOOLEAN", "Order": "BIGINT",
 }  # fmt: skip
 NAN, INF = float("nan"), float("inf")
 D1, D2 = date(2020, 1, 1), date(2020, 1, 2)
-T1, NOON = datetime(2020, 1, 1), datetime(2020, 1, 1, 12)  # noqa: DTZ001
+T1, NOON = datetime(2020, 1, 1), datetime(2020, 1, 1, 12)
 ROWS = [
     (1, 1, 1, 0.5, float32(0.1), Decimal("1.50"), "abc", "abc", D1, T1, True, 1),
     (2, 1, 2, 1.5, float32(0.5), Decimal("2.00"), "a%c", "ABC", D2, NOON, False, 2),
@@ -253,7 +253,9 @@ def test_random_predicates(database: Database, node: Node) -> None:
 
 
 @DEFAULT
-@given(st.text(alphabet="ab%_\\.*\u00e9\U0001f600", max_size=4), st.text(alphabet="ab%_\\.*\u00e9\U0001f600", max_size=5))
+@given(
+    st.text(alphabet="ab%_\\.*\u00e9\U0001f600", max_size=4), st.text(alphabet="ab%_\\.*\u00e9\U0001f600", max_size=5)
+)
 def test_like(database: Database, cell: str, pattern: str) -> None:
     table = Table({"s": "VARCHAR"}, [(cell,), (None,)])
     likes = "".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern)

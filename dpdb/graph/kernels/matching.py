@@ -112,7 +112,7 @@ def augment_matching(
 
 
 @kernel
-def _find_levels(  # noqa: PLR0917
+def _find_levels(
     offsets: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     holder: NDArray[np.int32],
@@ -138,7 +138,7 @@ def _find_levels(  # noqa: PLR0917
 
 
 @kernel
-def _augment(  # noqa: PLR0917
+def _augment(
     offsets: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     mate: NDArray[np.int32],

@@ -1,0 +1,73 @@
+"""Run in a fresh process: the same algorithms in plain Python on networkx, the edges from SQLite."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sqlite3
+import sys
+import time
+
+import networkx as nx
+import pyarrow.parquet as pq
+import scipy.sparse
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from dpdb.constraints import distinct, load_constraints
+from dpdb.privacy.selection import power_grid
+
+source, constraints = sys.argv[1:3]
+table = pq.read_table(source)
+dcs = distinct(load_constraints(constraints, table.schema.names))
+start = time.perf_counter()
+connection = sqlite3.connect(":memory:")
+names = sorted({name for dc in dcs for name in dc.columns})
+connection.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {', '.join(names)})")
+rows = zip(range(table.num_rows), *(table.column(name).to_pylist() for name in names), strict=True)
+connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * (len(names) + 1))})", rows)
+graph = nx.Graph()
+graph.add_nodes_from(range(table.num_rows))
+for dc in dcs:
+    condition = " AND ".join(
+        f"{'ab'[p.left.tuple_index]}.{p.left.column} {p.op.value} {'ab'[p.right.tuple_index]}.{p.right.column}"
+        for p in dc.predicates
+    )
+    graph.add_edges_from(
+        connection.execute(f"SELECT a.id, b.id FROM t AS a JOIN t AS b ON {condition} AND a.id <> b.id")
+    )
+built = time.perf_counter()
+edges = sorted((min(u, v), max(u, v)) for u, v in graph.edges)
+cap = max(1, *(degree for _, degree in graph.degree))
+thetas = power_grid(cap)
+for theta in thetas:  # Algorithm 1
+    degree = dict.fromkeys(graph, 0)
+    for u, v in edges:
+        if degree[u] < theta and degree[v] < theta:
+            degree[u] += 1
+            degree[v] += 1
+projected = time.perf_counter()
+for theta in thetas:  # witness counts
+    used, covered = dict.fromkeys(graph, 0), set()
+    for u, v in edges:
+        for charger, other in ((u, v), (v, u)):
+            if other not in covered and used[charger] < theta:
+                covered.add(other)
+                used[charger] += 1
+witnessed = time.perf_counter()
+matrix = scipy.sparse.csr_matrix(nx.to_scipy_sparse_array(graph))
+matched = int((maximum_bipartite_matching(matrix) >= 0).sum())
+done = time.perf_counter()
+print(
+    json.dumps(
+        {
+            "total": done - start,
+            "graph": built - start,
+            "projections": projected - built,
+            "witnesses": witnessed - projected,
+            "matching": done - witnessed,
+            "edges": len(edges),
+            "twice cover": matched,
+            "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        }
+    )
+)

@@ -1,0 +1,123 @@
+"""Speed against named peers, in one run: `pytest -m benchmark -s tests/benchmarks`. Prints one table of ratios.
+
+Tables are the synthetic Tax table and the real Adult and Flight tables, dirtied by RNoise with fixed seeds. Every
+program runs in a process of its own, after a warm-up that fills the kernel cache. Seconds depend on the machine; what
+is asserted are ratios within the run.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parents[2] / "shared" / "data"
+
+pytestmark = [
+    pytest.mark.benchmark,
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"the full-size data sets are not beside the project ({DATA.name})"),
+]
+
+
+def run(program: str, *arguments: str) -> dict[str, Any]:
+    """Run one program and read its JSON."""
+    command = [sys.executable, str(HERE / f"run_{program}.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def noisy(folder: Path, file: str, rules: str, alpha: float, rows: int) -> tuple[str, str]:
+    """Write a dirtied sample; returns its path and that of its constraints."""
+    from dpdb.noise import write_noisy
+
+    out, constraints = folder / f"{file}-{alpha}-{rows}.parquet", DATA / f"{rules}.dcs.txt"
+    write_noisy(DATA / f"{file}.parquet", constraints, out, "rnoise", alpha=alpha, sample=rows, seed=1)
+    return str(out), str(constraints)
+
+
+def report(label: str, ours: dict[str, Any], **peers: dict[str, Any]) -> None:
+    """Print one row: ours and every peer with its ratio."""
+    columns = [f"{label:22} {ours['edges']:>12,} edges  dpdb {ours['total']:7.2f} s {ours['peak GB']:5.2f} GB"]
+    columns += [
+        f"{name} {p['total']:7.2f} s {p['peak GB']:5.2f} GB = {p['total'] / ours['total']:6.1f}x"
+        for name, p in peers.items()
+    ]
+    print("  |  ".join(columns))
+    print("   ", ", ".join(f"{step} {seconds:.2f} s" for step, seconds in ours["steps"].items()), end="")
+    print(f"; second release {ours['second'] * 1000:.0f} ms; import {ours['import']:.2f} s")
+
+
+def test_small_tables(tmp_path: Path) -> None:
+    cases = [("tax_synthetic", "tax", 10_000), ("adult", "adult", 10_000), ("adult", "adult", 32_561)]
+    run("dpdb", *noisy(tmp_path, "adult", "adult", 0.01, 2_000))
+    for file, rules, rows in cases:
+        for alpha in (0.005, 0.01):
+            arguments = noisy(tmp_path, file, rules, alpha, rows)
+            ours, naive, polars = run("dpdb", *arguments), run("naive_duckdb", *arguments), run("polars", *arguments)
+            report(f"{file} {rows:,} {alpha:.1%}", ours, naive=naive, polars=polars)
+            assert ours["edges"] == naive["edges"] == polars["edges"]
+
+
+def test_networkx_on_adult(tmp_path: Path) -> None:
+    arguments = noisy(tmp_path, "adult", "adult", 0.01, 10_000)
+    run("dpdb", *arguments)
+    ours, peer = run("dpdb", *arguments), run("networkx", *arguments)
+    report("adult 10,000 1.0%", ours, networkx=peer)
+    print(
+        f"    in process, kernels loaded: {ours['warm']:.2f} s, {peer['total'] / ours['warm']:.0f}x faster than networkx"
+    )
+    assert ours["edges"] == peer["edges"]
+    assert peer["total"] / ours["warm"] > 200
+
+
+def test_growth_of_dependencies(tmp_path: Path) -> None:
+    """FD-only constraints: from 100k to 1M rows edges grow about 100 times, time at most 15 times."""
+    rules = tmp_path / "fds.txt"
+    rules.write_text(
+        "\n".join(line for line in (DATA / "tax.dcs.txt").read_text().splitlines() if line.count("!=") == 1)
+    )
+    found = []
+    for rows in (100_000, 1_000_000):
+        source, _ = noisy(tmp_path, "tax_synthetic", "tax", 0.005, rows)
+        found.append(run("dpdb", source, str(rules)))
+        report(f"tax FDs {rows:,}", found[-1])
+    small, large = found
+    print(f"    edges grow {large['edges'] / small['edges']:.0f}x, time {large['total'] / small['total']:.1f}x")
+    assert large["total"] / small["total"] < 15
+
+
+@pytest.mark.parametrize(
+    ("file", "rules", "alpha", "rows"),
+    [
+        ("tax_synthetic", "tax", 0.005, 100_000),
+        ("tax_synthetic", "tax", 0.01, 100_000),
+        ("tax_synthetic", "tax", 0.003, 1_000_000),
+    ],
+)
+def test_large_tables(tmp_path: Path, file: str, rules: str, alpha: float, rows: int) -> None:
+    arguments = noisy(tmp_path, file, rules, alpha, rows)
+    ours, naive = run("dpdb", *arguments), run("naive_duckdb", *arguments)
+    report(f"{file} {rows:,} {alpha:.1%}", ours, naive=naive)
+    assert ours["edges"] == naive["edges"]
+    assert naive["total"] / ours["total"] > 8 or rows < 1_000_000
+    assert ours["peak GB"] < 4
+
+
+def test_flight_at_full_size(tmp_path: Path) -> None:
+    """500,000 rows and 13 dependencies; the naive plan does not end in reasonable time, so only ours is printed."""
+    ours = run("dpdb", *noisy(tmp_path, "flight_synthetic", "flight", 0.005, 500_000))
+    report("flight 500,000 0.5%", ours)
+    assert ours["peak GB"] < 4
+
+
+def test_one_gigabyte_is_enough_for_a_million_rows(tmp_path: Path) -> None:
+    arguments = noisy(tmp_path, "tax_synthetic", "tax", 0.005, 1_000_000)
+    limited = run("dpdb", *arguments, json.dumps({"memory_limit": "1GB", "temp_directory": str(tmp_path)}))
+    report("tax 1,000,000, 1GB", limited)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("dpdb-")]

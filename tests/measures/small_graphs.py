@@ -1,0 +1,98 @@
+"""Small conflict graphs as `GraphStatistics`, and all pairs of neighbours among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from dpdb.graph import EdgeArrays, greedy_cover_size, projected_counts, twice_fractional_cover, witness_counts
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SmallGraph:
+    """Rows in rank order, conflicts in canonical order; the real statistics, remembered.
+
+    The degree bound is that of a constraint without equality (max(0, rows - 1), sensitivity 1); none without
+    two-tuple constraints.
+    """
+
+    nodes: int
+    pairs: Pairs
+    self_conflicts: int = 0
+    degree_sensitivity: int = 1
+    covers_all_rows: bool = True
+
+    @cached_property
+    def _edges(self) -> EdgeArrays:
+        return EdgeArrays.from_pairs(self.nodes, self.pairs)
+
+    @cached_property
+    def _memory(self) -> dict[tuple[str, int], int]:
+        return {}
+
+    def degree_bound(self) -> int:
+        return max(0, self.nodes - 1)
+
+    def _each(self, name: str, thetas: Sequence[int]) -> list[int]:
+        for theta in thetas:
+            if (name, theta) not in self._memory:
+                [counts], [witnesses] = projected_counts(self._edges, [theta]), witness_counts(self._edges, [theta])
+                self._memory["edges", theta] = counts.edge_count
+                self._memory["nodes", theta] = counts.positive_degree_nodes
+                self._memory["witnesses", theta] = witnesses
+        return [self._memory[name, theta] for theta in thetas]
+
+    def projected_edges(self, thetas: Sequence[int]) -> list[int]:
+        return self._each("edges", thetas)
+
+    def projected_nodes(self, thetas: Sequence[int]) -> list[int]:
+        return self._each("nodes", thetas)
+
+    def witnesses(self, thetas: Sequence[int]) -> list[int]:
+        return self._each("witnesses", thetas)
+
+    @cached_property
+    def _twice_cover(self) -> int:
+        return twice_fractional_cover(self._edges)
+
+    def twice_fractional_cover(self) -> int:
+        return self._twice_cover
+
+    def greedy_cover(self) -> int:
+        return greedy_cover_size(self._edges)
+
+
+def star(leaves: int, *, hub_first: bool = True, **options: object) -> SmallGraph:
+    """A hub in conflict with every other row."""
+    pairs = [(0, k + 1) for k in range(leaves)] if hub_first else [(k, leaves) for k in range(leaves)]
+    return SmallGraph(leaves + 1, tuple(pairs), **options)
+
+
+def in_canonical_order(pairs: Sequence[tuple[int, int]], constraint_of: dict[tuple[int, int], int]) -> Pairs:
+    """(rank of u, first violated constraint, rank of v)."""
+    return tuple(sorted(pairs, key=lambda pair: (pair[0], constraint_of[pair], pair[1])))
+
+
+def neighbours(nodes: int, colouring: int = 0) -> Iterator[tuple[SmallGraph, SmallGraph]]:
+    """Every graph on `nodes` rows with each row removed, and with one more self-conflict instead.
+
+    Bit k of `colouring` says which of two constraints the k-th pair violates; a removed row leaves the others' order.
+    """
+    possible = list(combinations(range(nodes), 2))
+    constraint_of = {pair: colouring >> k & 1 for k, pair in enumerate(possible)}
+    remembered: dict[tuple[int, Pairs], SmallGraph] = {}
+
+    def graph(count: int, pairs: Pairs) -> SmallGraph:
+        return remembered.setdefault((count, pairs), SmallGraph(count, pairs))
+
+    for mask in range(1 << len(possible)):
+        chosen = [pair for k, pair in enumerate(possible) if mask >> k & 1]
+        larger = graph(nodes, in_canonical_order(chosen, constraint_of))
+        for gone in range(nodes):
+            left = (tuple(node - (node > gone) for node in pair) for pair in larger.pairs if gone not in pair)
+            yield larger, graph(nodes - 1, tuple(left))
+        yield SmallGraph(nodes, larger.pairs, self_conflicts=1), larger

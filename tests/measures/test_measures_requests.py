@@ -1,0 +1,218 @@
+"""What is charged, shared and refused, through `Session`; exact joint loss of `measure="all"`."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from mechanisms_under_test import ALL, Case
+from neighbour_tables import FD, NO_EQUALITY, PAIRS, SINGLE, _table
+from noise_scripts import Script, Zero, joint_loss, paths, recorded
+from small_graphs import SmallGraph, neighbours, star
+
+from dpdb.errors import BudgetExceededError, ParameterError
+from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
+from dpdb.session import Session
+from dpdb.session.request import parse_request
+
+ROWS = ((1, 0), (1, 0), (1, 1), (2, 5))
+EPSILONS = ["0.000001", "0.0000019", "0.123456789", "1", "2.999999999", "1000000"]
+
+
+@pytest.fixture
+def session():
+    with Session(_table(ROWS), constraints=[FD]) as opened:
+        yield opened
+
+
+# -- all ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows_per_person", [1, 3, 7])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_costs_of_all_add_up_exactly(epsilon, rows_per_person):
+    epsilon = max(Decimal(epsilon), Decimal(rows_per_person) / 10**6)  # at least 1e-6 per row
+    with Session(_table(ROWS), constraints=[FD], rows_per_person=rows_per_person) as opened:
+        releases = opened.dp_inconsistency("all", epsilon)
+        assert sum(parse_epsilon(release.epsilon) for release in releases) == parse_epsilon(epsilon)
+        assert parse_epsilon(opened.spent()) == parse_epsilon(epsilon)
+    assert [release.measure for release in releases] == ["minimal_inconsistency", "problematic", "repair"]
+    assert [release.mechanism for release in releases] == ["bound", "witness", "fractional"]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
+    """cap .06; bound .42; witness .42 in 25 : 70; fractional .10."""
+    releases, draws = recorded(lambda: session.dp_inconsistency("all", epsilon))
+    assert [draw.kind for draw in draws] == ["laplace", "laplace", "select", "laplace", "laplace"]
+    bound, witness, fractional = releases
+    cap = max(1, draws[0].result)
+    assert bound.theta == cap
+    assert witness.theta <= cap
+    assert fractional.theta is None
+    units = [1, cap, 2 * 65_536, witness.theta + 1, 2]
+    costs = [Fraction(unit) / Fraction(draw.scale) for unit, draw in zip(units, draws, strict=True)]
+    total = as_fraction(parse_epsilon(epsilon))
+    assert sum(costs) <= total
+    for cost, share in zip(
+        costs, (".06", ".42", Fraction(42, 95) / 4, Fraction(42, 95) * Fraction(7, 10), ".1"), strict=True
+    ):
+        assert abs(cost - Fraction(share) * total) <= total / 50_000 + Fraction(4, NANO)
+    scales = [bound.noise_scale, witness.noise_scale, 2 * fractional.noise_scale]
+    assert scales == [draws[1].scale, draws[3].scale, draws[4].scale]
+
+
+def all_draws(session, graph, outputs, epsilon):
+    request = parse_request(
+        "all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1, covers_all_rows=False
+    )
+    return recorded(lambda: session._answers(request, graph), Script(outputs))[1]
+
+
+def worst_joint_loss(session, epsilon):
+    probe = SmallGraph(3, ((0, 1),))
+    request = parse_request(
+        "all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1, covers_all_rows=False
+    )
+    every = list(paths(lambda: session._answers(request, probe), [(1, 2, 3)]))
+    pairs = [*neighbours(3), *((star(leaves), SmallGraph(leaves, ())) for leaves in (1, 2, 3, 5))]
+    return max(
+        joint_loss(all_draws(session, larger, path, epsilon), all_draws(session, smaller, path, epsilon))
+        for larger, smaller in pairs
+        for path in every
+    )
+
+
+def test_joint_loss_of_all_is_exactly_epsilon_at_most(session):
+    """8 graphs x (3 removals + 1 self-conflict), and hubs; every path; the three releases together."""
+    assert 0.9 < worst_joint_loss(session, 1) <= 1 + 1e-9
+    assert worst_joint_loss(session, 2) > 1 + 1e-9
+
+
+def test_all_in_a_session_without_two_tuple_constraints():
+    with Session(_table(ROWS), constraints=[SINGLE]) as opened:
+        releases, draws = recorded(lambda: opened.dp_inconsistency("all", 1))
+        assert [release.theta for release in releases] == [1, 1, None]
+        assert len(draws) == 4  # nothing is drawn for a cap that is 0 on every table
+
+
+def test_all_without_equality_uses_gem():
+    with Session(_table(ROWS), constraints=[NO_EQUALITY]) as opened:
+        assert [release.mechanism for release in opened.dp_inconsistency("all", 1)] == ["gem", "witness", "fractional"]
+
+
+# -- several rows per person ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ALL, ids="-".join)
+def test_rows_per_person_divides_what_is_spent_and_charges_all(key):
+    with (
+        Session(_table(ROWS), constraints=[FD], rows_per_person=4) as many,
+        Session(_table(ROWS), constraints=[FD]) as one,
+    ):
+        options = {"mechanism": key[1], "max_degree": 3}
+        shared, draws = recorded(lambda: many.dp_inconsistency(key[0], 2, **options), Zero())
+        single, expected = recorded(lambda: one.dp_inconsistency(key[0], 0.5, **options), Zero())
+        assert [draw.scale for draw in draws] == [draw.scale for draw in expected]
+        assert (shared.epsilon, single.epsilon) == (2, 0.5)
+        assert (many.spent(), one.spent()) == (2, 0.5)
+        assert "up to 4 rows of one person" in shared.guarantee
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.5, True, "2", None])
+def test_bad_rows_per_person(rows):
+    with pytest.raises(ParameterError, match="rows_per_person"):
+        Session(_table(ROWS), constraints=[FD], rows_per_person=rows)
+
+
+# -- refused before the debit ---------------------------------------------------------------------------------
+
+
+REFUSED = [
+    ("drastic", {}, "drastic is not released"),
+    ("maximal_consistency", {}, "maximal_consistency is not released"),
+    ("repairs", {}, "did you mean 'repair'"),
+    ("repair", {"mechanism": "bound"}, "unknown mechanism"),
+    ("repair", {"mechanism": "baseline_true"}, "unknown mechanism"),
+    ("minimal_inconsistency", {"mechanism": "baseline_true"}, "unknown mechanism"),
+    ("all", {"mechanism": "bound"}, "one measure"),
+    ("repair", {"confidence": 1.0}, "confidence"),
+    ("repair", {"confidence": 0.4}, "confidence"),
+    ("repair", {"confidence": float("nan")}, "confidence"),
+    ("repair", {"confidence": "0.9"}, "confidence"),
+    ("repair", {"max_degree": 0}, "max_degree"),
+    ("repair", {"max_degree": 2.0}, "max_degree"),
+    ("repair", {"max_degree": True}, "max_degree"),
+    *((measure, {"epsilon": epsilon}, "epsilon") for measure in ("repair", "all", "problematic") for epsilon in
+      (0, -1, float("nan"), float("inf"), "much", True, "0.0000009", "1e-9", 1_000_001)),
+    *((key[0], {"mechanism": key[1]}, "needs a public max_degree") for key in ALL
+      if Case(*key).mechanism.needs_max_degree),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("measure", "options", "message"), REFUSED)
+def test_refused_before_anything_is_spent(measure, options, message):
+    with Session(_table(ROWS), constraints=[FD], budget=1000) as opened:
+        with pytest.raises(ParameterError, match=message):
+            recorded(lambda: opened.dp_inconsistency(measure, **options), Script([]))
+        assert opened.spent() == 0
+        assert not opened._slices  # nothing was read
+
+
+def test_needing_max_degree_is_as_documented():
+    needing = {key for key in ALL if Case(*key).mechanism.needs_max_degree}
+    names = ("em", "hierarchical", "baseline_max")
+    assert needing == {(m, name) for m in ("minimal_inconsistency", "problematic") for name in names}
+
+
+def test_tiny_epsilon_per_person_is_refused():
+    with Session(_table(ROWS), constraints=[FD], rows_per_person=3) as opened:
+        with pytest.raises(ParameterError, match=r"0\.000001 per row"):
+            opened.dp_inconsistency("repair", "0.000002")
+        assert opened.spent() == 0
+
+
+def test_an_overspent_budget_draws_nothing():
+    with Session(_table(ROWS), constraints=[FD], budget=1) as opened:
+        opened.dp_inconsistency("repair", 0.75)
+        recorder = Script([])
+        with pytest.raises(BudgetExceededError, match=r"short by 0\.25"):
+            recorded(lambda: opened.dp_inconsistency("repair", 0.5), recorder)
+        assert recorder.position == 0
+        assert opened.remaining() == 0.25
+
+
+def test_an_impossible_max_degree_is_refused_before_the_debit():
+    """2**63 does not fit the samplers' integers: known before anything is spent, so it must not cost anything."""
+    with Session(_table(ROWS), constraints=[FD]) as opened:
+        for max_degree in (2**63, 10**400):
+            for name in ("em", "baseline_max", "hierarchical"):
+                with pytest.raises(ParameterError, match="max_degree"):
+                    opened.dp_inconsistency("minimal_inconsistency", 1, mechanism=name, max_degree=max_degree)
+        assert opened.spent() == 0
+
+
+# -- a release is public in all but its noise -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ALL, ids="-".join)
+@pytest.mark.parametrize("pair", ["hub", "self-conflict", "no equality"])
+def test_with_the_same_draws_both_tables_give_the_same_release(key, pair):
+    """Nothing but the noisy numbers reaches the release: no exact number, no size."""
+    releases = []
+    for table in PAIRS[pair].tables():
+        with Session(table, constraints=list(PAIRS[pair].constraints)) as opened:
+            release, _ = recorded(
+                lambda opened=opened: opened.dp_inconsistency(key[0], 1, mechanism=key[1], max_degree=4),
+                Script([3]) if Case(*key).mechanism.cap_weight else Script([]),
+            )
+        releases.append({**release.to_dict(), "release_id": None})
+    assert releases[0] == releases[1]
+
+
+def test_printing_draws_nothing():
+    with Session(pa.table({"A": [1, 1], "B": [0, 1]}), constraints=[FD]) as opened:
+        release, draws = recorded(lambda: opened.dp_inconsistency("repair", 1))
+        script = Script([])
+        assert recorded(lambda: (repr(release), str(release), release.to_dict(), release == release), script)[1] == []
+        assert len(draws) == 1

@@ -1,0 +1,137 @@
+"""What every mechanism really spends, from its captured scales and the audited sensitivities of PRIVACY.md."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from mechanisms_under_test import ALL, SHARES, Case
+from noise_scripts import Script, Zero, recorded
+from small_graphs import SmallGraph, star
+
+from dpdb.measures import projected
+from dpdb.privacy.epsilon import NANO, as_fraction
+
+K = 65_536
+SQRT2 = Fraction(math.isqrt(2 * 10**24), 10**12)
+ROUNDING = Fraction(1, 10**12)
+EPSILONS = [1000, NANO, 3 * NANO + 1, 777_777_777, 10**15]
+GRAPHS = {
+    "star": star(5),
+    "self conflicts": star(2, self_conflicts=4),
+    "empty": SmallGraph(0, ()),
+    "only single-tuple constraints": SmallGraph(3, (), 2, degree_sensitivity=0, covers_all_rows=False),
+    "three constraints": star(4, degree_sensitivity=3),
+}
+
+
+def grid(cap):
+    return [2**k for k in range(80) if 2**k < cap] + [cap]
+
+
+def paper_multiple(cap, answer_epsilon):
+    """What the paper's scores are multiplied by: less than K where 64 bits would not hold them."""
+    return max(1, min(K, int(2**60 / (SQRT2 * cap / answer_epsilon))))
+
+
+def audited_costs(case, draws, answer, statistics, epsilon):
+    """Sensitivity / scale of each draw, by PRIVACY.md alone."""
+    nodes = case.measure == "problematic"
+    cap, costs = 1 if case.mechanism.cap_weight else case.max_degree, []
+    noise_scale = Fraction(draws[-1].scale)
+    answer_epsilon = round((answer.theta + nodes) / noise_scale * NANO) if answer.theta else epsilon
+    for position, draw in enumerate(draws):
+        last = position == len(draws) - 1
+        if draw.kind == "select":
+            if case.name in ("gem", "progressive", "witness"):
+                unit = 2 * K  # scores of sensitivity 1, not monotone
+                assert (draw.negate, draw.monotonic) == (True, False)
+            else:
+                k = paper_multiple(cap, as_fraction(answer_epsilon))
+                unit = 2 * k * (cap + 1) if nodes else k * cap
+                assert (draw.negate, draw.monotonic) == (False, not nodes)
+                cap = grid(cap)[draw.result]  # of the next step
+        elif position == 0 and case.mechanism.cap_weight and statistics.degree_sensitivity:
+            unit, cap = statistics.degree_sensitivity, max(1, draw.result)
+        elif case.measure == "repair":
+            unit = 2
+        elif last:
+            unit = answer.theta + nodes
+        else:
+            unit = cap  # the first step of `progressive`
+        costs.append(Fraction(unit) / Fraction(draw.scale))
+    return costs
+
+
+def expected_shares(case, draws, statistics):
+    shares = [share for _, share in case.shares]
+    if case.name == "progressive" and all(draw.kind == "laplace" for draw in draws):
+        shares = [*shares[:2], sum(shares[2:])]
+    if case.mechanism.cap_weight and not statistics.degree_sensitivity:
+        shares = shares[1:]  # the cap is the constant 1
+    return [Fraction(share) for share in shares]
+
+
+def check(case, statistics, epsilon, source=None):
+    answer, draws = recorded(lambda: case.answer(statistics, epsilon), source)
+    costs = audited_costs(case, draws, answer, statistics, epsilon)
+    total = as_fraction(epsilon)
+    assert sum(costs) <= total
+    shares = expected_shares(case, draws, statistics)
+    assert len(costs) == len(shares)
+    for cost, share in zip(costs, shares, strict=True):
+        # Integer shares are rounded to nano-epsilon; GEM declares K + 1 for scores that change by K.
+        assert abs(cost - share * total) <= share * total * (Fraction(1, K) + ROUNDING) + Fraction(4, NANO)
+    return answer, draws
+
+
+def test_the_audit_covers_every_mechanism():
+    assert set(ALL) == set(SHARES)
+    assert all(sum(share for _, share in Case(*key).shares) == 1 for key in SHARES)
+
+
+@pytest.mark.parametrize("key", ALL, ids="-".join)
+def test_the_announced_answer_share(key):
+    """What `explain` says about the last draw; of `progressive` it names the branch that keeps the cap."""
+    share = Fraction(7, 10) if key[1] == "progressive" else Fraction(Case(*key).shares[-1][1])
+    assert Case(*key).mechanism.answer_share == share
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("key", ALL, ids="-".join)
+def test_spent_with_real_noise(key, graph, epsilon):
+    for max_degree in (1, 5, 1000):
+        check(Case(*key, max_degree=max_degree), GRAPHS[graph], epsilon)
+
+
+@pytest.mark.parametrize("key", ALL, ids="-".join)
+def test_spent_without_noise(key):
+    """Reaches both branches of `progressive` for certain."""
+    for graph in GRAPHS.values():
+        check(Case(*key), graph, NANO, Zero())
+        if Case(*key).mechanism.cap_weight and graph.degree_sensitivity:
+            for cap in (-5, 1, 2, 9):
+                check(Case(*key), graph, NANO, Script([cap]))
+                if key[1] == "progressive":
+                    _, draws = check(Case(*key), graph, NANO, Script([cap, 10**6]))
+                    assert [draw.kind for draw in draws] == ["laplace"] * 3
+
+
+@pytest.mark.parametrize("key", [("problematic", "witness"), ("problematic", "baseline_max"), ("problematic", "em")])
+def test_scale_theta_for_nodes_is_caught(key, monkeypatch):
+    monkeypatch.setattr(projected.ProjectedStatistic, "sensitivity", lambda self, theta: theta)
+    with pytest.raises(AssertionError):
+        check(Case(*key), star(5), NANO)
+
+
+@pytest.mark.parametrize("key", ALL, ids="-".join)
+def test_a_doubled_share_is_caught(key):
+    case = Case(*key)
+    answer, draws = recorded(lambda: case.answer(star(5), 2 * NANO))
+    assert sum(audited_costs(case, draws, answer, star(5), 2 * NANO)) > 1
+
+
+def test_a_wrong_monotone_flag_is_caught(monkeypatch):
+    monkeypatch.setitem(projected.NODES.__dict__, "monotone", True)
+    with pytest.raises(AssertionError):
+        check(Case("problematic", "em"), star(5), NANO)

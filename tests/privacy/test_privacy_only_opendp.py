@@ -1,0 +1,89 @@
+"""One module draws noise, only through OpenDP; no other random numbers decide a release."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dpdb
+
+ROOT = Path(dpdb.__file__).parent
+SOURCES = sorted(ROOT.rglob("*.py"))
+PRIVATE_ROOMS = ("privacy", "measures", "session", "graph", "engine", "constraints")
+RELEASE_IDS = Path("session/release.py")
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """Dotted names that a module imports."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def random_uses(tree: ast.AST) -> set[str]:
+    """Sources of randomness that a module could draw from."""
+    found = {name for name in imported(tree) if name.split(".")[0] in ("random", "secrets", "uuid")}
+    found |= {name for name in imported(tree) if name.startswith(("numpy.random", "os.urandom", "scipy.stats"))}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("random", "urandom", "getrandom", "default_rng"):
+            found.add(node.attr)
+    return found
+
+
+def parsed(path: Path) -> ast.AST:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_one_module_imports_opendp():
+    users = [str(p.relative_to(ROOT)) for p in SOURCES if any(n.split(".")[0] == "opendp" for n in imported(parsed(p)))]
+    assert users == ["privacy/randomness.py"]
+
+
+@pytest.mark.parametrize("room", PRIVATE_ROOMS)
+def test_no_other_randomness_in_the_private_rooms(room):
+    paths = [path for path in SOURCES if path.relative_to(ROOT).parts[0] == room]
+    if not paths:
+        pytest.skip("no such room yet")
+    for path in paths:
+        allowed = {"secrets"} if path.relative_to(ROOT) == RELEASE_IDS else set()
+        assert random_uses(parsed(path)) <= allowed, path
+
+
+def test_other_rooms_use_numpy_generators_only():
+    """Synthetic noise, and searches over public predicates."""
+    for path in SOURCES:
+        if path.relative_to(ROOT).parts[0] not in PRIVATE_ROOMS:
+            assert random_uses(parsed(path)) <= {"default_rng", "random"}, path
+
+
+def test_release_ids_are_the_only_use_of_secrets():
+    source = (ROOT / RELEASE_IDS).read_text(encoding="utf-8")
+    attributes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    used = [node.attr for node in attributes if ast.unparse(node.value) == "secrets"]
+    assert used == ["token_hex"]
+
+
+def test_only_tests_replace_the_noise():
+    defined = ROOT / "privacy" / "randomness.py"
+    for path in SOURCES:
+        if path != defined:
+            assert "replaced_noise" not in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import random",
+        "from numpy.random import default_rng",
+        "import numpy as np\nnp.random.normal()",
+        "import secrets",
+        "import os\nos.urandom(3)",
+        "from scipy.stats import laplace",
+    ],
+)
+def test_the_scan_sees_what_it_must(text):
+    assert random_uses(ast.parse(text))
