@@ -90,9 +90,7 @@ def main() -> int:
                     found = errors(session, measure, mechanism, options.epsilon, options.releases)
                     results.setdefault((measure, mechanism or "default"), []).append(sum(found) / len(found))
                     print(f"{name:9} {key[0]:22} {key[1]:22} {sum(found) / len(found):8.4f}", flush=True)
-    print(
-        f"\nmean relative error, epsilon {options.epsilon}, {options.releases} releases each; order: {', '.join(TABLES)}"
-    )
+    print(f"\nmean relative error of {options.releases} releases at epsilon {options.epsilon}: {', '.join(TABLES)}")
     for (measure, mechanism), means in results.items():
         geometric = math.exp(sum(math.log(max(mean, 1e-12)) for mean in means) / len(means))
         row = " ".join(f"{mean:8.4f}" for mean in means)

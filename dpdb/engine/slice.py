@@ -227,9 +227,7 @@ class Slice:
         query = exp.select(*integers).from_(self.tuples.copy()).order_by(exp.column(self.rank, quoted=True))
         batches = list(self._database.stream(query))
         return {
-            name: np.concatenate([_integers(batch, number) for batch in batches])
-            if batches
-            else np.empty(0, np.int32)
+            name: np.concatenate([_integers(batch, number) for batch in batches]) if batches else np.empty(0, np.int32)
             for number, name in enumerate(self.coded)
         }
 

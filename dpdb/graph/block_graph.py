@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.block_constraint import BlockConstraint
 from dpdb.graph.degrees import DegreeSummary
-from dpdb.graph.edges import Batch
-from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph.edges import Batch, EdgeArrays
+from dpdb.graph.projection import ProjectedCounts, projected_counts
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_degrees import Members
@@ -32,6 +32,8 @@ R = TypeVar("R")
 # Two cores; the scans of different thetas are independent and hold no lock.
 _THREADS = min(2, os.cpu_count() or 1)
 _BATCH = 1_000_000
+# Up to this many edges, 8 bytes each, are listed for projections.
+_LISTED_EDGES = 8_000_000
 
 
 class BlockGraph:
@@ -131,12 +133,18 @@ class BlockGraph:
 
         summary = self.degree_summary()
 
-        def counts(theta: int) -> ProjectedCounts:
-            if theta >= summary.max_degree:
-                return ProjectedCounts(theta, summary.edge_count, summary.positive_degree_nodes)
-            return ProjectedCounts(theta, *project(self._blocks, theta))
-
-        return tuple(_in_threads(counts, thetas))
+        found = {
+            theta: ProjectedCounts(theta, summary.edge_count, summary.positive_degree_nodes)
+            for theta in thetas
+            if theta >= summary.max_degree
+        }
+        scanned = sorted(set(thetas) - set(found))
+        if summary.edge_count <= _LISTED_EDGES:
+            found.update(zip(scanned, projected_counts(self._listed, scanned), strict=True))
+        else:
+            counts = _in_threads(lambda theta: ProjectedCounts(theta, *project(self._blocks, theta)), scanned)
+            found.update(zip(scanned, counts, strict=True))
+        return tuple(found[theta] for theta in thetas)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`.
@@ -175,6 +183,13 @@ class BlockGraph:
         from dpdb.graph.kernels.blocks import match
 
         return int(match(self._blocks))
+
+    @cached_property
+    def _listed(self) -> EdgeArrays:
+        """The edges in memory: for few of them one scan for all thetas beats a scan of the blocks for each."""
+        batches = list(self.batches())
+        u, v = (np.concatenate([np.empty(0, np.uint32), *(batch[side] for batch in batches)]) for side in (0, 1))
+        return EdgeArrays(self._node_count, u, v)
 
     @cached_property
     def _listings(self) -> list[_Listing]:

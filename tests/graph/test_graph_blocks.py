@@ -68,6 +68,9 @@ def agree(seed: int) -> int:
     assert blocks.degree_summary() == edges.degree_summary()
     assert blocks.problematic_count == edges.degree_summary().positive_degree_nodes
     assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpdb.graph.block_graph._LISTED_EDGES", -1)  # as for graphs too large to list
+        assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
     assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
     assert blocks.greedy_cover_size() == edges.greedy_cover_size()
     assert blocks.twice_fractional_cover() == edges.twice_fractional_cover()
