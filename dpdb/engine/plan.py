@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.constraints import functional_dependency, key_columns, order_dependency
-from dpdb.engine.binding import BoundConstraint, BoundPredicate, Operand
+from dpdb.constraints import Operator, functional_dependency, is_symmetric, key_columns, order_dependency
+from dpdb.engine.binding import BoundConstraint, Operand
 from dpdb.engine.compile import PairQuery, plain_pairs
 from dpdb.errors import ParameterError
 
@@ -81,13 +81,13 @@ def join_plan(
 
 def expected_operator(dc: BoundConstraint) -> str:
     """Name the operator that DuckDB uses for a plain self-join at realistic sizes."""
-    between = [p for p in dc.predicates if isinstance(p.right, Operand) and p.left.tuple_index != p.right.tuple_index]
-    ranges = sum(_is_range(predicate) for predicate in between)
-    if any(p.op.value == "=" for p in between):
+    equalities, ranges = _comparisons(dc)
+    if equalities:
         return "HASH_JOIN"
     if ranges >= 2:
         return "IE_JOIN"
-    return "PIECEWISE_MERGE_JOIN" if ranges else "NESTED_LOOP_JOIN"
+    # A symmetric constraint is asked with a.rank < b.rank, which is a range.
+    return "PIECEWISE_MERGE_JOIN" if ranges or is_symmetric(dc.constraint) else "NESTED_LOOP_JOIN"
 
 
 def refuse_nested_loops(constraints: Sequence[BoundConstraint], max_rows: int | None) -> None:
@@ -103,15 +103,18 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], max_rows: int | 
         return
     for dc in constraints:
         blocks = functional_dependency(dc.constraint) is not None or key_columns(dc.constraint) is not None
-        if not dc.constraint.is_single_tuple and not blocks and expected_operator(dc) == "NESTED_LOOP_JOIN":
+        if not dc.constraint.is_single_tuple and not blocks and _comparisons(dc) == (0, 0):
             raise ParameterError(
                 f"{dc.constraint}: compares every row with every other one; declare a public bound of the number of "
                 f"rows of at most {NESTED_LOOP_ROWS:,} with max_rows (--max-rows) to admit it"
             )
 
 
-def _is_range(predicate: BoundPredicate) -> bool:
-    return predicate.op.value not in ("=", "!=")
+def _comparisons(dc: BoundConstraint) -> tuple[int, int]:
+    """Count the equalities and the ranges between the two tuples."""
+    between = [p for p in dc.predicates if isinstance(p.right, Operand) and p.left.tuple_index != p.right.tuple_index]
+    equalities = sum(p.op is Operator.EQ for p in between)
+    return equalities, sum(p.op not in (Operator.EQ, Operator.NE) for p in between)
 
 
 # -- functional dependencies ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dpdb.constraints import DenialConstraint, distinct
 from dpdb.engine.database import Database
 
 Question = tuple[Table, list[DenialConstraint]]
-DEFAULT = settings(derandomize=True, deadline=None, max_examples=30)
+DEFAULT = settings(derandomize=True, deadline=None, max_examples=25)
 LONG = settings(derandomize=True, deadline=None, max_examples=4000)
 
 

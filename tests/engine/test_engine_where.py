@@ -282,7 +282,7 @@ def test_a_slice_is_the_induced_subgraph(database: Database, text: str) -> None:
     assert len(result.source) + result.self_conflicts == len(chosen)
 
 
-@pytest.mark.parametrize("terms", [60, 600])
+@pytest.mark.parametrize("terms", [60, 250])
 @pytest.mark.parametrize("word", [" AND ", " OR "])
 def test_what_is_accepted_also_runs(database: Database, terms: int, word: str) -> None:
     table = Table({"a": "BIGINT"}, [(1,), (1,)])
@@ -292,7 +292,7 @@ def test_what_is_accepted_also_runs(database: Database, terms: int, word: str) -
 
 def test_long_lists_run(database: Database) -> None:
     table = Table({"a": "BIGINT"}, [(4998,), (4998,), (5001,)])
-    where = parse_where(database, f"a IN ({', '.join(map(str, range(4000, 5000)))})", table.schema())
+    where = parse_where(database, f"a IN ({', '.join(map(str, range(4600, 5000)))})", table.schema())
     assert len(run(database, table, list(parse_constraint("not(t1.a<=t2.a)")), where).edges) == 1
 
 
