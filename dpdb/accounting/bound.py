@@ -1,0 +1,69 @@
+"""What the overlap solver answers: a lower and an upper bound, and a row of the domain that reaches the lower one."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+__all__ = ["Bound", "Deadline", "Witness"]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A row region and the queries that all cover it."""
+
+    region: dict[str, str]
+    queries: tuple[int, ...]
+
+    def describe(self) -> str:
+        """The region in words; attributes that play no part are left out."""
+        words = [text for text in self.region.values() if not text.startswith("any ")]
+        return " and ".join(f"({text})" if " or " in text else text for text in words) or "every row"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Bounds on a maximum overlap: `lower <= overlap <= upper`, whatever interrupted the search.
+
+    Parameters
+    ----------
+    lower
+        Charge collected by the witness.
+    upper
+        What is safe to charge.
+    witness
+        A row region that collects `lower`; None when there are no queries.
+    method
+        Name of the method that was asked for.
+    """
+
+    lower: int
+    upper: int
+    witness: Witness | None = None
+    method: str = field(default="auto", compare=False)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether both bounds meet."""
+        return self.lower == self.upper
+
+
+class Deadline:
+    """A moment after which a search stops and answers with what it has."""
+
+    def __init__(self, seconds: float) -> None:
+        self.end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self.end - time.monotonic())
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is time to stop."""
+        return time.monotonic() >= self.end
+
+    def share(self, fraction: float) -> Deadline:
+        """A deadline after a fraction of what is left."""
+        return Deadline(self.left * fraction)

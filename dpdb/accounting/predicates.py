@@ -1,0 +1,144 @@
+"""Predicates of releases: which rows a release may depend on, as disjoint boxes over the attributes of one table.
+
+A predicate covers every row that can change the answer. What cannot be understood (functions, casts, subqueries,
+comparisons between columns, collations) covers everything and says so in `notes`; coverage is never under-stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpdb.accounting.attribute_sets import ValueSet
+from dpdb.accounting.boxes import Box, disjoint, hull, make_box, meet
+
+__all__ = ["Predicate", "parse_counting_query", "parse_where"]
+
+UNION_LIMIT = 24
+"""Most disjoint boxes one predicate is split into; a larger union is charged as the box around it."""
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """The rows one release covers.
+
+    Parameters
+    ----------
+    boxes
+        Pairwise disjoint boxes; none for a contradiction, one empty tuple for everything.
+    notes
+        What was over-approximated, as sentences for `explain`.
+    text
+        The clause it was read from.
+    """
+
+    boxes: tuple[Box, ...] = ((),)
+    notes: tuple[str, ...] = ()
+    text: str = field(default="", compare=False)
+
+    @staticmethod
+    def of(sets: Mapping[str, ValueSet]) -> Predicate:
+        """The conjunction of one value set per attribute."""
+        box = make_box({lower_ascii(name): values for name, values in sets.items()})
+        return Predicate(() if box is None else (box,))
+
+    @staticmethod
+    def union(boxes: list[Box], notes: tuple[str, ...] = (), text: str = "") -> Predicate:
+        """The union of boxes that may overlap; a union that is too large becomes the box around it, with a note."""
+        parts = disjoint(boxes, UNION_LIMIT)
+        if parts is None:
+            parts = [hull(boxes)]
+            notes = (
+                *notes,
+                f"an alternative over several columns is charged as a whole: {parts_words(parts)}",
+            )
+        return Predicate(tuple(parts), tuple(dict.fromkeys(notes)), text)
+
+    @property
+    def covers_everything(self) -> bool:
+        """Whether every possible row is covered."""
+        return () in self.boxes
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether no row is covered."""
+        return not self.boxes
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that are restricted."""
+        return frozenset(name for box in self.boxes for name, _ in box)
+
+    def __and__(self, other: Predicate) -> Predicate:
+        """Rows covered by both, as when a slice of public keys is taken inside a WHERE clause."""
+        boxes = [both for mine in self.boxes for theirs in other.boxes if (both := meet(mine, theirs)) is not None]
+        return Predicate.union(boxes, self.notes + other.notes)
+
+    def overlaps(self, other: Predicate) -> bool:
+        """Whether some row is covered by both (paper B, Proposition 3: attribute by attribute)."""
+        return any(meet(mine, theirs) is not None for mine in self.boxes for theirs in other.boxes)
+
+    def covers(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row, given as attribute -> value with None for NULL, is covered."""
+        return any(all(row.get(name) in values for name, values in box) for box in self.boxes)
+
+    def describe(self) -> str:
+        """The covered region, in SQL words."""
+        return parts_words(list(self.boxes))
+
+
+def parts_words(boxes: list[Box]) -> str:
+    """A union of boxes in SQL words."""
+    if not boxes:
+        return "no row"
+    words = [" and ".join(_side_words(name, values) for name, values in box) or "every row" for box in boxes[:4]]
+    if len(boxes) > 4:
+        words.append(f"{len(boxes) - 4} more boxes")
+    return " or ".join(f"({word})" for word in words) if len(words) > 1 else words[0]
+
+
+def _side_words(name: str, values: ValueSet) -> str:
+    words = values.describe(name)
+    return f"({words})" if " or " in words else words
+
+
+def lower_ascii(name: str) -> str:
+    """A column name as the database compares it: ASCII letters only, so that two columns are never taken for one."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
+def parse_where(where: str | None, types: Mapping[str, str] | None = None) -> Predicate:
+    """Read a WHERE clause (without the word WHERE) as the rows it may select.
+
+    Parameters
+    ----------
+    where
+        The condition, in DuckDB's SQL; None or blank selects every row.
+    types
+        Declared SQL types by column. Literals of a column without a type are read so that every usual type is covered
+        (see `dpdb.accounting.literals`).
+
+    Raises
+    ------
+    PredicateError
+        The text is not one SQL condition.
+    """
+    from dpdb.accounting.where import read_where
+
+    return read_where(where, types)
+
+
+def parse_counting_query(line: str, types: Mapping[str, str] | None = None) -> Predicate:
+    """Read a WHERE clause or a query `SELECT count(*) FROM t WHERE ...` as the rows its answer may depend on.
+
+    Any aggregate query over one table is accepted; joins, subqueries, samples and the like cover everything.
+
+    Raises
+    ------
+    PredicateError
+        The text is neither a condition nor a query.
+    """
+    from dpdb.accounting.where import read_counting_query
+
+    return read_counting_query(line, types)
