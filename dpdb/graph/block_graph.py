@@ -100,14 +100,14 @@ class BlockGraph:
             total[members.row] += np.sum(shares, axis=0, dtype=np.int64)
         return total
 
-    def _members(self, k: int) -> Members:
-        """Gather what `add_degrees` asks of the rows of constraint k's groups, plain rows first in each."""
+    def _members(self, k: int, *, by_rank: bool = False) -> Members:
+        """Gather what the kernels ask of the rows of constraint k's groups, plain rows first in each or by rank."""
         from dpdb.graph.kernels.block_degrees import Members
         from dpdb.graph.kernels.grouping import sort_into_groups
 
         constraint = self._constraints[k]
         concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
-        special = np.logical_or.reduce([other.minority for other in concerned])
+        special = np.logical_or.reduce([other.minority for other in concerned]) & (not by_rank)
         # Two parts per group: plain rows, then special ones.
         halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + special).astype(np.int32)
         row, starts = sort_into_groups(halves, 2 * constraint.group_count)
@@ -186,10 +186,19 @@ class BlockGraph:
 
     @cached_property
     def _listed(self) -> EdgeArrays:
-        """The edges in memory: for few of them one scan for all thetas beats a scan of the blocks for each."""
-        batches = list(self.batches())
-        u, v = (np.concatenate([np.empty(0, np.uint32), *(batch[side] for batch in batches)]) for side in (0, 1))
-        return EdgeArrays(self._node_count, u, v)
+        """The edges in memory: for few of them one scan for all thetas beats a scan of the blocks for each.
+
+        The constraints' pairs come one constraint after the other, each u's by ascending v; a stable sort by u gives
+        the canonical order.
+        """
+        from dpdb.graph.kernels.block_pairs import list_pairs, sort_by_first
+
+        count = self.degree_summary().edge_count
+        u, v = np.empty(count, np.uint32), np.empty(count, np.uint32)
+        filled = 0
+        for k in range(len(self._constraints)):
+            filled = list_pairs(self._members(k, by_rank=True), u, v, filled)
+        return EdgeArrays(self._node_count, *sort_by_first(u, v, self._node_count))
 
     @cached_property
     def _listings(self) -> list[_Listing]:

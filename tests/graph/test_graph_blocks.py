@@ -64,6 +64,8 @@ def agree(seed: int) -> int:
         (int(u), int(k), int(v)) for us, vs, ks in blocks.labelled_batches() for u, v, k in zip(us, vs, ks, strict=True)
     ]
     assert listed == expected
+    at_once = [pair for batch in blocks._listed.batches() for pair in zip(*(s.tolist() for s in batch), strict=True)]
+    assert at_once == [(u, v) for u, _, v in expected]
     edges = EdgeGraph(EdgeArrays.from_pairs(row_count, [(u, v) for u, _, v in expected]))
     assert blocks.degree_summary() == edges.degree_summary()
     assert blocks.problematic_count == edges.degree_summary().positive_degree_nodes
