@@ -21,6 +21,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.engine.interruptible import interruptible
 from dpdb.engine.sql_files import sql_file
 from dpdb.errors import EngineError, ParameterError
 
@@ -91,12 +92,14 @@ class Database:
     def execute(self, query: str | exp.Expr) -> None:
         """Run a statement for its effect."""
         with self._errors(query):
-            self._connection.execute(_text(query))
+            text = _text(query)
+            interruptible(self._connection, lambda: self._connection.execute(text))
 
     def rows(self, query: str | exp.Expr) -> list[tuple[Any, ...]]:
         """Run a query and return all its rows (for small results: counts, schemas, plans)."""
         with self._errors(query):
-            return self._connection.execute(_text(query)).fetchall()
+            text = _text(query)
+            return interruptible(self._connection, lambda: self._connection.execute(text).fetchall())
 
     def value(self, query: str | exp.Expr) -> Any:
         """Run a query that returns one row of one column and return that value."""
@@ -107,8 +110,11 @@ class Database:
         with self._errors(query):
             # A sibling cursor, because an open reader blocks its own connection.
             cursor = self._connection.cursor()
+            text = _text(query)
             try:
-                yield from cursor.sql(_text(query)).to_arrow_reader(BATCH_ROWS)
+                reader = interruptible(cursor, lambda: cursor.sql(text).to_arrow_reader(BATCH_ROWS))
+                while (batch := interruptible(cursor, lambda: next(reader, None))) is not None:
+                    yield batch
             finally:
                 cursor.close()
 
@@ -169,11 +175,6 @@ class Database:
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # streams fail with Arrow's errors
             OWNER_LOG.error("%s\n%s", error, _text(query))
             raise EngineError(str(error)) from error
-        except RuntimeError as error:
-            # What DuckDB makes of a signal handler's exception (Ctrl-C, SIGTERM) while it runs a query.
-            if "interrupted" not in str(error).lower():
-                raise
-            raise KeyboardInterrupt from None
 
     # -- end of life ------------------------------------------------------------------------------------------
 

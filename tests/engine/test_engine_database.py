@@ -184,18 +184,27 @@ def test_close_drops_the_tables_of_a_slice(database: Database) -> None:
     assert database.rows("SELECT 1 FROM duckdb_tables() WHERE schema_name = 'closing'") == []
 
 
+# One task that never ends in the main thread, and many.
+QUERIES = [
+    "SELECT sum(hash(range) % 7) FROM range(1000000000000)",
+    "SELECT count(*) FROM range(900000) AS a(k) JOIN range(900000) AS b(k) ON a.k * 7 <> b.k + 3",
+]
+
+
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_signal_during_a_query_is_an_interrupt_and_no_failure(database: Database, number: str) -> None:
+@pytest.mark.parametrize("seconds", [0, 0.001, 0.01, 0.3])
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_signal_stops_a_query_at_once(database: Database, number: str, seconds: float, query: str) -> None:
     def terminated(signum: int, frame: object) -> None:
         raise SystemExit
 
     chosen = getattr(signal, number)
     before = signal.signal(chosen, terminated if number == "SIGTERM" else signal.default_int_handler)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), chosen))
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), chosen))
     try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            database.value("SELECT sum(hash(range) % 7) FROM range(1000000000000)")
+        with pytest.raises(SystemExit if number == "SIGTERM" else KeyboardInterrupt):
+            timer.start()
+            list(database.stream(query)) if query == QUERIES[1] else database.value(query)
     finally:
         timer.cancel()
         signal.signal(chosen, before)
