@@ -33,7 +33,7 @@ R = TypeVar("R")
 _THREADS = min(2, os.cpu_count() or 1)
 _BATCH = 1_000_000
 # Up to this many edges, 8 bytes each, are listed for projections.
-_LISTED_EDGES = 8_000_000
+_LISTED_EDGES = 32_000_000
 
 
 class BlockGraph:

@@ -10,6 +10,7 @@ from dpdb.graph.degrees import DegreeSummary, degree_summary
 from dpdb.graph.edges import OrderedEdges
 from dpdb.graph.fractional_cover import twice_fractional_cover
 from dpdb.graph.greedy_cover import greedy_cover_size
+from dpdb.graph.one_scan import ScanResult, scan
 from dpdb.graph.projection import ProjectedCounts, projected_counts
 from dpdb.graph.witness import witness_counts
 
@@ -31,6 +32,18 @@ class EdgeGraph:
     def adjacency(self) -> Adjacency:
         """The graph in memory, 8 bytes per edge."""
         return adjacency_of(self._edges)
+
+    def scan(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> ScanResult:
+        """Compute what all three measures need in one pass, and keep the adjacency for the fractional cover."""
+        result = scan(
+            self._edges,
+            projection_thetas=projection_thetas,
+            witness_thetas=witness_thetas,
+            keep_adjacency="adjacency" not in self.__dict__,
+        )
+        if result.adjacency is not None:
+            self.__dict__["adjacency"] = result.adjacency
+        return result
 
     def degree_summary(self) -> DegreeSummary:
         """See `dpdb.graph.degree_summary`."""

@@ -23,6 +23,7 @@ from dpdb.measures.answer import Answer
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
 from dpdb.privacy.epsilon import split
+from dpdb.privacy.selection import power_grid
 from dpdb.session.budget import Budget
 from dpdb.session.release import Release, constraints_digest, make_release
 from dpdb.session.request import Request, parse_request
@@ -197,6 +198,9 @@ class Session:
         shares = measure_shares(request)
         cap_share = sum(share.cap for share in shares)
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
+        if len(request.measures) > 1 and cap is not None:
+            grid = power_grid(cap)
+            statistics.prepare(grid if self._terms.covers_all_rows else [cap], grid)
         beta = 1 - request.confidence
         return [
             mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree))

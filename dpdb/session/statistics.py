@@ -7,6 +7,7 @@ from functools import cached_property
 
 from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.slice import Slice
+from dpdb.graph import EdgeGraph
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.session.conflict_graph import ConflictGraph, conflict_graph
 
@@ -44,6 +45,15 @@ class SliceStatistics:
     def covers_all_rows(self) -> bool:
         """Whether some constraint has no equality. Public."""
         return self._terms.covers_all_rows
+
+    def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
+        """Compute what all measures of a call will ask, in one scan where the graph is an edge table."""
+        if isinstance(self.graph, EdgeGraph):
+            projections = sorted(set(projection_thetas) - set(self._projections))
+            witnesses = sorted(set(witness_thetas) - set(self._witnesses))
+            result = self.graph.scan(projections, witnesses)
+            self._projections.update(zip(projections, result.projections, strict=True))
+            self._witnesses.update(zip(witnesses, result.witnesses, strict=True))
 
     def degree_bound(self) -> int:
         """Upper bound of the maximum degree."""

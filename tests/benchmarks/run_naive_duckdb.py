@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import tempfile
 import time
 
 import duckdb
+from peak import peak_gigabytes
 
 from dpdb.constraints import distinct, load_constraints
 from dpdb.engine.binding import bind
@@ -47,7 +47,7 @@ print(
             "join": joined - start,
             "order": ordered - joined,
             "edges": edges,
-            "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+            "peak GB": peak_gigabytes(),
         }
     )
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import sqlite3
 import sys
 import time
@@ -11,6 +10,7 @@ import time
 import networkx as nx
 import pyarrow.parquet as pq
 import scipy.sparse
+from peak import peak_gigabytes
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from dpdb.constraints import distinct, load_constraints
@@ -67,7 +67,7 @@ print(
             "matching": done - witnessed,
             "edges": len(edges),
             "twice cover": matched,
-            "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+            "peak GB": peak_gigabytes(),
         }
     )
 )

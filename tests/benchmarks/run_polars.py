@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 
 import polars as pl
+from peak import peak_gigabytes
 
 from dpdb.constraints import distinct, load_constraints
 
@@ -36,7 +36,7 @@ print(
         {
             "total": end - start,
             "edges": edges.height,
-            "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+            "peak GB": peak_gigabytes(),
         }
     )
 )

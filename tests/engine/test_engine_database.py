@@ -202,7 +202,7 @@ def test_a_signal_stops_a_query_at_once(database: Database, number: str, seconds
     before = signal.signal(chosen, terminated if number == "SIGTERM" else signal.default_int_handler)
     timer = threading.Timer(seconds, os.kill, (os.getpid(), chosen))
     try:
-        with pytest.raises(SystemExit if number == "SIGTERM" else KeyboardInterrupt):
+        with pytest.raises(SystemExit if number == "SIGTERM" else KeyboardInterrupt):  # noqa: PT012 - it may come at once
             timer.start()
             list(database.stream(query)) if query == QUERIES[1] else database.value(query)
     finally:
