@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sqlglot import exp
 
 from dpdb.engine import degree_bound
 from dpdb.engine.binding import BoundConstraint
-from dpdb.engine.compile import pair_count, self_conflict
+from dpdb.engine.compile import self_conflict
 from dpdb.engine.database import Database
 from dpdb.engine.encode import coded_columns, create_codes, with_codes
 from dpdb.engine.plan import join_plan
@@ -28,10 +27,7 @@ from dpdb.engine.source import Source
 from dpdb.engine.sql_files import sql_statement
 from dpdb.engine.where import WherePredicate
 
-__all__ = ["VIOLATIONS", "Slice", "TableEdges", "free_name"]
-
-# Columns of the owner's list of violations.
-VIOLATIONS = pa.schema([("constraint", pa.string()), ("row_1", pa.int64()), ("row_2", pa.int64())])
+__all__ = ["Slice", "TableEdges", "free_name"]
 
 Nodes = npt.NDArray[np.uint32]
 Codes = npt.NDArray[np.int32]
@@ -68,7 +64,7 @@ class Slice:
     name : str
         Name of the slice's own schema.
     keep_source_row : bool
-        Also keep the rows and each one's position in the source, for what only the owner may ask.
+        Also keep the rows and each one's position in the source, for what only the owner may ask (`violations`).
     progress : callable
         Called with the name of each step.
 
@@ -93,7 +89,7 @@ class Slice:
         keep_source_row: bool = False,
         progress: Progress = no_progress,
     ) -> None:
-        self._database = database
+        self.database = database
         self._schema = exp.to_identifier(name, quoted=True)
         self._name = name
         self._where = where
@@ -138,8 +134,8 @@ class Slice:
             position = exp.Sub(this=exp.Window(this=exp.RowNumber(), over="OVER"), expression=exp.convert(1))
             selected.append(position)
         target = exp.Schema(this=self.table("input_row"), expressions=definitions)
-        self._database.execute(exp.Create(this=target, kind="TABLE"))
-        self._database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), self.table("input_row")))
+        self.database.execute(exp.Create(this=target, kind="TABLE"))
+        self.database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), self.table("input_row")))
 
     def _set_self_conflicts_apart(self) -> None:
         """Move the rows that violate a single-tuple constraint out of the slice: (row, first constraint violated)."""
@@ -148,8 +144,8 @@ class Slice:
         first = exp.Case(ifs=[exp.If(this=dc.over("row", "row"), true=exp.convert(k)) for k, dc in singles])
         position = exp.null() if self.source_row is None else exp.column(self.source_row, table="row", quoted=True)
         apart = exp.select(exp.alias_(first, "dc"), exp.alias_(position, "source_row")).from_(rows)
-        apart = apart.where(*self._chosen(), self_conflict(self.constraints, "row"))
-        self._database.execute(apart.ctas(self.table("self_conflict")))
+        apart = apart.where(*self.chosen(), self_conflict(self.constraints, "row"))
+        self.database.execute(apart.ctas(self.table("self_conflict")))
         self.self_conflicts = self._count(self.table("self_conflict"))
 
     def _rank(self) -> None:
@@ -157,7 +153,7 @@ class Slice:
         dictionaries = []
         for position, column in enumerate(self.coded):
             table = self.table(f"code_{position}")
-            create_codes(self._database, self.table("input_row"), column, table)
+            create_codes(self.database, self.table("input_row"), column, table)
             dictionaries.append((column, table))
         values: list[exp.Expr] = [exp.column(name, table="row", quoted=True) for name in self.columns]
         kept = [self._kept(name) for name in self.columns]
@@ -169,16 +165,16 @@ class Slice:
             columns.append(exp.column(self.source_row, table="row", quoted=True))
         ranked = exp.select(exp.alias_(rank, self.rank, quoted=True), *columns)
         ranked = with_codes(ranked.from_(exp.alias_(self.table("input_row"), "row", table=True)), "row", dictionaries)
-        conditions = self._chosen()
+        conditions = self.chosen()
         if any(dc.constraint.is_single_tuple for dc in self.constraints):
             conflict = exp.paren(self_conflict(self.constraints, "row"))
             conditions.append(exp.Not(this=exp.Is(this=conflict, expression=exp.true())))
-        self._database.execute(ranked.where(*conditions).ctas(self.tuples.copy()))
+        self.database.execute(ranked.where(*conditions).ctas(self.tuples.copy()))
         spent = [table for _, table in dictionaries]
         if self.source_row is None:
             spent.append(self.table("input_row"))
         for table in spent:
-            self._database.execute(f"DROP TABLE {table.sql('duckdb')}")
+            self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
         self.node_count = self._count(self.tuples)
 
     def _kept(self, name: str) -> exp.Expr:
@@ -193,23 +189,23 @@ class Slice:
     def edges(self) -> TableEdges:
         """The edges, materialized in `conflict_edge` on first use. Private."""
         if not self.pairwise:
-            return TableEdges(self._database, None, self.node_count)
+            return TableEdges(self.database, None, self.node_count)
         self._progress("joining conflicts")
-        self._database.execute(sql_statement("conflict_edge", self._name))
+        self.database.execute(sql_statement("conflict_edge", self._name))
         found, members = self.table("edge"), self.table("member")
         for position in range(len(self.pairwise)):
             plan = join_plan(position, self.pairwise, self.tuples, self.rank, members=members, coded=self.coded)
             if plan.members is not None:
-                self._database.execute(plan.members.ctas(members.copy()))
+                self.database.execute(plan.members.ctas(members.copy()))
             first = position == 0
-            self._database.execute(plan.edges.ctas(found.copy()) if first else exp.insert(plan.edges, found.copy()))
+            self.database.execute(plan.edges.ctas(found.copy()) if first else exp.insert(plan.edges, found.copy()))
             if plan.members is not None:
-                self._database.execute(f"DROP TABLE {members.sql('duckdb')}")
+                self.database.execute(f"DROP TABLE {members.sql('duckdb')}")
         order = [exp.Ordered(this=exp.column(name)) for name in ("u", "dc", "v")]
         ordered = exp.select("u", "v", "dc").from_(found.copy()).order_by(*order)
-        self._database.execute(exp.insert(ordered, self.table("conflict_edge")))
-        self._database.execute(f"DROP TABLE {found.sql('duckdb')}")
-        return TableEdges(self._database, self.table("conflict_edge"), self.node_count)
+        self.database.execute(exp.insert(ordered, self.table("conflict_edge")))
+        self.database.execute(f"DROP TABLE {found.sql('duckdb')}")
+        return TableEdges(self.database, self.table("conflict_edge"), self.node_count)
 
     def codes(self) -> dict[str, Codes]:
         """Read the coded columns, in rank order: int32 codes, -1 for NULL. Private."""
@@ -225,7 +221,7 @@ class Slice:
             for number, name in enumerate(self.coded)
         ]
         query = exp.select(*integers).from_(self.tuples.copy()).order_by(exp.column(self.rank, quoted=True))
-        batches = list(self._database.stream(query))
+        batches = list(self.database.stream(query))
         return {
             name: np.concatenate([_integers(batch, number) for batch in batches]) if batches else np.empty(0, np.int32)
             for number, name in enumerate(self.coded)
@@ -236,74 +232,9 @@ class Slice:
     def degree_bound(self) -> int:
         """Exact upper bound of the maximum degree (see `degree_bound`). Private."""
         terms = degree_bound.degree_terms(self.constraints)
-        return degree_bound.evaluate(self._database, terms, self.tuples)
+        return degree_bound.evaluate(self.database, terms, self.tuples)
 
-    def violations_of(self, dc: BoundConstraint) -> int:
-        """Count the pairs (for a single-tuple constraint: rows) that violate one constraint, among others perhaps.
-
-        Private. For a single-tuple constraint it needs `keep_source_row`.
-        """
-        if dc.constraint.is_single_tuple:
-            rows = exp.alias_(self.table("input_row"), "row", table=True)
-            counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(*self._chosen(), dc.over("row", "row"))
-            return int(self._database.value(counted))
-        return int(self._database.value(pair_count(dc, self.tuples, self.rank)))
-
-    def violating_pairs(self) -> Iterator[pa.RecordBatch]:
-        """Stream the conflicts in canonical order, after the self-conflicts. Private.
-
-        Columns as in `VIOLATIONS`: the text of the first constraint violated, and positions in the source from 0
-        (`row_2` is NULL for a row that conflicts with itself). Needs `keep_source_row`.
-        """
-        if self.source_row is None:
-            raise ValueError("this slice was built without keep_source_row")
-        texts = exp.values(
-            [(k, str(dc.constraint)) for k, dc in enumerate(self.constraints)], alias="violated", columns=["dc", "text"]
-        )
-        position = exp.column(self.source_row, quoted=True).sql("duckdb")
-        rank = exp.column(self.rank, quoted=True).sql("duckdb")
-        if len(self.pairwise) < len(self.constraints):
-            alone = self.table("self_conflict").sql("duckdb")
-            yield from self._database.stream(
-                f'SELECT violated."text" AS "constraint", s."source_row" AS row_1, NULL::BIGINT AS row_2 '
-                f"FROM {alone} AS s JOIN {texts.sql('duckdb')} USING (dc) ORDER BY row_1"
-            )
-        if self.pairwise:
-            assert self.edges.node_count == self.node_count  # materializes the edges
-            tuples = self.tuples.sql("duckdb")
-            yield from self._database.stream(
-                f'SELECT violated."text" AS "constraint", a.{position} AS row_1, b.{position} AS row_2 '
-                f"FROM {self.table('conflict_edge').sql('duckdb')} AS e JOIN {texts.sql('duckdb')} USING (dc) "
-                f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v ORDER BY e.u, e.dc, e.v"
-            )
-
-    def export_edges(self, path: str | Path) -> None:
-        """Leave the edges in a new DuckDB file, in canonical order, with the constraint and the source rows.
-
-        Owner only. Needs `keep_source_row`.
-
-        Raises
-        ------
-        ParameterError
-            If the file exists or cannot be made; nothing is left behind.
-        """
-        if self.source_row is None:
-            raise ValueError("this slice was built without keep_source_row")
-        assert self.edges.node_count == self.node_count  # materializes the edges
-        position = exp.column(self.source_row, quoted=True).sql("duckdb")
-        rank = exp.column(self.rank, quoted=True).sql("duckdb")
-        tuples = self.tuples.sql("duckdb")
-        texts = exp.values(
-            [(k, str(dc.constraint)) for k, dc in self.pairwise], alias="violated", columns=["dc", "text"]
-        ).sql("duckdb")
-        source = (
-            f'SELECT e.u, e.v, violated."text" AS "constraint", a.{position} AS row_1, b.{position} AS row_2 '
-            f"FROM {self.table('conflict_edge').sql('duckdb')} AS e JOIN {texts} USING (dc) "
-            f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v ORDER BY e.u, e.dc, e.v"
-        )
-        self._database.export(source, Path(path), "conflict_edge")
-
-    def _chosen(self) -> list[exp.Expr]:
+    def chosen(self) -> list[exp.Expr]:
         """The slice's predicate over the rows aliased `row`."""
         if self._where is None:
             return []
@@ -313,11 +244,11 @@ class Slice:
         return [exp.paren(condition)]
 
     def _count(self, table: exp.Table) -> int:
-        return int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(table.copy())))
+        return int(self.database.value(exp.select(exp.Count(this=exp.Star())).from_(table.copy())))
 
     def close(self) -> None:
         """Drop the slice's tables."""
-        self._database.execute(f"DROP SCHEMA IF EXISTS {self._schema.sql('duckdb')} CASCADE")
+        self.database.execute(f"DROP SCHEMA IF EXISTS {self._schema.sql('duckdb')} CASCADE")
 
 
 def _integers(batch: pa.RecordBatch, column: int) -> npt.NDArray[Any]:

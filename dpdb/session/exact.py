@@ -12,8 +12,9 @@ from dpdb.constraints import ConstraintsLike, DenialConstraint, distinct, load_c
 from dpdb.engine.binding import bind
 from dpdb.engine.database import Database
 from dpdb.engine.progress import Progress, no_progress
-from dpdb.engine.slice import VIOLATIONS, Slice
+from dpdb.engine.slice import Slice
 from dpdb.engine.source import SourceLike, open_source
+from dpdb.engine.violations import VIOLATIONS, export_edges, violating_pairs, violations_of
 from dpdb.engine.where import parse_where
 from dpdb.errors import ParameterError
 from dpdb.graph import count_maximal_independent_sets, minimum_vertex_cover
@@ -134,17 +135,17 @@ def exact_measures(
         )
         if violations is not None:
             progress("writing violations")
-            write_batches(VIOLATIONS, part.violating_pairs(), violations)
+            write_batches(VIOLATIONS, violating_pairs(part), violations)
         if materialize is not None:
             progress("writing edges")
-            part.export_edges(materialize)
+            export_edges(part, materialize)
         counts = _by_constraint(part, dcs) if by_constraint else None
         progress("computing measures")
         return _measures(part, time_limit, counts)
 
 
 def _by_constraint(part: Slice, dcs: tuple[DenialConstraint, ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((str(dc), part.violations_of(bound)) for dc, bound in zip(dcs, part.constraints, strict=True))
+    return tuple((str(dc), violations_of(part, bound)) for dc, bound in zip(dcs, part.constraints, strict=True))
 
 
 def _measures(part: Slice, time_limit: float, by_constraint: tuple[tuple[str, int], ...] | None) -> ExactMeasures:

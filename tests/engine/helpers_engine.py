@@ -23,6 +23,7 @@ from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import Source
+from dpdb.engine.violations import violating_pairs, violations_of
 from dpdb.engine.where import WherePredicate
 
 ARROW_TYPES = {
@@ -219,14 +220,14 @@ def read(database: Database, part: Slice) -> Result:
     rank, position = (exp.column(name, quoted=True) for name in (part.rank, part.source_row))
     ranked = database.rows(exp.select(rank, position).from_(part.tuples).order_by(rank.copy()))
     assert [row[0] for row in ranked] == list(range(part.node_count))
-    found = [row for batch in part.violating_pairs() for row in zip(*batch.to_pydict().values(), strict=True)]
+    found = [row for batch in violating_pairs(part) for row in zip(*batch.to_pydict().values(), strict=True)]
     return Result(
         edges=edges,
         source=[row[1] for row in ranked],
         self_conflicts=part.self_conflicts,
         degree_bound=part.degree_bound(),
         sensitivity=degree_terms(part.constraints).sensitivity,
-        per_constraint=[part.violations_of(dc) for dc in part.constraints],
+        per_constraint=[violations_of(part, dc) for dc in part.constraints],
         violations=found,
         streamed=[(int(a), int(b)) for us, vs in part.edges.batches() for a, b in zip(us, vs, strict=True)],
     )

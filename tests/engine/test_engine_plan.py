@@ -13,6 +13,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.plan import NESTED_LOOP_ROWS, join_plan, refuse_nested_loops
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import open_source
+from dpdb.engine.violations import export_edges
 from dpdb.errors import ParameterError
 
 ROWS = 20_000
@@ -102,10 +103,10 @@ def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.Temp
         source = open_source(database, people(ROWS))
         dcs = distinct(load_constraints(["zip -> city", "state -> rate"], source.schema.names))
         part = Slice(database, source, bind(database, dcs, source.schema), None, name="part", keep_source_row=True)
-        part.export_edges(path)
+        export_edges(part, path)
         expected = database.rows(exp.select("u", "v").from_(part.table("conflict_edge")))
         with pytest.raises(ParameterError, match="exists already"):
-            part.export_edges(path)
+            export_edges(part, path)
     with Database() as database:
         database.execute(f"ATTACH '{path}' AS e (READ_ONLY)")
         assert database.rows("SELECT u, v FROM e.conflict_edge") == expected
