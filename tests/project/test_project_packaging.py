@@ -68,7 +68,7 @@ def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None
         if any(module.split(".")[0] == "opendp" for module in modules):
             assert path.name == "randomness.py"
         if "duckdb" in modules:
-            assert path.name in ("database.py", "source.py", "arrow_source.py"), path
+            assert path.name in ("database.py", "interruptible.py", "arrow_source.py"), path
 
 
 def test_import_is_cheap_in_modules() -> None:
