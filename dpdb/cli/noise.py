@@ -29,6 +29,7 @@ def run_noise(options: argparse.Namespace) -> int:
     )
     print(
         f"{summary.out}: {summary.rows:,} rows, {summary.changed_cells:,} cells changed by {summary.kind} "
-        f"({summary.iterations:,} iterations in {summary.constrained_columns} constrained columns, seed {summary.seed})"
+        f"({summary.iterations:,} iterations in {len(summary.constrained_columns)} constrained columns, "
+        f"seed {summary.seed})"
     )
     return 0

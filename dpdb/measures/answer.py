@@ -62,6 +62,10 @@ class GraphStatistics(Protocol):
         """Whether a constraint has no equality, so that the degree bound is the number of rows. Public."""
         ...
 
+    def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
+        """Say what will be asked, so that one scan can answer it; changes no answer."""
+        ...
+
     def degree_bound(self) -> int:
         """Upper bound of the maximum degree."""
         ...

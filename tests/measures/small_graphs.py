@@ -34,6 +34,9 @@ class SmallGraph:
     def _memory(self) -> dict[tuple[str, int], int]:
         return {}
 
+    def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
+        """Nothing to do: small."""
+
     def degree_bound(self) -> int:
         return max(0, self.nodes - 1)
 
