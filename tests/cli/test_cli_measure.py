@@ -62,9 +62,9 @@ def test_fail_above_compares_strictly(
 def test_fail_above_says_when_the_threshold_is_inside_the_noise(
     hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["measure", str(hospital), "--constraints", str(hospital_constraints), "--measure", "problematic"]
-    # The value is 103 plus noise of scale at most 3/700; the lower bound at confidence 1 - 1e-9 is just below it.
-    assert main([*arguments, "--epsilon", "1", "--fail-above", "problematic=0", "--confidence", "0.999999999999"]) == 1
+    arguments = ["measure", str(hospital), "--constraints", str(hospital_constraints), "--measure", "repair"]
+    # 50 + noise of scale 1 / 0.3, tail at beta 1e-15 above 115: fails with probability below 2e-7.
+    assert main([*arguments, "--epsilon", "0.3", "--fail-above", "repair=0", "--confidence", "0.999999999999999"]) == 1
     assert "the threshold lies inside the noise (lower bound 0)" in capsys.readouterr().err
 
 
