@@ -57,8 +57,8 @@ def _measure(commands: Any) -> None:
     _release(parser)
     _limits(parser)
     parser.add_argument("--ledger", metavar="FILE", help="not available yet: budgets last one session")
-    parser.add_argument("--by", metavar="COLUMN", help="not available yet: use one --where per slice")
-    parser.add_argument("--keys", metavar="V,V", help="not available yet")
+    parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
+    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
     parser.add_argument(
         "--fail-above",
         metavar="MEASURE=X",

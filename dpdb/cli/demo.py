@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpdb.cli.measure import print_releases
+from dpdb.cli.measure import as_tuple, print_releases
 from dpdb.cli.progress import step_bar
 from dpdb.errors import SourceError
 from dpdb.session import Session
@@ -25,8 +25,8 @@ def run_demo(options: argparse.Namespace) -> int:
         progress=step_bar(options, 4),
     ) as session:
         print("US Hospital Compare: 15 columns, 7 functional dependencies, real errors. Its rows stay private.\n")
-        releases = session.dp_inconsistency("all", options.epsilon)
-    print_releases(releases, "text")
+        released = session.dp_inconsistency("all", options.epsilon)
+    print_releases(as_tuple(released), "text")
     print("\nRun it again and the noise differs; the owner may compare with:")
     print(f"  dpdb exact {folder / 'hospital.parquet'} --constraints {folder / 'hospital.dcs.txt'} --non-private")
     return 0

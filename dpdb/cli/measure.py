@@ -7,13 +7,13 @@ import json
 import sys
 from collections.abc import Sequence
 
-from dpdb.cli.options import csv_schema, thresholds
+from dpdb.cli.options import csv_schema, keys, thresholds
 from dpdb.cli.progress import step_bar
 from dpdb.cli.words import in_words
 from dpdb.session import Release, Session
 from dpdb.session.request import MEASURES
 
-__all__ = ["print_releases", "run_measure"]
+__all__ = ["as_tuple", "print_releases", "run_measure"]
 
 _STEPS = 4  # reading, ranking, joining, drawing
 
@@ -40,14 +40,19 @@ def run_measure(options: argparse.Namespace) -> int:
             options.epsilon,
             where=options.where,
             by=options.by,
-            keys=options.keys,
+            keys=keys(options),
             mechanism=options.mechanism,
             confidence=options.confidence,
             max_degree=options.max_degree,
         )
-    releases = released if isinstance(released, tuple) else (released,)
+    releases = as_tuple(released)
     print_releases(releases, options.format)
     return _gate(releases, gates)
+
+
+def as_tuple(released: Release | tuple[Release, ...]) -> tuple[Release, ...]:
+    """Return one or several releases as several."""
+    return released if isinstance(released, tuple) else (released,)
 
 
 def print_releases(releases: Sequence[Release], output: str) -> None:

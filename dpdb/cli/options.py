@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 
 import sqlglot
 from sqlglot import exp
@@ -10,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.errors import ParameterError
 
-__all__ = ["csv_schema", "thresholds"]
+__all__ = ["csv_schema", "keys", "thresholds"]
 
 
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
@@ -27,6 +28,11 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
     if not columns or not all(isinstance(column, exp.ColumnDef) and column.kind for column in columns):
         raise problem
     return {column.name: column.kind.sql("duckdb") for column in columns}
+
+
+def keys(options: argparse.Namespace) -> list[str] | None:
+    """Read `--keys CA,NY,"a, b"`."""
+    return None if options.keys is None else next(csv.reader([options.keys]), [])
 
 
 def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[tuple[str, float]]:

@@ -27,7 +27,7 @@ from dpdb.engine.source import Source
 from dpdb.engine.sql_files import sql_statement
 from dpdb.engine.where import WherePredicate
 
-__all__ = ["Slice", "TableEdges", "free_name"]
+__all__ = ["Slice", "TableEdges", "free_name", "read_columns"]
 
 Nodes = npt.NDArray[np.uint32]
 Codes = npt.NDArray[np.int32]
@@ -125,17 +125,8 @@ class Slice:
     # -- building ---------------------------------------------------------------------------------------------
 
     def _read(self, source: Source) -> None:
-        """Copy the needed columns into columns of the comparison types, which also drops collations."""
-        names = _in_schema_order({*self.columns, *(self._where.columns if self._where else ())}, source.schema)
-        definitions = [_column_def(name, source.schema[name].type or "VARCHAR") for name in names]
-        selected: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
-        if self.source_row is not None:
-            definitions.append(_column_def(self.source_row, "BIGINT"))
-            position = exp.Sub(this=exp.Window(this=exp.RowNumber(), over="OVER"), expression=exp.convert(1))
-            selected.append(position)
-        target = exp.Schema(this=self.table("input_row"), expressions=definitions)
-        self.database.execute(exp.Create(this=target, kind="TABLE"))
-        self.database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), self.table("input_row")))
+        columns = {*self.columns, *(self._where.columns if self._where else ())}
+        read_columns(self.database, source, columns, self.table("input_row"), position=self.source_row)
 
     def _set_self_conflicts_apart(self) -> None:
         """Move the rows that violate a single-tuple constraint out of the slice: (row, first constraint violated)."""
@@ -254,6 +245,24 @@ class Slice:
 def _integers(batch: pa.RecordBatch, column: int) -> npt.NDArray[Any]:
     """Read an integer column without NULL, without a copy (`to_numpy` would import pandas where it is installed)."""
     return np.from_dlpack(batch.column(column))
+
+
+def read_columns(
+    database: Database, source: Source, columns: set[str], target: exp.Table, *, position: str | None = None
+) -> None:
+    """Copy columns of the source into a new table of the comparison types, which also drops collations.
+
+    `position` names a further column for the row's place in the source, from 0.
+    """
+    names = _in_schema_order(columns, source.schema)
+    definitions = [_column_def(name, source.schema[name].type or "VARCHAR") for name in names]
+    selected: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
+    if position is not None:
+        definitions.append(_column_def(position, "BIGINT"))
+        number = exp.Window(this=exp.RowNumber(), over="OVER")
+        selected.append(exp.Sub(this=number, expression=exp.convert(1)))
+    database.execute(exp.Create(this=exp.Schema(this=target.copy(), expressions=definitions), kind="TABLE"))
+    database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), target.copy()))
 
 
 def free_name(wanted: str, taken: Sequence[str]) -> str:

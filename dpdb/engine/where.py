@@ -21,7 +21,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import PredicateError, UnknownColumnError
 
-__all__ = ["WherePredicate", "parse_where"]
+__all__ = ["WherePredicate", "parse_where", "resolve_column"]
 
 _ALLOWED = "columns, literals, comparisons, AND, OR, NOT, IN (list), BETWEEN, IS [NOT] NULL, LIKE with a literal"
 # The comparisons, and what they become with their sides exchanged.
@@ -198,20 +198,28 @@ class _Builder:
     def _column(self, node: exp.Expr, context: exp.Expr) -> tuple[exp.Expr, str]:
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or node.table:
             raise _refused(context)
-        name = self._resolve(node.name)
+        name = resolve_column(node.name, self._schema, "where")
         column = self._schema[name]
         if column.type is None:
             raise PredicateError(f"where: column {name!r} has type {column.declared_type}, which cannot be compared")
         self.columns.add(name)
         return exp.column(name, quoted=True), column.type
 
-    def _resolve(self, wanted: str) -> str:
-        found = [name for name in self._schema.names if name.casefold() == wanted.casefold()]
-        if found:
-            return found[0]  # names are unique up to case
-        near = difflib.get_close_matches(wanted, self._schema.names, n=1)
-        hint = f"; the nearest is {near[0]!r}" if near else ""
-        raise UnknownColumnError(f"where: there is no column {wanted!r}{hint}")
+
+def resolve_column(wanted: str, schema: TableSchema, context: str) -> str:
+    """Return the schema's spelling of a column name.
+
+    Raises
+    ------
+    UnknownColumnError
+        If there is no such column; the message has the nearest name.
+    """
+    found = [name for name in schema.names if name.casefold() == wanted.casefold()]
+    if found:
+        return found[0]  # names are unique up to case
+    near = difflib.get_close_matches(wanted, schema.names, n=1)
+    hint = f"; the nearest is {near[0]!r}" if near else ""
+    raise UnknownColumnError(f"{context}: there is no column {wanted!r}{hint}")
 
 
 def _bare(node: exp.Expr) -> exp.Expr:

@@ -22,7 +22,7 @@ class Release:
     Attributes
     ----------
     measure : str
-        ``"minimal_inconsistency"``, ``"problematic"`` or ``"repair"``.
+        ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"`` or ``"count"``.
     estimand : str
         What `value` estimates; it is not always the measure itself.
     value : float
@@ -87,8 +87,9 @@ def make_release(
     where: str | None,
     constraints_sha256: str,
     rows_per_person: int,
+    several_slices: bool = False,
 ) -> Release:
-    """Label an answer; `joint_epsilon` is what it and the releases made with it cost. Reads what is published only."""
+    """Label an answer; `joint_epsilon` is what the call cost. Reads what is published only."""
     return Release(
         measure=measure,
         estimand=answer.estimand,
@@ -102,15 +103,15 @@ def make_release(
         noise_scale=answer.noise_scale,
         where=where,
         constraints_sha256=constraints_sha256,
-        guarantee=_guarantee(epsilon, joint_epsilon, rows_per_person),
+        guarantee=_guarantee(joint_epsilon, rows_per_person, together=several_slices or epsilon != joint_epsilon),
         release_id=secrets.token_hex(16),
         version=__version__,
     )
 
 
-def _guarantee(epsilon: int, joint_epsilon: int, rows_per_person: int) -> str:
+def _guarantee(joint_epsilon: int, rows_per_person: int, *, together: bool) -> str:
     unit = "one row" if rows_per_person == 1 else f"up to {rows_per_person} rows of one person"
-    jointly = "" if epsilon == joint_epsilon else "together with the releases of the same call, "
+    jointly = "together with the releases of the same call, " if together else ""
     return (
         f"{jointly}pure {format_epsilon(joint_epsilon)}-differential privacy for adding or removing {unit}, "
         "for any unknown number of rows; covers the value, its bounds, theta and the noise scale"

@@ -12,7 +12,7 @@ from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 
-__all__ = ["MEASURES", "Request", "parse_request"]
+__all__ = ["MEASURES", "Request", "parse_confidence", "parse_request", "parse_share"]
 
 _ROOMS: Mapping[str, ModuleType] = {
     "minimal_inconsistency": minimal_inconsistency,
@@ -85,13 +85,24 @@ def parse_request(
                 f"mechanism {chosen_mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts "
                 "per tuple that you state without looking at the data"
             )
+    confidence = parse_confidence(confidence)
+    charged = parse_epsilon(epsilon)  # type: ignore[arg-type]  # it checks the type itself
+    return Request(chosen, charged, parse_share(charged, rows_per_person), confidence, max_degree)
+
+
+def parse_confidence(confidence: float) -> float:
+    """Check the confidence of the bounds."""
     if not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
         raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
-    charged = parse_epsilon(epsilon)  # type: ignore[arg-type]  # it checks the type itself
+    return float(confidence)
+
+
+def parse_share(charged: int, rows_per_person: int) -> int:
+    """Divide nano-epsilon among the rows of one person (group privacy)."""
     per_row = charged // rows_per_person
     if per_row < _SMALLEST_EPSILON:
         raise ParameterError(f"epsilon {format_epsilon(charged)} leaves less than 0.000001 per row: too small to use")
-    return Request(chosen, charged, per_row, float(confidence), max_degree)
+    return per_row
 
 
 def _is_degree(value: object) -> bool:

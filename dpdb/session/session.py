@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -11,23 +12,26 @@ from typing import Literal, overload
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.binding import bind
+from dpdb.engine.count import count_rows
 from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.plan import refuse_nested_loops
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import SourceLike, open_source
-from dpdb.engine.where import WherePredicate, parse_where
+from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
 from dpdb.measures.answer import Answer
+from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
-from dpdb.privacy.epsilon import split
+from dpdb.privacy.epsilon import parse_epsilon, split
 from dpdb.privacy.selection import power_grid
 from dpdb.session.budget import Budget
 from dpdb.session.release import Release, constraints_digest, make_release
-from dpdb.session.request import Request, parse_request
+from dpdb.session.request import Request, parse_confidence, parse_request, parse_share
 from dpdb.session.shares import measure_shares
+from dpdb.session.slices import Key, parse_slices
 from dpdb.session.statistics import SliceStatistics
 
 __all__ = ["Session", "dp_inconsistency", "open_session"]
@@ -122,9 +126,10 @@ class Session:
     ) -> Release: ...  # fmt: skip
     @overload
     def dp_inconsistency(
-        self, measure: Literal["all"], epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
-        keys: None = ..., mechanism: None = ..., confidence: float = ..., max_degree: int | None = ...,
-    ) -> tuple[Release, ...]: ...  # fmt: skip
+        self, measure: str, epsilon: Epsilon = ..., *, where: str | None = ..., by: str | None = ...,
+        keys: Sequence[Key] | None = ..., mechanism: str | None = ..., confidence: float = ...,
+        max_degree: int | None = ...,
+    ) -> Release | tuple[Release, ...]: ...  # fmt: skip
     def dp_inconsistency(
         self,
         measure: str = "repair",
@@ -132,7 +137,7 @@ class Session:
         *,
         where: str | None = None,
         by: str | None = None,
-        keys: object = None,
+        keys: Sequence[Key] | None = None,
         mechanism: str | None = None,
         confidence: float = 0.95,
         max_degree: int | None = None,
@@ -148,12 +153,20 @@ class Session:
             Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows).
         where : str, optional
             The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
+        by, keys : str and sequence, optional
+            A column and the public list of its groups: one slice per key, absent groups included. The slices are
+            disjoint, so `epsilon` is charged once for all of them.
         mechanism : str, optional
             Another mechanism than the default, by name.
         confidence : float
             Of the bounds.
         max_degree : int, optional
             Public bound of the conflicts per tuple, for mechanisms that need one.
+
+        Returns
+        -------
+        Release or tuple of Release
+            One release; all three for ``"all"``; with `by`, for each key in order, those of its slice.
 
         Raises
         ------
@@ -168,10 +181,7 @@ class Session:
         -----
         Sources: paper A, Algorithms 1, 2, 4 and 5, with corrected sensitivities; see each measure's mechanisms.
         """
-        if self._closed:
-            raise ParameterError("this session is closed; open a new one")
-        if by is not None or keys is not None:
-            raise ParameterError("by= and keys= are not available yet; make one release per slice with where=")
+        self._refuse_closed()
         request = parse_request(
             measure,
             epsilon,
@@ -181,16 +191,55 @@ class Session:
             rows_per_person=self._rows_per_person,
             covers_all_rows=self._terms.covers_all_rows,
         )
-        predicate = None if where is None else parse_where(self._database, where, self._source.schema)
+        slices = parse_slices(self._database, self._source.schema, where, by, keys)
         self._budget.debit(request.charged)
-        try:
-            answers = self._answers(request, self._statistics(predicate))
-        except Exception as error:
-            if not isinstance(error, EngineError):  # the engine has logged its own
-                OWNER_LOG.exception("release failed")
-            raise EngineError(_FAILED) from None
-        releases = self._label(request, predicate, answers)
-        return releases if measure == "all" else releases[0]
+        with _one_message():
+            answers = [self._answers(request, self._statistics(predicate)) for predicate in slices]
+        releases = tuple(
+            release
+            for predicate, found in zip(slices, answers, strict=True)
+            for release in self._label(request, predicate, found, several_slices=by is not None)
+        )
+        return releases if measure == "all" or by is not None else releases[0]
+
+    def dp_count(
+        self,
+        epsilon: Epsilon = 1.0,
+        *,
+        where: str | None = None,
+        by: str | None = None,
+        keys: Sequence[Key] | None = None,
+        confidence: float = 0.95,
+    ) -> Release | tuple[Release, ...]:
+        """Release the number of rows of the table, of a slice, or of one slice per key.
+
+        Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
+        two-sided. Parameters, cost and errors as `dp_inconsistency`.
+        """
+        self._refuse_closed()
+        checked, confidence = parse_epsilon(epsilon), parse_confidence(confidence)
+        per_row = parse_share(checked, self._rows_per_person)
+        slices = parse_slices(self._database, self._source.schema, where, by, keys)
+        self._budget.debit(checked)
+        with _one_message():
+            counts = count_rows(self._database, self._source, slices, name=self._next_name())
+            answers = [noisy_count(count, per_row, 1 - confidence) for count in counts]
+        releases = tuple(
+            make_release(
+                answer,
+                measure="count",
+                mechanism="laplace",
+                epsilon=checked,
+                joint_epsilon=checked,
+                confidence=confidence,
+                where=None if predicate is None else predicate.text,
+                constraints_sha256=self._digest,
+                rows_per_person=self._rows_per_person,
+                several_slices=by is not None,
+            )
+            for predicate, answer in zip(slices, answers, strict=True)
+        )
+        return releases if by is not None else releases[0]
 
     def _answers(self, request: Request, statistics: SliceStatistics) -> list[Answer]:
         """Release the degree cap once if a mechanism needs it, then answer each measure."""
@@ -207,7 +256,13 @@ class Session:
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
         ]
 
-    def _label(self, request: Request, predicate: WherePredicate | None, answers: list[Answer]) -> tuple[Release, ...]:
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise ParameterError("this session is closed; open a new one")
+
+    def _label(
+        self, request: Request, predicate: WherePredicate | None, answers: list[Answer], *, several_slices: bool
+    ) -> tuple[Release, ...]:
         costs = split(request.charged, [share.total for share in measure_shares(request)])
         return tuple(
             make_release(
@@ -220,6 +275,7 @@ class Session:
                 where=None if predicate is None else predicate.text,
                 constraints_sha256=self._digest,
                 rows_per_person=self._rows_per_person,
+                several_slices=several_slices,
             )
             for (name, mechanism), answer, cost in zip(request.measures, answers, costs, strict=True)
         )
@@ -230,18 +286,21 @@ class Session:
         if key not in self._slices:
             if len(self._slices) >= _KEPT_SLICES:
                 self._slices.popitem(last=False)[1][0].close()
-            self._slices_made += 1
             part = Slice(
                 self._database,
                 self._source,
                 self._bound,
                 predicate,
-                name=f"slice_{self._slices_made}",
+                name=self._next_name(),
                 progress=self._progress,
             )
             self._slices[key] = part, SliceStatistics(part)
         self._slices.move_to_end(key)
         return self._slices[key][1]
+
+    def _next_name(self) -> str:
+        self._slices_made += 1
+        return f"slice_{self._slices_made}"
 
     # -- budget and life --------------------------------------------------------------------------------------
 
@@ -270,6 +329,17 @@ class Session:
         return f"<dpdb.Session {self._source.description}: {len(self.constraints)} constraints, {self._budget!r}>"
 
 
+@contextmanager
+def _one_message() -> Iterator[None]:
+    """Turn every failure after the debit into one constant message; the reason goes to the owner's log."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, EngineError):  # the engine has logged its own
+            OWNER_LOG.exception("release failed")
+        raise EngineError(_FAILED) from None
+
+
 open_session = Session
 
 
@@ -280,6 +350,8 @@ def dp_inconsistency(
     epsilon: Epsilon = 1.0,
     *,
     where: str | None = None,
+    by: str | None = None,
+    keys: Sequence[Key] | None = None,
     mechanism: str | None = None,
     confidence: float = 0.95,
     max_degree: int | None = None,
@@ -293,10 +365,12 @@ def dp_inconsistency(
     >>> r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt")  # doctest: +SKIP
     """
     with Session(source, constraints=constraints, **options) as session:  # type: ignore[arg-type]
-        return session.dp_inconsistency(  # type: ignore[call-overload, no-any-return]
+        return session.dp_inconsistency(
             measure,
             epsilon,
             where=where,
+            by=by,
+            keys=keys,
             mechanism=mechanism,
             confidence=confidence,
             max_degree=max_degree,

@@ -38,7 +38,7 @@ BAD = {
         2, "max_degree"),
     "where": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "random() < 0.5"], 2, "not allowed"),
     "where column": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "stat = 'AL'"], 2, "'state'"),
-    "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "not available"),
+    "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "go together"),
     "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "not available"),
     "gate": (["{table}", "--constraints", RULE, "--epsilon", "1", "--fail-above", "repair"], 2, "MEASURE=NUMBER"),
     "gate measure": (

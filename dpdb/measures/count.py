@@ -1,0 +1,18 @@
+"""count: the number of rows of a slice. Needs no constraint."""
+
+from __future__ import annotations
+
+from dpdb.measures.answer import Answer
+from dpdb.privacy.randomness import discrete_laplace
+from dpdb.privacy.tails import laplace_tail
+
+__all__ = ["noisy_count"]
+
+
+def noisy_count(count: int, epsilon: int, beta: float) -> Answer:
+    """Release a count: sensitivity 1, because one row is in the slice or not. Nothing is lost: two-sided bounds."""
+    noisy, scale = discrete_laplace(count, 1, epsilon)
+    tail = laplace_tail(scale, beta / 2)
+    return Answer(
+        value=noisy, lower=noisy - tail, upper=noisy + tail, noise_scale=scale, estimand="number of rows in the slice"
+    )
