@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from dpdb.accounting.amounts import budget_units, in_parameter, in_words
+from dpdb.accounting.bound import Deadline
 from dpdb.accounting.composition import NOTIONS, Notion, Number
 from dpdb.accounting.instance import MOST_WEIGHT
 from dpdb.accounting.ledger_file import LedgerFile, create_file, reached
@@ -31,7 +32,7 @@ from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 __all__ = ["Ledger"]
 
 _DECISION_SECONDS = 0.1
-_REMAINING_SECONDS = 0.02
+_REMAINING_SECONDS = 0.015
 _RUN_WAIT = 10.0
 _LONGEST_RUN_ID = 200
 
@@ -126,6 +127,11 @@ class Ledger:
             self._check_table(source)
             self._check_rows(source)
 
+    def answered(self, run_id: str, request: str) -> str | None:
+        """The recorded answer of a run, None if there is none yet or it was another request."""
+        found = self._file.rows("SELECT answer FROM entry WHERE run_id = ? AND request = ?", (run_id, request))
+        return str(found[0][0]) if found and found[0][0] is not None else None
+
     def reserve(
         self,
         predicate: Predicate,
@@ -198,7 +204,7 @@ class Ledger:
             reached("written")
         reached("recorded")
 
-    def _reserve(
+    def _reserve(  # noqa: PLR0917 - the arguments of reserve
         self, predicate: Predicate, charge: int, source: SourceMark, request: str, run_id: str | None, deadline: float
     ) -> Reservation:
         stored = predicate_to_text(predicate)
@@ -218,7 +224,7 @@ class Ledger:
                     raise LedgerError(f"{self._file.path}: the ledger is full; make a new one for later releases")
                 decision = state.index.would_exceed(predicate, charge, state.available, deadline)
                 if not decision.allowed:
-                    raise _Refused(decision)
+                    raise _RefusedError(decision)
                 self._bind(source)
                 line = (
                     state.last + 1, state.epoch.number, run_id, request, stored, charge, decision.upper,
@@ -229,7 +235,7 @@ class Ledger:
                     "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", (*line, sealed)
                 )
                 reached("inserted")
-        except _Refused as refusal:
+        except _RefusedError as refusal:
             raise self._refusal(predicate, charge, refusal.decision) from None
         reached("reserved")
         state.add(line, sealed)
@@ -268,7 +274,7 @@ class Ledger:
             return
         if mark(terms.key, "table", source.table) != terms.table_mark:
             raise LedgerError(
-                f"{self._file.path}: this ledger belongs to another table (other columns or types); nothing was released"
+                f"{self._file.path}: the ledger of another table (other columns or types); nothing was released"
             )
         if source.rows_per_person != terms.rows_per_person:
             raise LedgerError(
@@ -280,8 +286,8 @@ class Ledger:
         known = self._state.epoch.source_mark
         if not self.append_only and known is not None and known != self._rows_mark(source):
             raise LedgerError(
-                f"{self._file.path}: the source has changed since the ledger's last release; nothing was released. If it "
-                f"is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.path}"
+                f"{self._file.path}: the source has changed since the ledger's last release; nothing was released. If "
+                f"it is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.path}"
             )
 
     def _bind(self, source: SourceMark) -> None:
@@ -412,15 +418,15 @@ class Ledger:
     def _left(self, predicate: Predicate, charge: int, decision: Decision) -> int:
         """Units that a release of these rows could still cost: proven, so it may be too little and never too much."""
         available = self._state.available
-        guess = available - (decision.lower - charge)
-        for _ in range(3):
-            if guess <= 0:
-                return 0
-            found = self._state.index.would_exceed(predicate, guess, available, _REMAINING_SECONDS)
+        guess, inside = available - (decision.lower - charge), decision.upper - charge
+        end = Deadline(_REMAINING_SECONDS)
+        while guess > 0 and not end.passed:
+            found = self._state.index.would_exceed(predicate, guess, available, end.left)
             if found.allowed:
                 return min(guess, max(0, charge - 1))
+            inside = min(inside, found.upper - guess)
             guess = min(available - (found.lower - guess), guess - 1)
-        return max(0, min(charge - 1, available - (decision.upper - charge)))
+        return max(0, min(charge - 1, guess, available - inside))
 
     # -- life -------------------------------------------------------------------------------------------------
 
@@ -440,7 +446,7 @@ class Ledger:
         return f"<dpdb ledger {self._file.path}: {self.notion.name}>"
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     def __init__(self, decision: Decision) -> None:
         super().__init__()
         self.decision = decision

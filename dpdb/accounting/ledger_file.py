@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from dpdb.errors import LedgerError
 
-__all__ = ["VERSION", "LedgerFile", "create_file", "reached"]
+__all__ = ["DAMAGED", "VERSION", "LedgerFile", "create_file", "reached"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 VERSION = 1
@@ -34,13 +34,14 @@ CREATE TABLE entry (
 ) STRICT;
 """
 
+DAMAGED = "the ledger is damaged; nothing was released, restore it from a backup that has every release"
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing was released, make room and try again",
-    sqlite3.SQLITE_READONLY: "the ledger cannot be written; nothing was released, make the file and its folder writable",
+    sqlite3.SQLITE_READONLY: "the ledger is read-only; nothing was released, make the file and its folder writable",
     sqlite3.SQLITE_CANTOPEN: "the ledger cannot be opened for writing; check the file, its folder and free disk space",
     sqlite3.SQLITE_IOERR: "the disk failed or is full; nothing was released",
     sqlite3.SQLITE_BUSY: "other processes keep the ledger busy; nothing was released, try again",
-    sqlite3.SQLITE_CORRUPT: "the ledger is damaged; nothing was released, restore it from a backup that has every release",
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
     sqlite3.SQLITE_NOTADB: "this is not a ledger; make one with `dpdb budget create`",
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpdb.accounting.composition import NOTIONS, Notion
-from dpdb.accounting.ledger_file import LedgerFile
+from dpdb.accounting.ledger_file import DAMAGED, LedgerFile
 from dpdb.accounting.marks import seal
 from dpdb.accounting.online import OverlapIndex
 from dpdb.accounting.stored_predicate import predicate_from_text
@@ -147,6 +147,4 @@ def epoch_line(epoch: Epoch) -> tuple[object, ...]:
 
 
 def _damaged(file: LedgerFile) -> LedgerError:
-    return LedgerError(
-        f"{file.path}: the ledger is damaged; nothing was released, restore it from a backup that has every release"
-    )
+    return LedgerError(f"{file.path}: {DAMAGED}")

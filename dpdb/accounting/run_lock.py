@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 from dpdb.errors import LedgerError
@@ -56,5 +57,6 @@ class RunLock:
 
 
 def _let_go(descriptor: int, path: Path) -> None:
-    path.unlink(missing_ok=True)
+    with suppress(OSError):
+        path.unlink()
     os.close(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from decimal import Decimal
@@ -9,8 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, overload
 
+from dpdb.accounting import parse_where as covered_rows
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.binding import bind
+from dpdb.engine.content import source_content
 from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.plan import refuse_nested_loops
@@ -23,7 +26,9 @@ from dpdb.measures.answer import Answer
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
 from dpdb.privacy.epsilon import split
+from dpdb.session.account import Account, Charge
 from dpdb.session.budget import Budget
+from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.release import Release, constraints_digest, make_release
 from dpdb.session.request import Request, parse_request
 from dpdb.session.shares import measure_shares
@@ -56,6 +61,8 @@ class Session:
         Table or view of a DuckDB file or connection.
     budget : number, optional
         Total epsilon of the session; None means unlimited, and the repr says so.
+    ledger : path, optional
+        Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
     rows_per_person : int
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
     csv_schema : mapping of column to SQL type, optional
@@ -90,12 +97,10 @@ class Session:
         threads: int | None = None,
         progress: Progress = no_progress,
     ) -> None:
-        if ledger is not None:
-            raise ParameterError("ledger= is not available yet: this version keeps the budget in memory only (budget=)")
         if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
             raise ParameterError(f"rows_per_person must be a whole number of at least 1, got {rows_per_person!r}")
         self._closed = False
-        self._budget = Budget(budget)
+        self._account: Account = Budget(budget)
         self._rows_per_person = rows_per_person
         self._progress = progress
         self._slices: OrderedDict[str, tuple[Slice, SliceStatistics]] = OrderedDict()
@@ -106,9 +111,18 @@ class Session:
             self.constraints = distinct(load_constraints(constraints, self._source.schema.names))
             self._bound = bind(self._database, self.constraints, self._source.schema)
             refuse_nested_loops(self._bound, max_rows)
+            if ledger is not None:
+                self._account = LedgerAccount(
+                    ledger,
+                    budget=budget,
+                    schema=self._source.schema,
+                    content=lambda: source_content(self._database, self._source),
+                    rows_per_person=rows_per_person,
+                )
         except BaseException:
             self._database.close()
             raise
+        self._has_ledger = ledger is not None
         self._terms = degree_terms(self._bound)
         self._digest = constraints_digest(self.constraints)
 
@@ -118,11 +132,13 @@ class Session:
     def dp_inconsistency(
         self, measure: Measure = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
+        run_id: str | None = ...,
     ) -> Release: ...  # fmt: skip
     @overload
     def dp_inconsistency(
         self, measure: Literal["all"], epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: None = ..., confidence: float = ..., max_degree: int | None = ...,
+        run_id: str | None = ...,
     ) -> tuple[Release, ...]: ...  # fmt: skip
     def dp_inconsistency(
         self,
@@ -135,6 +151,7 @@ class Session:
         mechanism: str | None = None,
         confidence: float = 0.95,
         max_degree: int | None = None,
+        run_id: str | None = None,
     ) -> Release | tuple[Release, ...]:
         """Release one measure, or all three, of the table or of a slice.
 
@@ -153,11 +170,13 @@ class Session:
             Of the bounds.
         max_degree : int, optional
             Public bound of the conflicts per tuple, for mechanisms that need one.
+        run_id : str, optional
+            Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
 
         Raises
         ------
-        ParameterError, PredicateError, UnknownColumnError
-            Before anything is spent.
+        ParameterError, PredicateError, UnknownColumnError, LedgerError
+            Before anything is released.
         BudgetExceededError
             If the budget does not suffice; nothing is spent.
         EngineError
@@ -171,6 +190,8 @@ class Session:
             raise ParameterError("this session is closed; open a new one")
         if by is not None or keys is not None:
             raise ParameterError("by= and keys= are not available yet; make one release per slice with where=")
+        if run_id is not None and not self._has_ledger:
+            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         request = parse_request(
             measure,
             epsilon,
@@ -181,15 +202,31 @@ class Session:
             covers_all_rows=self._terms.covers_all_rows,
         )
         predicate = None if where is None else parse_where(self._database, where, self._source.schema)
-        self._budget.debit(request.charged)
+        reservation = self._account.debit(self._charge(request, predicate, run_id))
         try:
-            answers = self._answers(request, self._statistics(predicate))
+            if reservation.answer is not None:
+                releases = tuple(Release(**fields) for fields in json.loads(reservation.answer))
+            else:
+                releases = self._label(request, predicate, self._noisy(request, predicate))
+                self._account.record(reservation, json.dumps([release.to_dict() for release in releases]))
+        finally:
+            reservation.close()
+        return releases if measure == "all" else releases[0]
+
+    def _charge(self, request: Request, predicate: WherePredicate | None, run_id: str | None) -> Charge:
+        """What the release costs and the rows it covers; both tuples of a conflict lie in the slice."""
+        where = None if predicate is None else predicate.text
+        coverage = covered_rows(where, {column.name: column.declared_type for column in self._source.schema.columns})
+        return Charge(request.charged, coverage, request.public(where, self._digest, self._rows_per_person), run_id)
+
+    def _noisy(self, request: Request, predicate: WherePredicate | None) -> list[Answer]:
+        """Compute and draw; whatever fails says one constant thing."""
+        try:
+            return self._answers(request, self._statistics(predicate))
         except Exception as error:
             if not isinstance(error, EngineError):  # the engine has logged its own
                 OWNER_LOG.exception("release failed")
             raise EngineError(_FAILED) from None
-        releases = self._label(request, predicate, answers)
-        return releases if measure == "all" else releases[0]
 
     def _answers(self, request: Request, statistics: SliceStatistics) -> list[Answer]:
         """Release the degree cap once if a mechanism needs it, then answer each measure."""
@@ -242,16 +279,17 @@ class Session:
     # -- budget and life --------------------------------------------------------------------------------------
 
     def spent(self) -> float:
-        """Epsilon spent by the releases of this session."""
-        return self._budget.spent()
+        """Epsilon spent by the releases of this session; with a ledger, by all of its releases, in its parameter."""
+        return self._account.spent()
 
     def remaining(self) -> float | None:
-        """Epsilon that may still be spent; None if the budget is unlimited."""
-        return self._budget.remaining()
+        """What a release of the whole table may still cost; None if the budget is unlimited."""
+        return self._account.remaining()
 
     def close(self) -> None:
         """Drop the private database and its temporary files. May be called twice."""
         self._closed = True
+        self._account.close()
         self._database.close()
 
     def __enter__(self) -> Session:
@@ -263,7 +301,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<dpdb.Session {self._source.description}: {len(self.constraints)} constraints, {self._budget!r}>"
+        return f"<dpdb.Session {self._source.description}: {len(self.constraints)} constraints, {self._account!r}>"
 
 
 open_session = Session
@@ -279,6 +317,7 @@ def dp_inconsistency(
     mechanism: str | None = None,
     confidence: float = 0.95,
     max_degree: int | None = None,
+    run_id: str | None = None,
     **options: object,
 ) -> Release | tuple[Release, ...]:
     """Make one release of a table: open a `Session`, release, close. Parameters, cost and errors as there.
@@ -289,11 +328,12 @@ def dp_inconsistency(
     >>> r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt")  # doctest: +SKIP
     """
     with Session(source, constraints=constraints, **options) as session:  # type: ignore[arg-type]
-        return session.dp_inconsistency(  # type: ignore[call-overload, no-any-return]
+        return session.dp_inconsistency(  # type: ignore[call-overload, misc, no-any-return]
             measure,
             epsilon,
             where=where,
             mechanism=mechanism,
             confidence=confidence,
             max_degree=max_degree,
+            run_id=run_id,
         )

@@ -484,7 +484,7 @@ def test_by_and_keys_are_refused_by_name(session: dpdb.Session, option: dict[str
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ledger": "x.ledger"}, "ledger= is not available yet"),
+        ({"ledger": "x.ledger"}, "no ledger there"),
         ({"rows_per_person": 0}, "rows_per_person must be"),
         ({"rows_per_person": 1.5}, "rows_per_person must be"),
         ({"rows_per_person": True}, "rows_per_person must be"),
