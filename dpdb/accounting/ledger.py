@@ -172,8 +172,8 @@ class Ledger:
             raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
         if run_id is None:
             return self._reserve(predicate, charge, source, request, None, deadline)
-        if not run_id or len(run_id) > _LONGEST_RUN_ID:
-            raise ParameterError(f"a run id has 1 to {_LONGEST_RUN_ID} characters")
+        if not isinstance(run_id, str) or not run_id.isprintable() or not 0 < len(run_id) <= _LONGEST_RUN_ID:
+            raise ParameterError(f"a run id has 1 to {_LONGEST_RUN_ID} printable characters")
         lock = RunLock(self._file.path, run_id, wait)
         try:
             found = self._reserve(predicate, charge, source, request, run_id, deadline)

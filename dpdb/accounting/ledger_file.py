@@ -124,6 +124,8 @@ class LedgerFile:
     def _errors(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError:  # text that nobody wrote
+            raise LedgerError(f"{self.path}: {DAMAGED}") from None
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             reason = _REASONS.get(code, f"the ledger cannot be used ({error}); nothing was released")
