@@ -12,6 +12,7 @@ __all__ = [
     "ConstraintTypeError",
     "DpdbError",
     "EngineError",
+    "LedgerError",
     "ParameterError",
     "PredicateError",
     "SourceError",
@@ -57,7 +58,32 @@ class EngineError(DpdbError):
     exit_code = 3
 
 
+class LedgerError(DpdbError):
+    """A ledger cannot be read or written, is damaged, or belongs to another table; nothing was released."""
+
+
 class BudgetExceededError(DpdbError):
-    """A release would cost more than what remains of the budget; nothing was drawn and nothing was spent."""
+    """A release would cost more than what remains of the budget; nothing was drawn and nothing was spent.
+
+    Attributes
+    ----------
+    requested, remaining : float or None
+        In the parameter of the budget (epsilon, rho or mu); `remaining` never overstates.
+    overlap : str or None
+        The rows that decide it, in words.
+    """
 
     exit_code = 4
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        requested: float | None = None,
+        remaining: float | None = None,
+        overlap: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.remaining = remaining
+        self.overlap = overlap

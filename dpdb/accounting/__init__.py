@@ -9,6 +9,9 @@ from __future__ import annotations
 from dpdb.accounting.attribute_sets import ValueSet
 from dpdb.accounting.bound import Bound, Witness
 from dpdb.accounting.composition import GDP, NOTIONS, PURE, ZCDP, Notion
+from dpdb.accounting.ledger import Ledger
+from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary, Reservation
+from dpdb.accounting.marks import SourceMark
 from dpdb.accounting.online import Decision, OverlapIndex
 from dpdb.accounting.overlap import METHODS, maximum_overlap
 from dpdb.accounting.predicates import Predicate, parse_counting_query, parse_where
@@ -22,10 +25,15 @@ __all__ = [
     "ZCDP",
     "Bound",
     "Decision",
+    "Ledger",
+    "LedgerEntry",
+    "LedgerSummary",
     "Notion",
     "OverlapIndex",
     "OverlapReport",
     "Predicate",
+    "Reservation",
+    "SourceMark",
     "ValueSet",
     "Witness",
     "maximum_overlap",

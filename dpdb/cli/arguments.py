@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_measure, _explain, _exact, _noise, _demo):
+    for add in (_measure, _explain, _exact, _noise, _budget, _demo):
         add(commands)
     return parser
 
@@ -56,7 +56,8 @@ def _measure(commands: Any) -> None:
     _source(parser)
     _release(parser)
     _limits(parser)
-    parser.add_argument("--ledger", metavar="FILE", help="not available yet: budgets last one session")
+    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
     parser.add_argument(
@@ -139,6 +140,39 @@ def _noise(commands: Any) -> None:
     parser.add_argument("--seed", type=int, help="seed of the generator; the same seed gives the same file")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     _quiet(parser)
+
+
+def _budget(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.budget import run_budget
+
+        return run_budget(options)
+
+    actions = commands.add_parser("budget", help="make, show and continue ledgers: the durable budget of one table")
+    actions = actions.add_subparsers(required=True, metavar="ACTION", dest="action")
+    create = _command(
+        actions,
+        "create",
+        run,
+        "make the ledger of a table; its first release binds it to the table's columns",
+        "dpdb budget create visits.ledger --epsilon 3",
+    )
+    show = _command(actions, "show", run, "print what was spent and what is left", "dpdb budget show visits.ledger")
+    history = _command(actions, "history", run, "print every debit", "dpdb budget history visits.ledger")
+    epoch = _command(
+        actions,
+        "epoch",
+        run,
+        "confirm that a changed source is the same table; what was spent stays spent",
+        "dpdb budget epoch visits.ledger",
+    )
+    for parser in (create, show, history, epoch):
+        parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
+        _format(parser)
+    create.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
+    create.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
+    create.add_argument("--delta", type=float, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
+    create.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
 
 
 def _demo(commands: Any) -> None:

@@ -26,7 +26,7 @@ def run_measure(options: argparse.Namespace) -> int:
         constraints=options.constraints,
         table=options.table,
         csv_schema=csv_schema(options),
-        budget=options.epsilon,
+        budget=None if options.ledger else options.epsilon,
         ledger=options.ledger,
         rows_per_person=options.rows_per_person,
         max_rows=options.max_rows,
@@ -44,6 +44,7 @@ def run_measure(options: argparse.Namespace) -> int:
             mechanism=options.mechanism,
             confidence=options.confidence,
             max_degree=options.max_degree,
+            run_id=options.run_id,
         )
     releases = as_tuple(released)
     print_releases(releases, options.format)

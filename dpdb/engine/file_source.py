@@ -16,7 +16,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.schema import comparison_type, refuse_duplicate_names
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["attach", "csv_scan", "kind_of", "parquet_scan"]
+__all__ = ["attach", "csv_scan", "kind_of", "parquet_files", "parquet_scan"]
 
 FileKind: TypeAlias = Literal["parquet", "csv", "duckdb"]
 
@@ -61,19 +61,23 @@ def parquet_scan(database: Database, path: str) -> exp.Expr:
 
     Hive partition folders add no columns: their types would be guessed from names, which may be private.
     """
-    if Path(path).is_file():
-        files = [path]
-    elif Path(path).is_dir():
-        files = sorted(str(file) for file in Path(path).rglob("*.parquet"))
-    else:
-        # pathlib's glob takes no absolute patterns
-        files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207
+    files = parquet_files(path)
     if not files:
         raise SourceError(f"{path}: no Parquet file there")
     scan = _table_function("read_parquet", [glob.escape(file) for file in files], hive_partitioning=exp.false())
     names = _parquet_names(database, files[0])
     refuse_duplicate_names(names)  # DuckDB would rename the second to name_1
     return scan
+
+
+def parquet_files(path: str) -> list[str]:
+    """List a file, those below a directory, or those that match a glob."""
+    if Path(path).is_file():
+        return [path]
+    if Path(path).is_dir():
+        return sorted(str(file) for file in Path(path).rglob("*.parquet"))
+    # pathlib's glob takes no absolute patterns
+    return sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207
 
 
 def _parquet_names(database: Database, file: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -39,11 +39,14 @@ class Source:
         Names and types: public.
     scan : exp.Expr
         Table expression for a FROM clause.
+    path : str, optional
+        Where its rows are read from on every scan; None if they were copied into our database.
     """
 
     description: str
     schema: TableSchema
     scan: exp.Expr
+    path: str | None = None
 
 
 def open_source(
@@ -83,14 +86,14 @@ def open_source(
         raise SourceError(f"{path}: a CSV schema applies to CSV files only")
     try:
         if kind == "parquet":
-            return _scanned(database, path, file_source.parquet_scan(database, path))
+            return replace(_scanned(database, path, file_source.parquet_scan(database, path)), path=path)
         if kind == "csv":
-            return _scanned(database, path, file_source.csv_scan(database, path, csv_schema or {}))
+            return replace(_scanned(database, path, file_source.csv_scan(database, path, csv_schema or {})), path=path)
         scan, is_view = file_source.attach(database, path, table)
         found = _scanned(database, path, scan)
     except EngineError as error:
         raise SourceError(f"{path}: cannot be read as a {kind} file: {str(error).splitlines()[0]}") from None
-    return _materialized(database, found) if is_view else found
+    return _materialized(database, found) if is_view else replace(found, path=path)
 
 
 def _scanned(database: Database, description: str, scan: exp.Expr) -> Source:

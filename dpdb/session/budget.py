@@ -7,6 +7,7 @@ from threading import Lock
 
 from dpdb.errors import BudgetExceededError
 from dpdb.privacy.epsilon import as_float, format_epsilon, parse_epsilon
+from dpdb.session.account import Charge, Reservation
 
 __all__ = ["Budget"]
 
@@ -25,8 +26,8 @@ class Budget:
         self._spent = 0
         self._lock = Lock()
 
-    def debit(self, epsilon: int) -> None:
-        """Spend nano-epsilon, before any noise is drawn.
+    def debit(self, charge: Charge) -> Reservation:
+        """Spend, before any noise is drawn.
 
         Raises
         ------
@@ -34,13 +35,26 @@ class Budget:
             If it is more than what remains; nothing is spent then.
         """
         with self._lock:
-            if self._total is not None and epsilon > self._total - self._spent:
-                remaining = self._total - self._spent
-                raise BudgetExceededError(
-                    f"budget refused: requested epsilon {format_epsilon(epsilon)}, remaining "
-                    f"{format_epsilon(remaining)}, short by {format_epsilon(epsilon - remaining)}; nothing was spent"
-                )
-            self._spent += epsilon
+            self.check(charge.epsilon)
+            self._spent += charge.epsilon
+        return Reservation(0)
+
+    def check(self, epsilon: int) -> None:
+        """Raise `BudgetExceededError` if it is more than what remains; spend nothing."""
+        remaining = None if self._total is None else self._total - self._spent
+        if remaining is not None and epsilon > remaining:
+            raise BudgetExceededError(
+                f"budget refused: requested epsilon {format_epsilon(epsilon)}, remaining "
+                f"{format_epsilon(remaining)}, short by {format_epsilon(epsilon - remaining)}; nothing was spent",
+                requested=as_float(epsilon),
+                remaining=as_float(remaining),
+            )
+
+    def record(self, reservation: Reservation, answer: str) -> None:
+        """Keep nothing: the answer is published at once, and the session ends with its process."""
+
+    def close(self) -> None:
+        """Nothing to let go of."""
 
     def spent(self) -> float:
         """Epsilon spent so far."""

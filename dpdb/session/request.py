@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.measures import minimal_inconsistency, problematic, repair
@@ -54,6 +55,18 @@ class Request:
     epsilon: int
     confidence: float
     max_degree: int | None
+
+    def public(self, where: str | None, constraints_sha256: str, rows_per_person: int) -> dict[str, Any]:
+        """Everything that was asked, for a ledger: two requests are the same if and only if these are equal."""
+        return {
+            "measures": {name: mechanism.name for name, mechanism in self.measures},
+            "epsilon": format_epsilon(self.charged),
+            "where": where,
+            "confidence": self.confidence,
+            "max_degree": self.max_degree,
+            "constraints_sha256": constraints_sha256,
+            "rows_per_person": rows_per_person,
+        }
 
 
 def parse_request(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, overload
 
+from dpdb.accounting import parse_where as covered_rows
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.binding import bind
+from dpdb.engine.content import source_content
 from dpdb.engine.count import count_rows
 from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.degree_bound import degree_terms
@@ -25,13 +28,15 @@ from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
-from dpdb.privacy.epsilon import parse_epsilon, split
+from dpdb.privacy.epsilon import format_epsilon, parse_epsilon, split
 from dpdb.privacy.selection import power_grid
+from dpdb.session.account import Account, Charge
 from dpdb.session.budget import Budget
+from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.release import Release, constraints_digest, make_release
 from dpdb.session.request import Request, parse_confidence, parse_request, parse_share
 from dpdb.session.shares import measure_shares
-from dpdb.session.slices import Key, parse_slices
+from dpdb.session.slices import Key, Slices, parse_slices
 from dpdb.session.statistics import SliceStatistics
 
 __all__ = ["Session", "dp_inconsistency", "open_session"]
@@ -61,6 +66,8 @@ class Session:
         Table or view of a DuckDB file or connection.
     budget : number, optional
         Total epsilon of the session; None means unlimited, and the repr says so.
+    ledger : path, optional
+        Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
     rows_per_person : int
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
     csv_schema : mapping of column to SQL type, optional
@@ -95,12 +102,10 @@ class Session:
         threads: int | None = None,
         progress: Progress = no_progress,
     ) -> None:
-        if ledger is not None:
-            raise ParameterError("ledger= is not available yet: this version keeps the budget in memory only (budget=)")
         if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
             raise ParameterError(f"rows_per_person must be a whole number of at least 1, got {rows_per_person!r}")
         self._closed = False
-        self._budget = Budget(budget)
+        self._account: Account = Budget(budget)
         self._rows_per_person = rows_per_person
         self._progress = progress
         self._slices: OrderedDict[str, tuple[Slice, SliceStatistics]] = OrderedDict()
@@ -111,9 +116,18 @@ class Session:
             self.constraints = distinct(load_constraints(constraints, self._source.schema.names))
             self._bound = bind(self._database, self.constraints, self._source.schema)
             refuse_nested_loops(self._bound, max_rows)
+            if ledger is not None:
+                self._account = LedgerAccount(
+                    ledger,
+                    budget=budget,
+                    schema=self._source.schema,
+                    content=lambda: source_content(self._database, self._source),
+                    rows_per_person=rows_per_person,
+                )
         except BaseException:
             self._database.close()
             raise
+        self._has_ledger = ledger is not None
         self._terms = degree_terms(self._bound)
         self._digest = constraints_digest(self.constraints)
 
@@ -123,12 +137,13 @@ class Session:
     def dp_inconsistency(
         self, measure: Measure = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
+        run_id: str | None = ...,
     ) -> Release: ...  # fmt: skip
     @overload
     def dp_inconsistency(
         self, measure: str, epsilon: Epsilon = ..., *, where: str | None = ..., by: str | None = ...,
         keys: Sequence[Key] | None = ..., mechanism: str | None = ..., confidence: float = ...,
-        max_degree: int | None = ...,
+        max_degree: int | None = ..., run_id: str | None = ...,
     ) -> Release | tuple[Release, ...]: ...  # fmt: skip
     def dp_inconsistency(
         self,
@@ -141,6 +156,7 @@ class Session:
         mechanism: str | None = None,
         confidence: float = 0.95,
         max_degree: int | None = None,
+        run_id: str | None = None,
     ) -> Release | tuple[Release, ...]:
         """Release one measure, or all three, of the table or of a slice.
 
@@ -162,6 +178,8 @@ class Session:
             Of the bounds.
         max_degree : int, optional
             Public bound of the conflicts per tuple, for mechanisms that need one.
+        run_id : str, optional
+            Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
 
         Returns
         -------
@@ -170,8 +188,8 @@ class Session:
 
         Raises
         ------
-        ParameterError, PredicateError, UnknownColumnError
-            Before anything is spent.
+        ParameterError, PredicateError, UnknownColumnError, LedgerError
+            Before anything is released.
         BudgetExceededError
             If the budget does not suffice; nothing is spent.
         EngineError
@@ -192,14 +210,17 @@ class Session:
             covers_all_rows=self._terms.covers_all_rows,
         )
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
-        self._budget.debit(request.charged)
-        with _one_message():
-            answers = [self._answers(request, self._statistics(predicate)) for predicate in slices]
-        releases = tuple(
-            release
-            for predicate, found in zip(slices, answers, strict=True)
-            for release in self._label(request, predicate, found, several_slices=by is not None)
-        )
+        public = request.public(where, self._digest, self._rows_per_person) | {"by": by, "keys": slices.keys}
+
+        def draw() -> tuple[Release, ...]:
+            answers = [self._answers(request, self._statistics(predicate)) for predicate in slices.predicates]
+            return tuple(
+                release
+                for predicate, found in zip(slices.predicates, answers, strict=True)
+                for release in self._label(request, predicate, found, several_slices=by is not None)
+            )
+
+        releases = self._published(request.charged, slices, public, run_id, draw)
         return releases if measure == "all" or by is not None else releases[0]
 
     def dp_count(
@@ -210,6 +231,7 @@ class Session:
         by: str | None = None,
         keys: Sequence[Key] | None = None,
         confidence: float = 0.95,
+        run_id: str | None = None,
     ) -> Release | tuple[Release, ...]:
         """Release the number of rows of the table, of a slice, or of one slice per key.
 
@@ -220,26 +242,64 @@ class Session:
         checked, confidence = parse_epsilon(epsilon), parse_confidence(confidence)
         per_row = parse_share(checked, self._rows_per_person)
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
-        self._budget.debit(checked)
-        with _one_message():
-            counts = count_rows(self._database, self._source, slices, name=self._next_name())
-            answers = [noisy_count(count, per_row, 1 - confidence) for count in counts]
-        releases = tuple(
-            make_release(
-                answer,
-                measure="count",
-                mechanism="laplace",
-                epsilon=checked,
-                joint_epsilon=checked,
-                confidence=confidence,
-                where=None if predicate is None else predicate.text,
-                constraints_sha256=self._digest,
-                rows_per_person=self._rows_per_person,
-                several_slices=by is not None,
+        public = {
+            "measure": "count",
+            "epsilon": format_epsilon(checked),
+            "where": where,
+            "by": by,
+            "keys": slices.keys,
+            "confidence": confidence,
+            "rows_per_person": self._rows_per_person,
+        }
+
+        def draw() -> tuple[Release, ...]:
+            counts = count_rows(self._database, self._source, slices.predicates, name=self._next_name())
+            return tuple(
+                make_release(
+                    noisy_count(count, per_row, 1 - confidence),
+                    measure="count",
+                    mechanism="laplace",
+                    epsilon=checked,
+                    joint_epsilon=checked,
+                    confidence=confidence,
+                    where=None if predicate is None else predicate.text,
+                    constraints_sha256=self._digest,
+                    rows_per_person=self._rows_per_person,
+                    several_slices=by is not None,
+                )
+                for predicate, count in zip(slices.predicates, counts, strict=True)
             )
-            for predicate, answer in zip(slices, answers, strict=True)
-        )
+
+        releases = self._published(checked, slices, public, run_id, draw)
         return releases if by is not None else releases[0]
+
+    def _published(
+        self,
+        epsilon: int,
+        slices: Slices,
+        public: Mapping[str, object],
+        run_id: str | None,
+        draw: Callable[[], tuple[Release, ...]],
+    ) -> tuple[Release, ...]:
+        """Debit, draw, record, publish: the one way out for every release.
+
+        The debit covers the rows of the slices: both tuples of a conflict lie in one of them. A run that the ledger has
+        answered before gets that answer. Whatever fails after the debit says one constant thing.
+        """
+        if run_id is not None and not self._has_ledger:
+            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+        types = {column.name: column.declared_type for column in self._source.schema.columns}
+        charge = Charge(epsilon, covered_rows(slices.covered, types), public, run_id)
+        reservation = self._account.debit(charge)
+        try:
+            if reservation.answer is not None:
+                return tuple(Release(**fields) for fields in json.loads(reservation.answer))
+            with _one_message():
+                releases = draw()
+            self._account.record(reservation, json.dumps([release.to_dict() for release in releases]))
+            return releases
+        finally:
+            reservation.close()
 
     def _answers(self, request: Request, statistics: SliceStatistics) -> list[Answer]:
         """Release the degree cap once if a mechanism needs it, then answer each measure."""
@@ -305,16 +365,17 @@ class Session:
     # -- budget and life --------------------------------------------------------------------------------------
 
     def spent(self) -> float:
-        """Epsilon spent by the releases of this session."""
-        return self._budget.spent()
+        """Epsilon spent by the releases of this session; with a ledger, by all of its releases, in its parameter."""
+        return self._account.spent()
 
     def remaining(self) -> float | None:
-        """Epsilon that may still be spent; None if the budget is unlimited."""
-        return self._budget.remaining()
+        """What a release of the whole table may still cost; None if the budget is unlimited."""
+        return self._account.remaining()
 
     def close(self) -> None:
         """Drop the private database and its temporary files. May be called twice."""
         self._closed = True
+        self._account.close()
         self._database.close()
 
     def __enter__(self) -> Session:
@@ -326,7 +387,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<dpdb.Session {self._source.description}: {len(self.constraints)} constraints, {self._budget!r}>"
+        return f"<dpdb.Session {self._source.description}: {len(self.constraints)} constraints, {self._account!r}>"
 
 
 @contextmanager
@@ -355,6 +416,7 @@ def dp_inconsistency(
     mechanism: str | None = None,
     confidence: float = 0.95,
     max_degree: int | None = None,
+    run_id: str | None = None,
     **options: object,
 ) -> Release | tuple[Release, ...]:
     """Make one release of a table: open a `Session`, release, close. Parameters, cost and errors as there.
@@ -374,4 +436,5 @@ def dp_inconsistency(
             mechanism=mechanism,
             confidence=confidence,
             max_degree=max_degree,
+            run_id=run_id,
         )

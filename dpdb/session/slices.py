@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlglot import exp
@@ -13,16 +14,35 @@ from dpdb.engine.schema import TableSchema
 from dpdb.engine.where import WherePredicate, parse_where, resolve_column
 from dpdb.errors import ParameterError, PredicateError
 
-__all__ = ["Key", "parse_slices"]
+__all__ = ["Key", "Slices", "parse_slices"]
 
 # What a group may be called by.
 Key = str | int | float | Decimal | bool
 
 
+@dataclass(frozen=True)
+class Slices:
+    """The disjoint slices of one call.
+
+    Attributes
+    ----------
+    predicates : tuple of WherePredicate or None
+        One per slice; None is the whole table.
+    keys : tuple of str or None
+        The canonical texts of the keys.
+    covered : str or None
+        SQL predicate of the rows that lie in some slice, for the accountant; None means all rows.
+    """
+
+    predicates: tuple[WherePredicate | None, ...]
+    keys: tuple[str, ...] | None
+    covered: str | None
+
+
 def parse_slices(
     database: Database, schema: TableSchema, where: str | None, by: str | None, keys: Sequence[Key] | None
-) -> tuple[WherePredicate | None, ...]:
-    """Return one predicate per slice (None: the whole table).
+) -> Slices:
+    """Return the slices of a call.
 
     Without `by` there is one slice. With it there is one per key, in the order given; they are disjoint, because the
     keys are different values of one column, so one row lies in at most one of them and they cost what one of them costs
@@ -38,7 +58,7 @@ def parse_slices(
     """
     base = None if where is None else parse_where(database, where, schema)
     if by is None and keys is None:
-        return (base,)
+        return Slices((base,), None, None if base is None else base.text)
     if by is None or keys is None:
         raise ParameterError("by= and keys= go together: a column and the public list of its groups")
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Sequence) or not keys:
@@ -47,14 +67,16 @@ def parse_slices(
     if column.type is None:
         raise PredicateError(f"by: column {column.name!r} has type {column.declared_type}, which cannot be compared")
     seen: dict[str, Key] = {}
-    slices = []
+    predicates = []
     for key in keys:
         literal, text = _canonical(database, column.name, column.type, key)
         if text in seen:
             raise ParameterError(f"keys {seen[text]!r} and {key!r} are the same value of {column.name!r}")
         seen[text] = key
-        slices.append(_group(base, column.name, literal, text))
-    return tuple(slices)
+        predicates.append(_group(base, column.name, literal, text))
+    group = exp.column(column.name, quoted=True)
+    inside = exp.In(this=group, expressions=[exp.Literal.string(text) for text in seen]).sql("duckdb")
+    return Slices(tuple(predicates), tuple(seen), inside if base is None else f"({base.text}) AND {inside}")
 
 
 def _canonical(database: Database, name: str, column_type: str, key: Key) -> tuple[exp.Expr, str]:

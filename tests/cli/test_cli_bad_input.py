@@ -39,7 +39,8 @@ BAD = {
     "where": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "random() < 0.5"], 2, "not allowed"),
     "where column": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "stat = 'AL'"], 2, "'state'"),
     "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "go together"),
-    "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "not available"),
+    "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "no ledger there"),
+    "run id": (["{table}", "--constraints", RULE, "--epsilon", "1", "--run-id", "x"], 2, "needs a ledger"),
     "gate": (["{table}", "--constraints", RULE, "--epsilon", "1", "--fail-above", "repair"], 2, "MEASURE=NUMBER"),
     "gate measure": (
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--measure", "repair", "--fail-above", "problematic=1"],

@@ -463,7 +463,7 @@ def test_bad_epsilons_are_refused_and_cost_nothing(session: dpdb.Session, epsilo
         {"measure": "all", "mechanism": "greedy"}, {"measure": "problematic", "mechanism": "em"},
         {"measure": "problematic", "mechanism": "em", "max_degree": 0}, {"max_degree": 1.5}, {"max_degree": True},
         {"max_degree": "9"}, {"confidence": 1}, {"confidence": 0.4}, {"confidence": math.nan}, {"confidence": "0.9"},
-        {"confidence": None}, {"by": "zip"}, {"keys": ["1"]}, {"by": "zip", "keys": ["1", "01"]}, {"where": 5},
+        {"confidence": None}, {"by": "zip"}, {"keys": ["1"]}, {"by": "zip", "keys": ["1", "1"]}, {"where": 5},
     ],
 )  # fmt: skip
 def test_bad_parameters_are_refused_and_cost_nothing(session: dpdb.Session, options: dict[str, object]) -> None:
@@ -477,7 +477,7 @@ def test_bad_parameters_are_refused_and_cost_nothing(session: dpdb.Session, opti
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ledger": "x.ledger"}, "ledger= is not available yet"),
+        ({"ledger": "x.ledger"}, "no ledger there"),
         ({"rows_per_person": 0}, "rows_per_person must be"),
         ({"rows_per_person": 1.5}, "rows_per_person must be"),
         ({"rows_per_person": True}, "rows_per_person must be"),

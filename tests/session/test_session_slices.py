@@ -115,3 +115,21 @@ def test_rows_per_person_divides_the_epsilon_of_a_count() -> None:
         release = session.dp_count(1)
         assert release.noise_scale == 4.0  # type: ignore[union-attr]
         assert session.spent() == 1
+
+
+def test_disjoint_groups_share_a_ledger(tmp_path: Path) -> None:
+    """Groups are charged once, and later releases of other groups do not add to them."""
+    from dpdb.accounting import Ledger
+
+    path = tmp_path / "t.ledger"
+    Ledger.create(path, 2).close()
+    table = TABLE.select(["state", "zip", "city"])
+    with Session(table, constraints=RULE, ledger=path) as session:
+        session.dp_count(1, by="zip", keys=[1, "2"])
+        session.dp_inconsistency("repair", 1, by="zip", keys=[2, 1])
+        session.dp_inconsistency("repair", 2, where="zip > 5")
+        assert session.spent() == 2
+        with pytest.raises(BudgetExceededError):
+            session.dp_count(1, by="zip", keys=[9, 2])
+        again = [session.dp_count(0.0001, where="zip = 3", run_id="r") for _ in range(2)]
+        assert again[0] == again[1]

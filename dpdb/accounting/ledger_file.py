@@ -1,0 +1,173 @@
+"""The file of a ledger: SQLite with a write-ahead log, synced at every commit, readable by its owner only."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from dpdb.errors import LedgerError
+
+__all__ = ["DAMAGED", "VERSION", "LedgerFile", "create_file", "reached"]
+
+APPLICATION_ID = 0x6470_6C67  # "dplg"
+VERSION = 1
+_BUSY_SECONDS = 60.0
+
+_TABLES = """
+CREATE TABLE terms (
+    id INTEGER PRIMARY KEY CHECK (id = 1), notion TEXT NOT NULL, budget INTEGER NOT NULL, delta REAL NOT NULL,
+    append_only INTEGER NOT NULL, created TEXT NOT NULL, key BLOB NOT NULL, table_mark BLOB, rows_per_person INTEGER,
+    seal BLOB NOT NULL
+) STRICT;
+CREATE TABLE epoch (
+    number INTEGER PRIMARY KEY, opened TEXT NOT NULL, source_mark BLOB, closed_overlap INTEGER, seal BLOB NOT NULL
+) STRICT;
+CREATE TABLE entry (
+    number INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, run_id TEXT UNIQUE, request TEXT NOT NULL,
+    predicate TEXT NOT NULL, charge INTEGER NOT NULL CHECK (charge >= 0), upper INTEGER NOT NULL,
+    source_mark BLOB NOT NULL, reserved TEXT NOT NULL, seal BLOB NOT NULL, answer TEXT, answered TEXT
+) STRICT;
+"""
+
+DAMAGED = "the ledger is damaged; nothing was released, restore it from a backup that has every release"
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full; nothing was released, make room and try again",
+    sqlite3.SQLITE_READONLY: "the ledger is read-only; nothing was released, make the file and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "the ledger cannot be opened for writing; check the file, its folder and free disk space",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full; nothing was released",
+    sqlite3.SQLITE_BUSY: "other processes keep the ledger busy; nothing was released, try again",
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_NOTADB: "this is not a ledger; make one with `dpdb budget create`",
+}
+
+
+def reached(step: str) -> None:
+    """Do nothing; tests end the process here, at every step of a release."""
+    del step
+
+
+class LedgerFile:
+    """An open ledger file; every failure is a `LedgerError` in words.
+
+    Raises
+    ------
+    LedgerError
+        There is no ledger at `path`, others may read it, it is damaged, or of a newer version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._check_mode()
+        with self._errors():
+            self._connection = sqlite3.connect(
+                f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+            )
+        try:
+            self._check_format()
+            self.rows("PRAGMA synchronous = FULL")
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+        """Run one statement and return its rows."""
+        with self._errors():
+            return self._connection.execute(sql, values).fetchall()
+
+    def change(self, sql: str, values: tuple[object, ...]) -> int:
+        """Run one statement that changes rows; returns how many."""
+        with self._errors():
+            return self._connection.execute(sql, values).rowcount
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold the only write transaction: others wait, and what is read in it cannot change before its commit."""
+        self.rows("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.rows("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        self._connection.close()
+
+    def _check_mode(self) -> None:
+        try:
+            mode = self.path.stat().st_mode
+        except (OSError, ValueError):
+            raise LedgerError(f"{self.path}: no ledger there; make one with `dpdb budget create`") from None
+        if not stat.S_ISREG(mode):
+            raise LedgerError(f"{self.path}: this is not a ledger; make one with `dpdb budget create`")
+        if mode & 0o077:
+            raise LedgerError(f"{self.path}: others may read or change the ledger; `chmod 600` it")
+
+    def _check_format(self) -> None:
+        application, version = (self.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
+        if application != APPLICATION_ID:
+            raise LedgerError(f"{self.path}: {_REASONS[sqlite3.SQLITE_NOTADB]}")
+        if version != VERSION:
+            raise LedgerError(f"{self.path}: ledger of format {version}; this version of dpdb reads format {VERSION}")
+        if self.rows("PRAGMA quick_check(1)") != [("ok",)]:
+            raise LedgerError(f"{self.path}: {_REASONS[sqlite3.SQLITE_CORRUPT]}")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeDecodeError:  # text that nobody wrote
+            raise LedgerError(f"{self.path}: {DAMAGED}") from None
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            reason = _REASONS.get(code, f"the ledger cannot be used ({error}); nothing was released")
+            raise LedgerError(f"{self.path}: {reason}") from None
+
+
+def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object, ...]) -> None:
+    """Make a ledger file, complete or not at all; an existing file is never touched.
+
+    Raises
+    ------
+    LedgerError
+        The file exists or cannot be made.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        connection = sqlite3.connect(partial, isolation_level=None)
+        try:
+            connection.executescript(_TABLES)
+            connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(terms))})", terms)
+            connection.execute("INSERT INTO epoch VALUES (?, ?, ?, ?, ?)", first_epoch)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()
+        os.link(partial, path)  # unlike a rename, it refuses to replace a file
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise LedgerError(f"{path}: exists already; it is not overwritten") from None
+    except (OSError, sqlite3.Error) as error:
+        words = error.strerror if isinstance(error, OSError) else str(error)
+        raise LedgerError(f"{path}: the ledger cannot be made: {words}") from None
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{partial}{suffix}").unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,50 @@
+"""Marks under a ledger's own key: which table it belongs to, which rows an epoch covers, and seals of its lines.
+
+A mark is an HMAC with a random key that never leaves the ledger file, so whoever sees a mark learns nothing about the
+table. A seal covers a line and the seal before it, so a line that was changed, removed or put in is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import dataclass
+
+__all__ = ["SourceMark", "mark", "new_key", "seal"]
+
+
+@dataclass(frozen=True)
+class SourceMark:
+    """The table that a release reads.
+
+    Parameters
+    ----------
+    table
+        Its schema, as text: the same for ever.
+    content
+        What changes when its rows may have changed: sizes and times of its files, or a digest of its rows.
+    rows_per_person
+        Rows that one person may own: the unit that the ledger protects.
+    """
+
+    table: str
+    content: str
+    rows_per_person: int = 1
+
+
+def new_key() -> bytes:
+    """A random key from the operating system."""
+    return secrets.token_bytes(32)
+
+
+def mark(key: bytes, kind: str, text: str) -> bytes:
+    """HMAC-SHA-256 of a text, under a name that keeps marks of different things apart."""
+    return hmac.digest(key, f"{kind}\0{text}".encode(), hashlib.sha256)
+
+
+def seal(key: bytes, kind: str, before: bytes, line: tuple[object, ...]) -> bytes:
+    """Seal of a line after the line sealed by `before`."""
+    values = [part.hex() if isinstance(part, bytes) else part for part in line]
+    return mark(key, f"seal of {kind}", json.dumps([before.hex(), *values]))

@@ -1,0 +1,65 @@
+"""Where a session's releases are charged: in memory (`Budget`) or in a ledger (`LedgerAccount`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpdb.accounting.ledger_lines import Reservation
+from dpdb.accounting.predicates import Predicate
+
+__all__ = ["Account", "Charge", "Reservation"]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a release costs, before it is made.
+
+    Parameters
+    ----------
+    epsilon
+        Nano-epsilon of a pure release.
+    coverage
+        The rows that can change its answer.
+    request
+        Everything public that was asked: a run id may be used again for the same request only.
+    run_id
+        Name of the run, if it may be retried.
+    """
+
+    epsilon: int
+    coverage: Predicate
+    request: Mapping[str, Any]
+    run_id: str | None = None
+
+    @property
+    def request_text(self) -> str:
+        """The request as canonical JSON."""
+        return json.dumps(self.request, sort_keys=True, default=str)
+
+
+class Account(Protocol):
+    """Every release of every door goes: `debit`, draw noise, `record`, publish; `Reservation.close` in the end."""
+
+    def debit(self, charge: Charge) -> Reservation:
+        """Spend, before any noise is drawn; a reservation with an answer is a run that was answered before.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it is more than what remains; nothing is spent then.
+        """
+
+    def record(self, reservation: Reservation, answer: str) -> None:
+        """Keep the answer, before it is published."""
+
+    def spent(self) -> float:
+        """What was spent so far."""
+
+    def remaining(self) -> float | None:
+        """What a release of the whole table may still cost; None if that is unlimited."""
+
+    def close(self) -> None:
+        """Let go of files. May be called twice."""
