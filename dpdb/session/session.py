@@ -216,7 +216,8 @@ class Session:
     def _charge(self, request: Request, predicate: WherePredicate | None, run_id: str | None) -> Charge:
         """What the release costs and the rows it covers; both tuples of a conflict lie in the slice."""
         where = None if predicate is None else predicate.text
-        coverage = covered_rows(where, {column.name: column.declared_type for column in self._source.schema.columns})
+        types = {column.name: column.type or column.declared_type for column in self._source.schema.columns}
+        coverage = covered_rows(where, types)
         return Charge(request.charged, coverage, request.public(where, self._digest, self._rows_per_person), run_id)
 
     def _noisy(self, request: Request, predicate: WherePredicate | None) -> list[Answer]:
