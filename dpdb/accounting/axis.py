@@ -59,11 +59,11 @@ class Axis:
             met |= np.bitwise_or.reduce(self.table[start:stop], axis=0)
         if values.null:
             met |= self.null
-        return _unpack(met, rows)
+        return _unpack(met, rows, beyond=True)
 
     def covering(self, place: Position, rows: int) -> NDArray[np.bool_]:
         """Per row whether it covers a place."""
-        return _unpack(~self.users | self._at(place), rows)
+        return _unpack(~self.users | self._at(place), rows, beyond=True)
 
     def atoms(
         self, values: ValueSet | None, rows: NDArray[np.int64]
@@ -139,9 +139,10 @@ class Axis:
             self.users = np.append(self.users, np.zeros(wide - width, np.uint8))
 
 
-def _unpack(words: NDArray[np.uint8], rows: int) -> NDArray[np.bool_]:
-    bits = np.unpackbits(words[: -(-rows // 8)], bitorder="little", count=rows) if rows else np.zeros(0, np.uint8)
-    return bits.astype(bool)
+def _unpack(words: NDArray[np.uint8], rows: int, *, beyond: bool = False) -> NDArray[np.bool_]:
+    """One boolean per row; rows added since this attribute was last restricted have no bits and are `beyond`."""
+    bits = np.unpackbits(words[: -(-rows // 8)], bitorder="little")[:rows].astype(bool)
+    return np.append(bits, np.full(rows - len(bits), beyond))
 
 
 def _not_dominated(table: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -288,7 +288,8 @@ class Session:
         """
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        types = {column.name: column.declared_type for column in self._source.schema.columns}
+        # In the types that the engine compares in: an enumeration is text.
+        types = {column.name: column.type or column.declared_type for column in self._source.schema.columns}
         charge = Charge(epsilon, covered_rows(slices.covered, types), public, run_id)
         reservation = self._account.debit(charge)
         try:

@@ -65,6 +65,19 @@ def test_numbers_and_text_on_one_column_start_the_index_again() -> None:
     assert index.bound().upper == 3  # the text was refused: what is in the ledger is numbers only
 
 
+@pytest.mark.parametrize("before", [1, 40, 300])
+def test_an_attribute_that_is_long_not_asked_about_still_meets_everything(before: int) -> None:
+    """Releases that say nothing about an attribute cover its every value, however long it was not mentioned."""
+    index = OverlapIndex([(parse_where("b >= 3"), 1)] * before)
+    for _ in range(900):
+        index.add(parse_where("a = 2"), 1)
+    index.add(parse_where(""), 1)
+    asked = parse_where("a > 1 AND b < 5")
+    assert not index.would_exceed(asked, 1, before + 901).allowed
+    assert index.would_exceed(asked, 1, before + 902).allowed
+    assert index.bound().upper == before + 901
+
+
 def test_a_certain_refusal_names_the_row() -> None:
     index = OverlapIndex([(parse_where("age >= 65"), 5), (parse_where("state = 'CA'"), 5)])
     decision = index.would_exceed(parse_where("age BETWEEN 60 AND 70"), 1, 10)
