@@ -322,7 +322,7 @@ class Session:
             raise ParameterError("this session is closed; open a new one")
 
     def _label(
-        self, request: Request, predicate: WherePredicate | None, answers: list[Answer], *, several_slices: bool
+        self, request: Request, predicate: WherePredicate | None, answers: list[Answer], *, several_slices: bool = False
     ) -> tuple[Release, ...]:
         costs = split(request.charged, [share.total for share in measure_shares(request)])
         return tuple(
