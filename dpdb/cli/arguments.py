@@ -209,7 +209,7 @@ def _release(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument(
         "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
-    parser.add_argument("--max-rows", type=int, metavar="N", help="public bound of the number of rows")
+    parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the bounds (.95)")
 
 

@@ -27,7 +27,7 @@ def run_explain(options: argparse.Namespace) -> int:
         confidence=options.confidence,
         max_degree=options.max_degree,
         rows_per_person=options.rows_per_person,
-        max_rows=options.max_rows,
+        row_bound=options.row_bound,
     )
     print(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0

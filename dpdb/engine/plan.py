@@ -90,23 +90,23 @@ def expected_operator(dc: BoundConstraint) -> str:
     return "PIECEWISE_MERGE_JOIN" if ranges or is_symmetric(dc.constraint) else "NESTED_LOOP_JOIN"
 
 
-def refuse_nested_loops(constraints: Sequence[BoundConstraint], max_rows: int | None) -> None:
+def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int | None) -> None:
     """Refuse constraints by shape that compare every row with every other one.
 
     Raises
     ------
     ParameterError
-        If a constraint has neither an equality nor a range between its tuples, nor blocks, and no public `max_rows`
+        If a constraint has neither an equality nor a range between its tuples, nor blocks, and no public `row_bound`
         of at most `NESTED_LOOP_ROWS` is declared. The data is not looked at.
     """
-    if max_rows is not None and max_rows <= NESTED_LOOP_ROWS:
+    if row_bound is not None and row_bound <= NESTED_LOOP_ROWS:
         return
     for dc in constraints:
         blocks = functional_dependency(dc.constraint) is not None or key_columns(dc.constraint) is not None
         if not dc.constraint.is_single_tuple and not blocks and _comparisons(dc) == (0, 0):
             raise ParameterError(
                 f"{dc.constraint}: compares every row with every other one; declare a public bound of the number of "
-                f"rows of at most {NESTED_LOOP_ROWS:,} with max_rows (--max-rows) to admit it"
+                f"rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"
             )
 
 

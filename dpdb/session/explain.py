@@ -48,7 +48,7 @@ def explain(
     confidence: float = 0.95,
     max_degree: int | None = None,
     rows_per_person: int = 1,
-    max_rows: int | None = None,
+    row_bound: int | None = None,
 ) -> dict[str, Any]:
     """Explain a release without making it. Spends nothing; reads the schema only.
 
@@ -71,7 +71,7 @@ def explain(
         opened = open_source(database, source, table=table, csv_schema=csv_schema)
         dcs = distinct(load_constraints(constraints, opened.schema.names))
         bound = bind(database, dcs, opened.schema)
-        refuse_nested_loops(bound, max_rows)
+        refuse_nested_loops(bound, row_bound)
         predicate = None if where is None else parse_where(database, where, opened.schema)
         terms = degree_terms(bound)
         request = parse_request(

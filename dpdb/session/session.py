@@ -72,7 +72,7 @@ class Session:
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
     csv_schema : mapping of column to SQL type, optional
         Types of CSV columns (the others are text).
-    max_rows : int, optional
+    row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
     memory_limit, temp_directory, threads
         Limits of the private database; see `Database`.
@@ -96,7 +96,7 @@ class Session:
         ledger: str | Path | None = None,
         rows_per_person: int = 1,
         csv_schema: Mapping[str, str] | None = None,
-        max_rows: int | None = None,
+        row_bound: int | None = None,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
         threads: int | None = None,
@@ -115,7 +115,7 @@ class Session:
             self._source = open_source(self._database, source, table=table, csv_schema=csv_schema)
             self.constraints = distinct(load_constraints(constraints, self._source.schema.names))
             self._bound = bind(self._database, self.constraints, self._source.schema)
-            refuse_nested_loops(self._bound, max_rows)
+            refuse_nested_loops(self._bound, row_bound)
             if ledger is not None:
                 self._account = LedgerAccount(
                     ledger,

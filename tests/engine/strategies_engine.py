@@ -38,13 +38,13 @@ def constants(kind: str) -> list[Any]:
 
 
 @st.composite
-def tables(draw: st.DrawFn, kinds: list[str] | None = None, max_rows: int = 12) -> Table:
-    """2 to 4 columns, 0 to `max_rows` rows from two to four values per column and NULL."""
+def tables(draw: st.DrawFn, kinds: list[str] | None = None, row_bound: int = 12) -> Table:
+    """2 to 4 columns, 0 to `row_bound` rows from two to four values per column and NULL."""
     chosen = kinds or draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=2, max_size=4))
     pools = [[*draw(st.lists(st.sampled_from(VALUES[k]), min_size=2, max_size=4)), None] for k in chosen]
     row = st.tuples(*(st.sampled_from(pool) for pool in pools))
-    rows = draw(st.lists(row, max_size=max_rows))
-    repeated = draw(st.lists(st.sampled_from(rows), max_size=max_rows - len(rows))) if rows else []
+    rows = draw(st.lists(row, max_size=row_bound))
+    repeated = draw(st.lists(st.sampled_from(rows), max_size=row_bound - len(rows))) if rows else []
     return Table(dict(zip("abcd", chosen, strict=False)), rows + repeated)
 
 
@@ -63,8 +63,8 @@ def predicates(draw: st.DrawFn, types: dict[str, str]) -> Predicate:
 
 @st.composite
 def questions(
-    draw: st.DrawFn, kinds: list[str] | None = None, max_rows: int = 12
+    draw: st.DrawFn, kinds: list[str] | None = None, row_bound: int = 12
 ) -> tuple[Table, list[DenialConstraint]]:
-    table = draw(tables(kinds, max_rows))
+    table = draw(tables(kinds, row_bound))
     dc = st.lists(predicates(table.types), min_size=1, max_size=3).map(lambda parts: DenialConstraint(tuple(parts)))
     return table, draw(st.lists(dc, min_size=1, max_size=4))

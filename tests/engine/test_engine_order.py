@@ -70,7 +70,7 @@ def test_one_row_leaves_the_order_of_the_others(database: Database, question: Qu
 
 @pytest.mark.slow
 @LONG
-@given(questions(max_rows=20), st.integers(0, 10**6))
+@given(questions(row_bound=20), st.integers(0, 10**6))
 def test_order_long(database: Database, question: Question, seed: int) -> None:
     check_shuffled(database, question, seed)
     check_one_more(database, question, seed)

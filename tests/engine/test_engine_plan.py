@@ -84,9 +84,9 @@ def test_nested_loops_are_refused_by_shape_unless_a_public_bound_admits_them() -
         for rows in (0, 10):  # the data does not matter
             source = open_source(database, people(rows).cast(people(1).schema))
             bound = bind(database, load_constraints(rule, source.schema.names), source.schema)
-            for max_rows in (None, NESTED_LOOP_ROWS + 1):
-                with pytest.raises(ParameterError, match="max_rows"):
-                    refuse_nested_loops(bound, max_rows)
+            for row_bound in (None, NESTED_LOOP_ROWS + 1):
+                with pytest.raises(ParameterError, match="row_bound"):
+                    refuse_nested_loops(bound, row_bound)
             refuse_nested_loops(bound, NESTED_LOOP_ROWS)
             database.execute("DROP TABLE source_row")
 
