@@ -31,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             words = "finished = proved exact; always safe" if method == "auto" else "finished within the cap"
             axis.set(title=f"{METHODS[method]}\n{words}", xlabel="queries t", ylabel="log10 of the domain size")
             axis.set(xscale="log", yscale="log")
-            axis.legend(fontsize=8, loc="upper left")
+            axis.margins(0.08, 0.3)  # room for the legend
+            axis.legend(fontsize=8, loc="upper left", ncols=2)
         picture.suptitle("Uniform workload: feasible regions")
 
     figure(chosen.out / "figure_1.png", draw, 2, 2)
