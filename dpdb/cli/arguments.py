@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_measure, _explain, _exact, _noise, _budget, _demo):
+    for add in (_measure, _explain, _exact, _noise, _budget, _overlap, _demo):
         add(commands)
     return parser
 
@@ -173,6 +173,38 @@ def _budget(commands: Any) -> None:
     create.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
     create.add_argument("--delta", type=float, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
     create.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
+
+
+def _overlap(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.overlap import run_overlap
+
+        return run_overlap(options)
+
+    parser = _command(
+        commands,
+        "overlap",
+        run,
+        "bound what a set of WHERE clauses or counting queries costs together; opens no table, spends nothing",
+        "dpdb overlap queries.sql --weights 5,5,10 --format json",
+    )
+    parser.add_argument(
+        "file", metavar="FILE.sql", help="one WHERE clause or counting query per line; - reads standard input"
+    )
+    parser.add_argument(
+        "--weights", metavar="W,W,...", help="whole-number charge per query, or a file of them (1 each)"
+    )
+    parser.add_argument(
+        "--method",
+        default="auto",
+        metavar="M",
+        help="auto, or one of paper B's: clique, clique_overlap, dsatur, hypergraph (auto)",
+    )
+    parser.add_argument(
+        "--deadline", metavar="S", type=_positive, default=10.0, help="seconds after which the search stops (10)"
+    )
+    parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'")
+    _format(parser)
 
 
 def _demo(commands: Any) -> None:
