@@ -11,7 +11,7 @@ import logging
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -132,8 +132,10 @@ class Database:
             pending = operator["children"] + pending
         return names
 
-    def export(self, query: str, path: Path, table: str) -> None:
-        """Leave a query's result in a new DuckDB file, readable by its owner only: complete or not at all.
+    def export(self, tables: Mapping[str, str], views: Mapping[str, str], path: Path) -> None:
+        """Leave query results as tables, and views of them, in a new DuckDB file: complete or not at all.
+
+        The file is readable by its owner only.
 
         Raises
         ------
@@ -150,9 +152,13 @@ class Database:
             partial = folder / "partial.duckdb"
             self.execute(f"ATTACH {exp.Literal.string(str(partial)).sql('duckdb')} AS exported")
             try:
-                name = exp.to_identifier(table, quoted=True).sql("duckdb")
-                self.execute(f"CREATE TABLE exported.{name} AS {query}")
+                for name, query in tables.items():
+                    self.execute(f"CREATE TABLE exported.{_quoted(name)} AS {query}")
+                self.execute("USE exported")  # so that views name the file's tables, whatever it is attached as
+                for name, query in views.items():
+                    self.execute(f"CREATE VIEW {_quoted(name)} AS {query}")
             finally:
+                self.execute("USE memory")
                 self.execute("DETACH exported")
             partial.chmod(0o600)
             partial.rename(path)
@@ -199,6 +205,10 @@ class Database:
 def _clean_up(connection: duckdb.DuckDBPyConnection, directory: Path) -> None:
     connection.close()
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
 def _text(query: str | exp.Expr) -> str:

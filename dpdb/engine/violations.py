@@ -11,8 +11,11 @@ from sqlglot import exp
 from dpdb.engine.binding import BoundConstraint
 from dpdb.engine.compile import pair_count
 from dpdb.engine.slice import Slice
+from dpdb.engine.sql_files import sql_file
 
 __all__ = ["VIOLATIONS", "export_edges", "violating_pairs", "violations_of"]
+
+_NO_EDGE = "SELECT 0::UINTEGER AS u, 0::UINTEGER AS v, 0::USMALLINT AS dc WHERE false"
 
 # Columns of the list of violations.
 VIOLATIONS = pa.schema([("constraint", pa.string()), ("row_1", pa.int64()), ("row_2", pa.int64())])
@@ -60,9 +63,11 @@ def violating_pairs(part: Slice) -> Iterator[pa.RecordBatch]:
 
 
 def export_edges(part: Slice, path: str | Path) -> None:
-    """Leave the edges in a new DuckDB file, in canonical order, with the constraint and the source rows.
+    """Leave the conflict graph in a new DuckDB file. Owner only; needs `keep_source_row`.
 
-    Owner only. Needs `keep_source_row`.
+    Tables: `conflict_edge` (u, v, dc) in canonical order, 2 to 3 bytes an edge; `tuple_row` (id, source_row), what the
+    ranks u and v stand for, positions in the source from 0; `violated` (dc, text), the constraints. View `conflict`
+    (constraint, row_1, row_2) joins them.
 
     Raises
     ------
@@ -72,15 +77,14 @@ def export_edges(part: Slice, path: str | Path) -> None:
     if part.source_row is None:
         raise ValueError("this slice was built without keep_source_row")
     assert part.edges.node_count == part.node_count  # materializes the edges
-    position = exp.column(part.source_row, quoted=True).sql("duckdb")
-    rank = exp.column(part.rank, quoted=True).sql("duckdb")
-    tuples = part.tuples.sql("duckdb")
+    rank, position = (exp.column(name, quoted=True).sql("duckdb") for name in (part.rank, part.source_row))
     texts = exp.values(
-        [(k, str(dc.constraint)) for k, dc in part.pairwise], alias="violated", columns=["dc", "text"]
-    ).sql("duckdb")
-    source = (
-        f'SELECT e.u, e.v, violated."text" AS "constraint", a.{position} AS row_1, b.{position} AS row_2 '
-        f"FROM {part.table('conflict_edge').sql('duckdb')} AS e JOIN {texts} USING (dc) "
-        f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v ORDER BY e.u, e.dc, e.v"
+        [(k, str(dc.constraint)) for k, dc in part.pairwise] or [(0, "")], alias="t", columns=["dc", "text"]
     )
-    part.database.export(source, Path(path), "conflict_edge")
+    edges = "SELECT u, v, dc FROM " + part.table("conflict_edge").sql("duckdb") if part.pairwise else _NO_EDGE
+    tables = {
+        "conflict_edge": edges,
+        "tuple_row": f"SELECT {rank} AS id, {position} AS source_row FROM {part.tuples.sql('duckdb')} ORDER BY 1",
+        "violated": f'SELECT dc, "text" FROM {texts.sql("duckdb")}',
+    }
+    part.database.export(tables, {"conflict": sql_file("conflict")}, Path(path))

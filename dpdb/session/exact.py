@@ -103,8 +103,7 @@ def exact_measures(
         Write every conflict to this new .csv or .parquet file: constraint, row_1, row_2 (positions in the source from
         0; row_2 is empty for a row that conflicts with itself).
     materialize : path, optional
-        Leave the conflict edges in this new DuckDB file, table ``conflict_edge``: u < v (canonical ranks), the violated
-        constraint, row_1, row_2 (positions in the source), in canonical order.
+        Leave the conflict graph in this new DuckDB file; see `dpdb.engine.violations.export_edges`.
     time_limit : float
         Seconds for proving the exact repair.
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from dpdb.constraints import distinct, load_constraints
+from dpdb.constraints import distinct, functional_dependency, load_constraints
 from dpdb.engine.binding import bind
 from dpdb.engine.compile import ordered_edges
 from dpdb.engine.database import Database
@@ -110,8 +110,15 @@ def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.Temp
     with Database() as database:
         database.execute(f"ATTACH '{path}' AS e (READ_ONLY)")
         assert database.rows("SELECT u, v FROM e.conflict_edge") == expected
-        columns = [name for name, _ in database.describe("SELECT * FROM e.conflict_edge")]
-        assert columns == ["u", "v", "constraint", "row_1", "row_2"]
+        assert [name for name, _ in database.describe("SELECT * FROM e.conflict_edge")] == ["u", "v", "dc"]
+        conflicts = database.rows("SELECT * FROM e.conflict ORDER BY ALL LIMIT 1000")
+        assert {row[0] for row in conflicts} <= {str(dc) for dc in dcs}
+        rows = people(ROWS).to_pylist()
+        for text, one, other in conflicts:
+            dependency = functional_dependency(dcs[[str(dc) for dc in dcs].index(text)])
+            assert dependency is not None
+            assert all(rows[one][name] == rows[other][name] for name in dependency.lhs)
+            assert rows[one][dependency.rhs] != rows[other][dependency.rhs]
     assert len(expected) > 100_000
-    assert path.stat().st_size / len(expected) < 8
+    assert path.stat().st_size / len(expected) < 4
     assert [p.name for p in path.parent.iterdir()] == ["edges.duckdb"]

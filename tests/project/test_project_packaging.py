@@ -20,7 +20,13 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    wanted = ["dpdb/py.typed", "dpdb/sql/settings.sql", "dpdb/sql/conflict_edge.sql", "dpdb/data/hospital.parquet"]
+    wanted = [
+        "dpdb/py.typed",
+        "dpdb/sql/conflict.sql",
+        "dpdb/sql/settings.sql",
+        "dpdb/sql/conflict_edge.sql",
+        "dpdb/data/hospital.parquet",
+    ]
     assert set(wanted) <= set(names)
     assert not [name for name in names if name.startswith(("tests", "examples"))]
     metadata = next(name for name in names if name.endswith("METADATA"))

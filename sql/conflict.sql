@@ -1,0 +1,6 @@
+-- In an exported conflict graph: each conflict with the constraint it violates first and its rows in the source.
+SELECT violated.text AS "constraint", a.source_row AS row_1, b.source_row AS row_2
+FROM conflict_edge AS e
+JOIN violated USING (dc)
+JOIN tuple_row AS a ON a.id = e.u
+JOIN tuple_row AS b ON b.id = e.v
