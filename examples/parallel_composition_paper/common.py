@@ -4,10 +4,11 @@ Paper B is Smith, Asghar, Gioiosa, Mrabet, Gaspers, Tyler: Making the Most of Pa
 Privacy (PETS 2022). Results are computed in every run; the only fixed numbers are those the paper prints, in
 `PAPER_TABLE_1` and in the columns named `paper...`.
 
-`value` is what a method would charge: the upper bound. `optimal` says that some method found a row region collecting as
-much, so the value is the truth. `finished` says that the method ended before the cap (ours: that its value is the
-truth); an interrupted clique search charges the colouring or its open branches, never its incumbent. Times include
-everything from the predicates on: atoms, the query graph, and for the clique methods a short search for a witness.
+`value` is what a method would charge: the upper bound. `optimal` says that some method, not always the same one, found
+a row region collecting as much, so the value is the truth. `finished` says that the method ended before the cap (ours:
+that it proved its value by itself); an interrupted clique search charges the colouring or its open branches, never its
+incumbent. Times include everything from the predicates on: atoms, the query graph, and for the clique methods a short
+search for a witness.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def timed(workload: Any, name: str, repetition: int, methods: Iterable[str], cap
     runs = []
     for method, (bound, took) in bounds.items():
         optimal = bound.upper == reached
-        finished = optimal if method == "auto" else took < cap
+        finished = bound.optimal if method == "auto" else took < cap
         runs.append(Run(name, queries, repetition, method, bound.upper, bound.lower, optimal, finished, round(took, 4)))
     return runs
 
