@@ -21,7 +21,7 @@ def in_words(release: Release) -> str:
     where = f" where {release.where}" if release.where else ""
     upper = "no upper bound" if release.upper is None else f"at most {_number(release.upper)}"
     if release.noise_scale > release.value:
-        meaning = f"too few to tell from the noise: the answer lies within about {release.noise_scale * 3:,.0f} of 0"
+        meaning = "too small to tell apart from the noise at this epsilon"
     lines = [
         f"{release.measure}{where} = {_number(release.value)}",
         f"  meaning   {meaning}",
