@@ -352,6 +352,7 @@ def test_a_killed_release_is_finished_by_its_run_id(step: str, source: Path, led
     killed = subprocess.run(
         [sys.executable, "-c", _KILLED, step, str(source), str(ledger), "x"],
         capture_output=True, text=True, check=False,
+        env=os.environ | {"TMPDIR": str(source.parent)},  # a killed process leaves its temporary directory
     )  # fmt: skip
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "")
     with dpdb.open(source, constraints=FD, ledger=ledger) as session:
