@@ -14,6 +14,7 @@ from sqlglot import exp
 from dpdb.constraints import Operator, functional_dependency, is_symmetric, key_columns, order_dependency
 from dpdb.engine.binding import BoundConstraint, Operand
 from dpdb.engine.compile import PairQuery, plain_pairs
+from dpdb.engine.schema import free_name
 from dpdb.errors import ParameterError
 
 __all__ = ["NESTED_LOOP_ROWS", "JoinPlan", "expected_operator", "join_plan", "refuse_nested_loops"]
@@ -52,6 +53,7 @@ def join_plan(
     *,
     members: exp.Table,
     coded: Sequence[str],
+    taken: Sequence[str],
 ) -> JoinPlan:
     """Plan the edges whose first violated constraint is `pairwise[index]`.
 
@@ -61,20 +63,22 @@ def join_plan(
         Name of the helper table, if the plan has one.
     coded : sequence of str
         Columns kept as order-preserving codes; rewrites need them.
+    taken : sequence of str
+        All columns of the tuples: the helper table's own columns get other names.
     """
     position, dc = pairwise[index]
     earlier = [constraint for _, constraint in pairwise[:index]]
-    names = _free_names(("minor", "x", "y"), [rank, *coded])
+    minor, x, y = (free_name(name, taken) for name in ("minor", "x", "y"))
     if set(dc.columns) <= set(coded):
         dependency, order = functional_dependency(dc.constraint), order_dependency(dc.constraint)
         if dependency is not None and dependency.lhs:
-            query = _dependency_members(dependency.lhs, dependency.rhs, tuples, names[0])
-            pairs = _dependency_pairs(dc, rank, names[0])
+            query = _dependency_members(dependency.lhs, dependency.rhs, tuples, minor)
+            pairs = _dependency_pairs(dc, rank, minor)
             return JoinPlan("minority against group", "HASH_JOIN", query, pairs.edges(members, position, earlier))
         if order is not None and order.prefix:
             second = exp.Ordered(this=exp.column(order.second, quoted=True), desc=not order.opposite)
-            query = _order_members(order.prefix, order.first, second, tuples, names[1:])
-            pairs = _crossed_pairs(dc, rank, names[1], names[2])
+            query = _order_members(order.prefix, order.first, second, tuples, (x, y))
+            pairs = _crossed_pairs(dc, rank, x, y)
             return JoinPlan("composite ranks", "IE_JOIN", query, pairs.edges(members, position, earlier))
     return JoinPlan("plain", expected_operator(dc), None, plain_pairs(dc, rank).edges(tuples, position, earlier))
 
@@ -192,13 +196,3 @@ def _crossed_pairs(dc: BoundConstraint, rank: str, x: str, y: str) -> PairQuery:
         this=exp.column(y, table=pairs.first, quoted=True), expression=exp.column(y, table=pairs.second, quoted=True)
     )
     return pairs.on([above, below], ordered=False)
-
-
-def _free_names(wanted: Sequence[str], taken: Sequence[str]) -> list[str]:
-    used = {name.casefold() for name in taken}
-    free = []
-    for name in wanted:
-        while name in used:
-            name += "_"  # noqa: PLW2901
-        free.append(name)
-    return free

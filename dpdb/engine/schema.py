@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dpdb.errors import SourceError
 
-__all__ = ["Column", "TableSchema", "comparison_type"]
+__all__ = ["Column", "TableSchema", "comparison_type", "free_name"]
 
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
@@ -83,3 +83,11 @@ def refuse_duplicate_names(names: Iterable[str]) -> None:
             )
             raise SourceError(f"{what}; SQL cannot tell them apart: rename one")
         seen[name.casefold()] = name
+
+
+def free_name(wanted: str, taken: Sequence[str]) -> str:
+    """Return `wanted`, with underscores until no column has that name."""
+    used = {name.casefold() for name in taken}
+    while wanted.casefold() in used:
+        wanted += "_"
+    return wanted

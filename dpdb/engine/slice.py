@@ -22,12 +22,12 @@ from dpdb.engine.database import Database
 from dpdb.engine.encode import coded_columns, create_codes, with_codes
 from dpdb.engine.plan import join_plan
 from dpdb.engine.progress import Progress, no_progress
-from dpdb.engine.schema import TableSchema
+from dpdb.engine.schema import TableSchema, free_name
 from dpdb.engine.source import Source
 from dpdb.engine.sql_files import sql_statement
 from dpdb.engine.where import WherePredicate
 
-__all__ = ["Slice", "TableEdges", "free_name", "read_columns"]
+__all__ = ["Slice", "TableEdges", "read_columns"]
 
 Nodes = npt.NDArray[np.uint32]
 Codes = npt.NDArray[np.int32]
@@ -122,6 +122,11 @@ class Slice:
         """(position, constraint) of the constraints over two tuples."""
         return [(k, dc) for k, dc in enumerate(self.constraints) if not dc.constraint.is_single_tuple]
 
+    @property
+    def tuple_columns(self) -> list[str]:
+        """All columns of the ranked tuples."""
+        return [self.rank, *self.columns, *([] if self.source_row is None else [self.source_row])]
+
     # -- building ---------------------------------------------------------------------------------------------
 
     def _read(self, source: Source) -> None:
@@ -185,7 +190,15 @@ class Slice:
         self.database.execute(sql_statement("conflict_edge", self._name))
         found, members = self.table("edge"), self.table("member")
         for position in range(len(self.pairwise)):
-            plan = join_plan(position, self.pairwise, self.tuples, self.rank, members=members, coded=self.coded)
+            plan = join_plan(
+                position,
+                self.pairwise,
+                self.tuples,
+                self.rank,
+                members=members,
+                coded=self.coded,
+                taken=self.tuple_columns,
+            )
             if plan.members is not None:
                 self.database.execute(plan.members.ctas(members.copy()))
             first = position == 0
@@ -263,14 +276,6 @@ def read_columns(
         selected.append(exp.Sub(this=number, expression=exp.convert(1)))
     database.execute(exp.Create(this=exp.Schema(this=target.copy(), expressions=definitions), kind="TABLE"))
     database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), target.copy()))
-
-
-def free_name(wanted: str, taken: Sequence[str]) -> str:
-    """Return `wanted`, with underscores until no column has that name."""
-    used = {name.casefold() for name in taken}
-    while wanted.casefold() in used:
-        wanted += "_"
-    return wanted
 
 
 def _constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:

@@ -107,7 +107,15 @@ def _constraint(database: Database, empty: Slice, position: int, bound: BoundCon
     else:
         index = [k for k, _ in empty.pairwise].index(position)
         members = empty.table(f"member_{position}")
-        plan = join_plan(index, empty.pairwise, empty.tuples, empty.rank, members=members, coded=empty.coded)
+        plan = join_plan(
+            index,
+            empty.pairwise,
+            empty.tuples,
+            empty.rank,
+            members=members,
+            coded=empty.coded,
+            taken=empty.tuple_columns,
+        )
         statements, operator = [plan.edges], plan.operator
         if plan.members is not None:
             database.execute(plan.members.ctas(members.copy()))

@@ -59,7 +59,9 @@ def test_the_operator_at_a_realistic_size(rule: str) -> None:
     with Database() as database:
         part = slice_of(database, [rule], ROWS)
         members = part.table("member")
-        plan = join_plan(0, part.pairwise, part.tuples, part.rank, members=members, coded=part.coded)
+        plan = join_plan(
+            0, part.pairwise, part.tuples, part.rank, members=members, coded=part.coded, taken=part.tuple_columns
+        )
         assert (plan.shape, plan.operator) == (shape, operator)
         if plan.members is not None:
             database.execute(plan.members.ctas(members.copy()))
@@ -122,3 +124,18 @@ def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.Temp
     assert len(expected) > 100_000
     assert path.stat().st_size / len(expected) < 4
     assert [p.name for p in path.parent.iterdir()] == ["edges.duckdb"]
+
+
+def test_columns_called_like_the_helper_columns_change_nothing() -> None:
+    """A column x that is compared with another column keeps its values beside the composite rank."""
+    table = pa.table(
+        {"s": [1, 1, 1], "p": [1, 2, 3], "r": [3, 2, 1], "x": [1, 2, 9], "y": [5, 1, 7], "minor": [1, 1, 0]}
+    )
+    rules = ["not(t1.s=t2.s&t1.p>t2.p&t1.r<t2.r)", "s -> r", "not(t1.x=t2.y&t1.minor=1)"]
+    with Database() as database:
+        source = open_source(database, table)
+        bound = bind(database, load_constraints(rules, source.schema.names), source.schema)
+        part = Slice(database, source, bound, None, name="part")
+        assert part.edges.node_count == 3
+        found = database.rows(exp.select("u", "v", "dc").from_(part.table("conflict_edge")))
+        assert found == [(0, 1, 0), (0, 2, 0), (1, 2, 0)]
