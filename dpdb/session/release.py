@@ -48,6 +48,10 @@ class Release:
         Random, from the operating system.
     version : str
         Version of dpdb.
+    quantity : str
+        What `value` counts: ``"pairs of rows"``, ``"rows"`` or ``"share of rows"``.
+    constraint : str or None
+        The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
     """
 
     measure: str
@@ -65,6 +69,8 @@ class Release:
     guarantee: str
     release_id: str
     version: str
+    quantity: str
+    constraint: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -106,6 +112,7 @@ def make_release(
         guarantee=_guarantee(joint_epsilon, rows_per_person, together=several_slices or epsilon != joint_epsilon),
         release_id=secrets.token_hex(16),
         version=__version__,
+        quantity="pairs of rows" if measure == "minimal_inconsistency" else "rows",
     )
 
 
