@@ -22,7 +22,7 @@ from dpdb.accounting.instance import MOST_WEIGHT
 from dpdb.accounting.ledger_file import LedgerFile, create_file, reached
 from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary, Reservation
 from dpdb.accounting.ledger_state import Epoch, LedgerState, Terms, epoch_line, terms_line
-from dpdb.accounting.marks import SourceMark, mark, new_key, seal
+from dpdb.accounting.marks import SourceMark, mark, new_key, seal, unit_words
 from dpdb.accounting.online import Decision
 from dpdb.accounting.predicates import Predicate
 from dpdb.accounting.run_lock import RunLock
@@ -92,7 +92,7 @@ class Ledger:
         first = Epoch(1, terms.created)
         create_file(
             Path(path),
-            (1, *terms_line(terms), seal(terms.key, "terms", b"", terms_line(terms))),
+            (1, *terms_line(terms), seal(terms.key, "terms", b"", terms_line(terms)), terms.unit),
             (*epoch_line(first), seal(terms.key, "epoch", b"", epoch_line(first))),
         )
         return cls(path)
@@ -270,16 +270,22 @@ class Ledger:
 
     def _check_table(self, source: SourceMark) -> None:
         terms = self._state.terms
+        if terms.append_only and source.unit is not None:
+            # A new row may take the place of an older one of its unit; then no k rows are all that a unit ever shows.
+            raise LedgerError(
+                f"{self._file.path}: an append-only ledger cannot count for values of {source.unit}; make one without "
+                "--append-only, which adds up over epochs; nothing was released"
+            )
         if terms.table_mark is None:
             return
         if mark(terms.key, "table", source.table) != terms.table_mark:
             raise LedgerError(
                 f"{self._file.path}: the ledger of another table (other columns or types); nothing was released"
             )
-        if source.rows_per_person != terms.rows_per_person:
+        if (source.rows_per_person, source.unit) != (terms.rows_per_person, terms.unit):
+            bound = unit_words(terms.rows_per_person or 1, terms.unit)
             raise LedgerError(
-                f"{self._file.path}: this ledger counts for {terms.rows_per_person} rows per person, not for "
-                f"{source.rows_per_person}; nothing was released"
+                f"{self._file.path}: this ledger counts for {bound}, not for {source.protects}; nothing was released"
             )
 
     def _check_rows(self, source: SourceMark) -> None:
@@ -298,12 +304,14 @@ class Ledger:
                 state.terms,
                 table_mark=mark(state.terms.key, "table", source.table),
                 rows_per_person=source.rows_per_person,
+                unit=source.unit,
             )
             self._file.change(
-                "UPDATE terms SET table_mark = ?, rows_per_person = ?, seal = ?",
+                "UPDATE terms SET table_mark = ?, rows_per_person = ?, unit = ?, seal = ?",
                 (
                     state.terms.table_mark,
                     state.terms.rows_per_person,
+                    state.terms.unit,
                     seal(state.terms.key, "terms", b"", terms_line(state.terms)),
                 ),
             )
@@ -373,6 +381,7 @@ class Ledger:
             delta=terms.delta,
             append_only=terms.append_only,
             rows_per_person=terms.rows_per_person,
+            unit=terms.unit,
             epoch=self._state.epoch.number,
             releases=self._state.last,
             unanswered=unanswered,

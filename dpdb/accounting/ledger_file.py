@@ -15,14 +15,14 @@ from dpdb.errors import LedgerError
 __all__ = ["DAMAGED", "VERSION", "LedgerFile", "create_file", "reached"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
-VERSION = 1
+VERSION = 2  # 2: a ledger may count for values of a column
 _BUSY_SECONDS = 60.0
 
 _TABLES = """
 CREATE TABLE terms (
     id INTEGER PRIMARY KEY CHECK (id = 1), notion TEXT NOT NULL, budget INTEGER NOT NULL, delta REAL NOT NULL,
     append_only INTEGER NOT NULL, created TEXT NOT NULL, key BLOB NOT NULL, table_mark BLOB, rows_per_person INTEGER,
-    seal BLOB NOT NULL
+    seal BLOB NOT NULL, unit TEXT
 ) STRICT;
 CREATE TABLE epoch (
     number INTEGER PRIMARY KEY, opened TEXT NOT NULL, source_mark BLOB, closed_overlap INTEGER, seal BLOB NOT NULL
@@ -115,10 +115,18 @@ class LedgerFile:
         application, version = (self.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
         if application != APPLICATION_ID:
             raise LedgerError(f"{self.path}: {_REASONS[sqlite3.SQLITE_NOTADB]}")
-        if version != VERSION:
+        if version not in (1, VERSION):
             raise LedgerError(f"{self.path}: ledger of format {version}; this version of dpdb reads format {VERSION}")
         if self.rows("PRAGMA quick_check(1)") != [("ok",)]:
             raise LedgerError(f"{self.path}: {_REASONS[sqlite3.SQLITE_CORRUPT]}")
+        if version == 1:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        with self.transaction():
+            if self.rows("PRAGMA user_version") == [(1,)]:  # no other process was faster
+                self.rows("ALTER TABLE terms ADD COLUMN unit TEXT")
+                self.rows(f"PRAGMA user_version = {VERSION}")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

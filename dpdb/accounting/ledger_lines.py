@@ -62,6 +62,8 @@ class LedgerSummary:
         What the same releases cost without parallel composition.
     epsilon
         The epsilon of (epsilon, delta) that `spent` amounts to; infinite for delta 0 unless the ledger is pure.
+    rows_per_person, unit
+        What the first release bound it to; see `SourceMark`.
     """
 
     notion: str
@@ -74,6 +76,7 @@ class LedgerSummary:
     delta: float
     append_only: bool
     rows_per_person: int | None
+    unit: str | None
     epoch: int
     releases: int
     unanswered: int

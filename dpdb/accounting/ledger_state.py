@@ -27,6 +27,7 @@ class Terms:
     key: bytes
     table_mark: bytes | None = None
     rows_per_person: int | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ class LedgerState:
 
     def _read_terms(self) -> None:
         [row] = self._file.rows(
-            "SELECT notion, budget, delta, append_only, created, key, table_mark, rows_per_person, seal FROM terms"
+            "SELECT notion, budget, delta, append_only, created, key, table_mark, rows_per_person, unit, seal "
+            "FROM terms"
         )
         values: list[Any] = list(row)
         sealed = values.pop()
@@ -128,8 +130,8 @@ class LedgerState:
 
 
 def terms_line(terms: Terms) -> tuple[object, ...]:
-    """The terms as their row, without id and seal."""
-    return (
+    """The terms as they are sealed; a ledger without a unit has the seal that it had before there were units."""
+    line = (
         terms.notion.name,
         terms.budget,
         terms.delta,
@@ -139,6 +141,7 @@ def terms_line(terms: Terms) -> tuple[object, ...]:
         terms.table_mark,
         terms.rows_per_person,
     )
+    return line if terms.unit is None else (*line, terms.unit)
 
 
 def epoch_line(epoch: Epoch) -> tuple[object, ...]:

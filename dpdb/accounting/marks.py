@@ -12,7 +12,7 @@ import json
 import secrets
 from dataclasses import dataclass
 
-__all__ = ["SourceMark", "mark", "new_key", "seal"]
+__all__ = ["SourceMark", "mark", "new_key", "seal", "unit_words"]
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,26 @@ class SourceMark:
     content
         What changes when its rows may have changed: sizes and times of its files, or a digest of its rows.
     rows_per_person
-        Rows that one person may own: the unit that the ledger protects.
+        Rows by which one unit changes what releases read, at most.
+    unit
+        The column whose values are the units that the ledger protects; None if units are rows or persons with
+        `rows_per_person` rows.
     """
 
     table: str
     content: str
     rows_per_person: int = 1
+    unit: str | None = None
+
+    @property
+    def protects(self) -> str:
+        """The unit in words."""
+        return unit_words(self.rows_per_person, self.unit)
+
+
+def unit_words(rows: int, unit: str | None) -> str:
+    """What a ledger counts for."""
+    return f"{rows} rows per person" if unit is None else f"values of {unit} with at most {rows} rows each"
 
 
 def new_key() -> bytes:

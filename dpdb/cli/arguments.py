@@ -58,8 +58,6 @@ def _measure(commands: Any) -> None:
     _limits(parser)
     parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
     parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
-    parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
-    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
     parser.add_argument(
         "--fail-above",
         metavar="MEASURE=X",
@@ -103,6 +101,7 @@ def _exact(commands: Any) -> None:
     )
     _source(parser)
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
+    _unit(parser)
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
     parser.add_argument("--by-constraint", action="store_true", help="also count the violations of each constraint")
     parser.add_argument("--violations", metavar="FILE", help="write all conflicts to a new .csv or .parquet file")
@@ -236,13 +235,21 @@ def _release(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     )
     parser.add_argument("--epsilon", required=required, default="1", metavar="E", help="privacy cost, in total")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
+    parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
+    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
     parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default")
     parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
     parser.add_argument(
         "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
+    _unit(parser)
     parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the bounds (.95)")
+
+
+def _unit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--unit", metavar="COLUMN", help="protect each value of COLUMN with all its rows")
+    parser.add_argument("--max-rows", type=int, metavar="K", help="rows used of each value of the --unit column")
 
 
 def _limits(parser: argparse.ArgumentParser) -> None:

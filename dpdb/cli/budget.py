@@ -64,7 +64,9 @@ def _summary_words(summary: LedgerSummary) -> str:
     ]
     if summary.delta:
         lines.append(f"promises   so far ({summary.epsilon:.6g}, {summary.delta:g})-differential privacy")
-    if summary.rows_per_person is not None and summary.rows_per_person > 1:
+    if summary.unit is not None:
+        lines.append(f"unit       one value of {summary.unit}, at most {summary.rows_per_person} rows of it used")
+    elif summary.rows_per_person is not None and summary.rows_per_person > 1:
         lines.append(f"unit       up to {summary.rows_per_person} rows of one person")
     return "\n".join(lines)
 

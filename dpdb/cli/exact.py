@@ -24,6 +24,8 @@ def run_exact(options: argparse.Namespace) -> int:
         table=options.table,
         csv_schema=csv_schema(options),
         where=options.where,
+        unit=options.unit,
+        max_rows=options.max_rows,
         by_constraint=options.by_constraint,
         violations=options.violations,
         materialize=options.materialize,

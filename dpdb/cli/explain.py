@@ -7,7 +7,7 @@ import json
 import textwrap
 from typing import Any
 
-from dpdb.cli.options import csv_schema
+from dpdb.cli.options import csv_schema, keys
 from dpdb.session.explain import explain
 
 __all__ = ["run_explain"]
@@ -23,10 +23,14 @@ def run_explain(options: argparse.Namespace) -> int:
         table=options.table,
         csv_schema=csv_schema(options),
         where=options.where,
+        by=options.by,
+        keys=keys(options),
         mechanism=options.mechanism,
         confidence=options.confidence,
         max_degree=options.max_degree,
         rows_per_person=options.rows_per_person,
+        unit=options.unit,
+        max_rows=options.max_rows,
         row_bound=options.row_bound,
     )
     print(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
@@ -37,6 +41,9 @@ def _text(explained: dict[str, Any]) -> str:
     lines = [f"source: {explained['source']}"]
     if explained["where"]:
         lines.append(f"slice:  {explained['where']}")
+    lines.append(f"unit:   {explained['unit']['words']}")
+    if explained["unit"]["sql"]:
+        lines.append(textwrap.indent(explained["unit"]["sql"], "   "))
     for number, constraint in enumerate(explained["constraints"], 1):
         lines += [
             "",
@@ -56,5 +63,15 @@ def _text(explained: dict[str, Any]) -> str:
         f"{planned['measure']}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, {planned['noise']}"
         for planned in explained["releases"]
     ]
+    lines += _charged(explained)
     lines.append(f"total cost: epsilon {explained['epsilon']:g}; nothing was spent and no row was read")
     return "\n".join(lines)
+
+
+def _charged(explained: dict[str, Any]) -> list[str]:
+    """For which rows a ledger charges the release; what was not understood is charged in full."""
+    charged = explained["charged"]
+    rows = charged["rows"]
+    if charged["every_row"] and explained["where"]:
+        rows = "every row: the slice does not lower the charge"
+    return [f"a ledger charges: {rows}", *(f"   {note}" for note in charged["notes"])]

@@ -29,6 +29,8 @@ def run_measure(options: argparse.Namespace) -> int:
         budget=None if options.ledger else options.epsilon,
         ledger=options.ledger,
         rows_per_person=options.rows_per_person,
+        unit=options.unit,
+        max_rows=options.max_rows,
         row_bound=options.row_bound,
         memory_limit=options.memory_limit,
         temp_directory=options.temp_directory,

@@ -14,12 +14,14 @@ from dpdb.engine.database import Database
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import SourceLike, open_source
+from dpdb.engine.unit_rows import UnitRows
 from dpdb.engine.violations import VIOLATIONS, export_edges, violating_pairs, violations_of
 from dpdb.engine.where import parse_where
 from dpdb.errors import ParameterError
 from dpdb.graph import count_maximal_independent_sets, minimum_vertex_cover
 from dpdb.session.conflict_graph import conflict_graph
 from dpdb.session.export import write_batches
+from dpdb.session.privacy_unit import parse_unit
 
 __all__ = ["ExactMeasures", "exact_measures"]
 
@@ -82,6 +84,8 @@ def exact_measures(
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
     where: str | None = None,
+    unit: str | None = None,
+    max_rows: int | None = None,
     by_constraint: bool = False,
     violations: str | Path | None = None,
     materialize: str | Path | None = None,
@@ -97,6 +101,8 @@ def exact_measures(
     ----------
     non_private : bool
         Must be True: the owner says that exact values may leave.
+    unit, max_rows : str and int, optional
+        Measure what a session with this unit measures: at most `max_rows` rows of each value of the column.
     by_constraint : bool
         Also count the violations of each constraint.
     violations : path, optional
@@ -110,7 +116,7 @@ def exact_measures(
     Raises
     ------
     ParameterError
-        Without `non_private`, or if the violations file exists.
+        Without `non_private`, if the violations file exists, or if rows are to be written and a unit leaves some out.
     DpdbError
         As `Session`.
     """
@@ -118,9 +124,15 @@ def exact_measures(
         raise ParameterError(
             "exact values are not private; only the owner of the data may ask, with --non-private (non_private=True)"
         )
+    asked = parse_unit(1, unit, max_rows)
+    if asked.column is not None and (violations is not None or materialize is not None):
+        raise ParameterError("violations and materialize name rows by their place in the source; leave out the unit")
     with Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads) as database:
         opened = open_source(database, source, table=table, csv_schema=csv_schema)
         names = opened.schema.names
+        column = asked.in_schema(opened.schema).column
+        if column is not None:
+            opened = UnitRows(database, opened, column, asked.rows)
         dcs = distinct(load_constraints(constraints, names))
         predicate = None if where is None else parse_where(database, where, opened.schema)
         part = Slice(

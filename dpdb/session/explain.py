@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,11 +26,14 @@ from dpdb.engine.degree_bound import CrossTerm, GroupTerm, degree_terms
 from dpdb.engine.plan import join_plan, refuse_nested_loops
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import Source, SourceLike, open_source
-from dpdb.engine.where import parse_where
+from dpdb.engine.unit_rows import kept_rows
 from dpdb.privacy.epsilon import as_float, as_fraction
+from dpdb.session.charged_rows import charged_rows, charged_rows_words
 from dpdb.session.conflict_graph import has_blocks
+from dpdb.session.privacy_unit import PrivacyUnit, parse_unit
 from dpdb.session.request import Request, parse_request
 from dpdb.session.shares import measure_shares
+from dpdb.session.slices import Key, parse_slices
 
 __all__ = ["explain"]
 
@@ -44,10 +47,14 @@ def explain(
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
     where: str | None = None,
+    by: str | None = None,
+    keys: Sequence[Key] | None = None,
     mechanism: str | None = None,
     confidence: float = 0.95,
     max_degree: int | None = None,
     rows_per_person: int = 1,
+    unit: str | None = None,
+    max_rows: int | None = None,
     row_bound: int | None = None,
 ) -> dict[str, Any]:
     """Explain a release without making it. Spends nothing; reads the schema only.
@@ -58,21 +65,24 @@ def explain(
     Returns
     -------
     dict
-        ``source``, ``where``, ``constraints`` (constraint, words, shape, representation, sql, operator, plan),
-        ``degree_bound`` (terms, sensitivity), ``releases`` (measure, mechanism, epsilon, noise in words), ``epsilon``
-        (to be charged).
+        ``source``, ``where`` (all slices together), ``unit`` (words, sql of the rows it keeps), ``constraints``
+        (constraint, words, shape, representation, sql, operator, plan), ``degree_bound`` (terms, sensitivity),
+        ``releases`` (measure, mechanism, epsilon, noise in words), ``epsilon`` (to be charged), ``charged`` (for which
+        rows a ledger charges it; see `charged_rows_words`).
 
     Raises
     ------
     DpdbError
         As `Session`.
     """
+    asked = parse_unit(rows_per_person, unit, max_rows)
     with Database() as database:
         opened = open_source(database, source, table=table, csv_schema=csv_schema)
         dcs = distinct(load_constraints(constraints, opened.schema.names))
         bound = bind(database, dcs, opened.schema)
         refuse_nested_loops(bound, row_bound)
-        predicate = None if where is None else parse_where(database, where, opened.schema)
+        protected = asked.in_schema(opened.schema)
+        slices = parse_slices(database, opened.schema, where, by, keys)
         terms = degree_terms(bound)
         request = parse_request(
             measure,
@@ -80,23 +90,32 @@ def explain(
             mechanism=mechanism,
             confidence=confidence,
             max_degree=max_degree,
-            rows_per_person=rows_per_person,
+            rows_per_person=protected.rows,
             covers_all_rows=terms.covers_all_rows,
         )
-        empty = Slice(database, _emptied(opened), bound, predicate, name="slice")
+        empty = Slice(database, _emptied(opened), bound, slices.predicates[0], name="slice")
         return {
             "source": opened.description,
-            "where": None if predicate is None else predicate.text,
+            "where": slices.covered,
+            "unit": {"words": protected.words, "sql": _kept(opened, protected)},
             "constraints": [_constraint(database, empty, k, dc) for k, dc in enumerate(bound)],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
             "releases": _releases(request),
             "epsilon": as_float(request.charged),
+            "charged": charged_rows_words(charged_rows(slices, opened.schema)),
         }
 
 
 def _emptied(source: Source) -> Source:
     nothing = exp.select("*").from_(source.scan.copy()).where(exp.false()).subquery("no_row")
     return Source(source.description, source.schema, nothing)
+
+
+def _kept(source: Source, unit: PrivacyUnit) -> str | None:
+    if unit.column is None:
+        return None
+    kept = kept_rows(source, unit.column, unit.rows, exp.to_table("source_row"))
+    return kept.sql("duckdb", normalize_functions=False, pretty=True)
 
 
 def _constraint(database: Database, empty: Slice, position: int, bound: BoundConstraint) -> dict[str, Any]:

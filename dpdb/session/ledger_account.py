@@ -14,6 +14,7 @@ from dpdb.errors import LedgerError
 from dpdb.privacy.epsilon import NANO
 from dpdb.session.account import Charge, Reservation
 from dpdb.session.budget import Budget
+from dpdb.session.privacy_unit import PrivacyUnit
 
 __all__ = ["LedgerAccount"]
 
@@ -31,6 +32,8 @@ class LedgerAccount:
         Columns and types: with them the ledger knows its table.
     content
         Tells the state of the source's rows, whenever it is called.
+    unit
+        What is protected; the ledger's first release binds it to this unit.
 
     Raises
     ------
@@ -45,13 +48,13 @@ class LedgerAccount:
         budget: float | int | str | Decimal | None,
         schema: TableSchema,
         content: Callable[[], str],
-        rows_per_person: int,
+        unit: PrivacyUnit,
     ) -> None:
         self._budget = Budget(budget)
         self._content = content
         table = json.dumps([[column.name, column.declared_type] for column in schema.columns])
         # What this session has read, or will read unless it changes: caches of slices rely on it.
-        self._source = SourceMark(table, content(), rows_per_person)
+        self._source = SourceMark(table, content(), unit.rows, unit.column)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check(self._source)
@@ -100,10 +103,16 @@ class LedgerAccount:
         return repr(self._ledger)
 
     def _units(self, epsilon: int) -> int:
-        """Units of the ledger for a pure release.
+        """Units of the ledger for a pure release, such that its overlap per row bounds what a unit of k rows loses.
 
-        A mechanism runs at epsilon / k for k rows per person, and a person's rows may lie in k slices: k times the
-        epsilon of a row, or k^2 times its rho or mu^2 (group privacy), bounds what all of them collect.
+        Release i runs at e_i = epsilon_i / k for each row that it covers. A unit has a set U of at most k rows, the
+        same for all releases of an epoch, of which release i covers m_i. It loses at most sum m_i e_i, which is the
+        sum over the rows r of U of what r collects, sum of e_i over the i that cover r: at most k times the overlap of
+        the e_i, and that is the overlap of the epsilon_i charged here, also when the rows lie in k disjoint slices.
+
+        In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su
+        2019, Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are
+        charged, with c_i the cost of an e_i-DP release of one row.
         """
         notion, rows = self._ledger.notion, self._source.rows_per_person
         if notion is PURE:

@@ -11,6 +11,7 @@ from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import as_float, format_epsilon
+from dpdb.session.privacy_unit import PrivacyUnit
 
 __all__ = ["Release", "constraints_digest", "make_release"]
 
@@ -92,13 +93,13 @@ def make_release(
     confidence: float,
     where: str | None,
     constraints_sha256: str,
-    rows_per_person: int,
+    unit: PrivacyUnit,
     several_slices: bool = False,
 ) -> Release:
     """Label an answer; `joint_epsilon` is what the call cost. Reads what is published only."""
     return Release(
         measure=measure,
-        estimand=answer.estimand,
+        estimand=unit.estimand(answer.estimand),
         value=_number(answer.value),
         lower=_number(answer.lower),
         upper=None if answer.upper is None else _number(answer.upper),
@@ -109,18 +110,17 @@ def make_release(
         noise_scale=answer.noise_scale,
         where=where,
         constraints_sha256=constraints_sha256,
-        guarantee=_guarantee(joint_epsilon, rows_per_person, together=several_slices or epsilon != joint_epsilon),
+        guarantee=_guarantee(joint_epsilon, unit, together=several_slices or epsilon != joint_epsilon),
         release_id=secrets.token_hex(16),
         version=__version__,
         quantity="pairs of rows" if measure == "minimal_inconsistency" else "rows",
     )
 
 
-def _guarantee(joint_epsilon: int, rows_per_person: int, *, together: bool) -> str:
-    unit = "one row" if rows_per_person == 1 else f"up to {rows_per_person} rows of one person"
+def _guarantee(joint_epsilon: int, unit: PrivacyUnit, *, together: bool) -> str:
     jointly = "together with the releases of the same call, " if together else ""
     return (
-        f"{jointly}pure {format_epsilon(joint_epsilon)}-differential privacy for adding or removing {unit}, "
+        f"{jointly}pure {format_epsilon(joint_epsilon)}-differential privacy for adding or removing {unit.words}, "
         "for any unknown number of rows; covers the value, its bounds, theta and the noise scale"
     )
 

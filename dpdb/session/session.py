@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, overload
 
-from dpdb.accounting import parse_where as covered_rows
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.binding import bind
 from dpdb.engine.content import source_content
@@ -21,7 +20,8 @@ from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.plan import refuse_nested_loops
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import SourceLike, open_source
+from dpdb.engine.source import Source, SourceLike, open_source
+from dpdb.engine.unit_rows import KEPT_BY, UnitRows
 from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
 from dpdb.measures.answer import Answer
@@ -32,7 +32,9 @@ from dpdb.privacy.epsilon import format_epsilon, parse_epsilon, split
 from dpdb.privacy.selection import power_grid
 from dpdb.session.account import Account, Charge
 from dpdb.session.budget import Budget
+from dpdb.session.charged_rows import charged_rows
 from dpdb.session.ledger_account import LedgerAccount
+from dpdb.session.privacy_unit import parse_unit
 from dpdb.session.release import Release, constraints_digest, make_release
 from dpdb.session.request import Request, parse_confidence, parse_request, parse_share
 from dpdb.session.shares import measure_shares
@@ -70,6 +72,9 @@ class Session:
         Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
     rows_per_person : int
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
+    unit, max_rows : str and int, optional
+        A column whose values own the rows: of each value at most `max_rows` rows are used (of NULL none), and releases
+        are epsilon-DP for adding or removing one value with all its rows; see `dpdb.session.privacy_unit`.
     csv_schema : mapping of column to SQL type, optional
         Types of CSV columns (the others are text).
     row_bound : int, optional
@@ -95,6 +100,8 @@ class Session:
         budget: Epsilon | None = None,
         ledger: str | Path | None = None,
         rows_per_person: int = 1,
+        unit: str | None = None,
+        max_rows: int | None = None,
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
         memory_limit: str | None = None,
@@ -102,27 +109,32 @@ class Session:
         threads: int | None = None,
         progress: Progress = no_progress,
     ) -> None:
-        if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
-            raise ParameterError(f"rows_per_person must be a whole number of at least 1, got {rows_per_person!r}")
+        asked = parse_unit(rows_per_person, unit, max_rows)
         self._closed = False
         self._account: Account = Budget(budget)
-        self._rows_per_person = rows_per_person
+        self._rows_per_person = asked.rows
         self._progress = progress
         self._slices: OrderedDict[str, tuple[Slice, SliceStatistics]] = OrderedDict()
         self._slices_made = 0
         self._database = Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
         try:
-            self._source = open_source(self._database, source, table=table, csv_schema=csv_schema)
-            self.constraints = distinct(load_constraints(constraints, self._source.schema.names))
-            self._bound = bind(self._database, self.constraints, self._source.schema)
+            opened = open_source(self._database, source, table=table, csv_schema=csv_schema)
+            self._unit = asked.in_schema(opened.schema)
+            column = self._unit.column
+            # Whatever reads the table reads this, so that nothing sees more rows of a unit than are accounted for.
+            self._source: Source = (
+                opened if column is None else UnitRows(self._database, opened, column, self._unit.rows)
+            )
+            self.constraints = distinct(load_constraints(constraints, opened.schema.names))
+            self._bound = bind(self._database, self.constraints, opened.schema)
             refuse_nested_loops(self._bound, row_bound)
             if ledger is not None:
                 self._account = LedgerAccount(
                     ledger,
                     budget=budget,
-                    schema=self._source.schema,
-                    content=lambda: source_content(self._database, self._source),
-                    rows_per_person=rows_per_person,
+                    schema=opened.schema,
+                    content=lambda: source_content(self._database, opened) + (f";{KEPT_BY}" if column else ""),
+                    unit=self._unit,
                 )
         except BaseException:
             self._database.close()
@@ -210,7 +222,8 @@ class Session:
             covers_all_rows=self._terms.covers_all_rows,
         )
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
-        public = request.public(where, self._digest, self._rows_per_person) | {"by": by, "keys": slices.keys}
+        public = request.public(where, self._digest, self._rows_per_person)
+        public |= {"by": by, "keys": slices.keys, "unit": self._unit.column}
 
         def draw() -> tuple[Release, ...]:
             answers = [self._answers(request, self._statistics(predicate)) for predicate in slices.predicates]
@@ -250,6 +263,7 @@ class Session:
             "keys": slices.keys,
             "confidence": confidence,
             "rows_per_person": self._rows_per_person,
+            "unit": self._unit.column,
         }
 
         def draw() -> tuple[Release, ...]:
@@ -264,7 +278,7 @@ class Session:
                     confidence=confidence,
                     where=None if predicate is None else predicate.text,
                     constraints_sha256=self._digest,
-                    rows_per_person=self._rows_per_person,
+                    unit=self._unit,
                     several_slices=by is not None,
                 )
                 for predicate, count in zip(slices.predicates, counts, strict=True)
@@ -288,9 +302,7 @@ class Session:
         """
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        # In the types that the engine compares in: an enumeration is text.
-        types = {column.name: column.type or column.declared_type for column in self._source.schema.columns}
-        charge = Charge(epsilon, covered_rows(slices.covered, types), public, run_id)
+        charge = Charge(epsilon, charged_rows(slices, self._source.schema), public, run_id)
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:
@@ -335,7 +347,7 @@ class Session:
                 confidence=request.confidence,
                 where=None if predicate is None else predicate.text,
                 constraints_sha256=self._digest,
-                rows_per_person=self._rows_per_person,
+                unit=self._unit,
                 several_slices=several_slices,
             )
             for (name, mechanism), answer, cost in zip(request.measures, answers, costs, strict=True)

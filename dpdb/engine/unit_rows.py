@@ -1,0 +1,73 @@
+"""At most k rows of each privacy unit: what releases read when one unit (a person, a household) may own many rows.
+
+The rows of a unit are ordered by a hash of their values, then by the values, and the first k are kept. Rows equal in
+all values are interchangeable, and no row of another unit takes part, so removing a unit with all its rows takes at
+most k rows from what is kept and changes no other row. A row that names no unit (NULL) is never kept: its owner could
+own any number of them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import duckdb
+from sqlglot import exp
+
+from dpdb.engine.database import Database
+from dpdb.engine.schema import comparison_type
+from dpdb.engine.slice import read_columns
+from dpdb.engine.source import Source
+
+__all__ = ["KEPT_BY", "UnitRows", "kept_rows"]
+
+KEPT_BY = f"duckdb {duckdb.__version__}"
+"""What the choice of rows depends on besides the rows: DuckDB may change its hash between versions."""
+
+_INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")
+
+
+class UnitRows(Source):
+    """A source of which at most `most` rows per value of `unit` are read.
+
+    They are copied on first use, which for a release is after its debit. Private.
+    """
+
+    _parts: tuple[Database, Source, str, int]
+
+    def __init__(self, database: Database, source: Source, unit: str, most: int) -> None:
+        for name, value in vars(source).items():
+            if name != "scan":
+                object.__setattr__(self, name, value)
+        object.__setattr__(self, "_parts", (database, source, unit, most))
+
+    @cached_property
+    def scan(self) -> exp.Expr:
+        """The kept rows, in the types that dpdb compares in: collations do not merge units."""
+        database, source, unit, most = self._parts
+        try:
+            read_columns(database, source, set(_usable(source)), _INPUT)
+            database.execute(kept_rows(source, unit, most, _INPUT).ctas(_KEPT.copy()))
+        finally:
+            database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
+        return _KEPT
+
+
+def kept_rows(source: Source, unit: str, most: int, rows: exp.Expr) -> exp.Select:
+    """Query of the kept ones among `rows`, which have the columns of `source` that dpdb can compare."""
+    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in _usable(source)]
+    owner = exp.column(unit, quoted=True)
+    keys = (exp.Anonymous(this="hash", expressions=[column.copy() for column in columns]), *columns)
+    number = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[owner],
+        order=exp.Order(expressions=[exp.Ordered(this=key.copy()) for key in keys]),
+        over="OVER",
+    )
+    named = exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null()))
+    query = exp.select(*columns).from_(rows.copy()).where(named)
+    query.set("qualify", exp.Qualify(this=exp.LTE(this=number, expression=exp.convert(most))))
+    return query
+
+
+def _usable(source: Source) -> list[str]:
+    return [column.name for column in source.schema.columns if comparison_type(column.declared_type)]
