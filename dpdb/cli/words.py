@@ -22,12 +22,13 @@ def in_words(release: Release) -> str:
     upper = "no upper bound" if release.upper is None else f"at most {_number(release.upper)}"
     if release.noise_scale > release.value:
         meaning = "too small to tell apart from the noise at this epsilon"
+    cost = f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
     lines = [
         f"{release.measure}{where} = {_number(release.value)}",
         f"  meaning   {meaning}",
         f"  bounds    at least {_number(release.lower)}, {upper} ({release.confidence:.0%} sure)",
         f"  estimates {release.estimand}",
-        f"  cost      epsilon {release.epsilon:g} ({release.mechanism}, noise scale {release.noise_scale:.4g})",
+        f"  cost      {cost} ({release.mechanism}, noise scale {release.noise_scale:.4g})",
     ]
     return "\n".join(lines)
 

@@ -9,8 +9,8 @@ own any number of them.
 from __future__ import annotations
 
 from functools import cached_property
+from importlib.metadata import version
 
-import duckdb
 from sqlglot import exp
 
 from dpdb.engine.database import Database
@@ -20,7 +20,7 @@ from dpdb.engine.source import Source
 
 __all__ = ["KEPT_BY", "UnitRows", "kept_rows"]
 
-KEPT_BY = f"duckdb {duckdb.__version__}"
+KEPT_BY = f"duckdb {version('duckdb')}"
 """What the choice of rows depends on besides the rows: DuckDB may change its hash between versions."""
 
 _INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")

@@ -24,7 +24,7 @@ class Answer:
     theta : int or None
         The released projection threshold.
     noise_scale : float
-        Scale of the Laplace noise in units of `value`.
+        Scale of the Laplace noise, or of the Gaussian noise its standard deviation, in units of `value`.
     estimand : str
         What `value` estimates.
     """

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dpdb.measures.answer import Answer
-from dpdb.privacy.randomness import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy.randomness import discrete_gaussian, discrete_laplace
+from dpdb.privacy.tails import gaussian_tail, laplace_tail
 
-__all__ = ["noisy_count"]
+__all__ = ["noisy_count", "noisy_gaussian_count"]
+
+_ESTIMAND = "number of rows in the slice"
 
 
 def noisy_count(count: int, epsilon: int, beta: float) -> Answer:
     """Release a count: sensitivity 1, because one row is in the slice or not. Nothing is lost: two-sided bounds."""
     noisy, scale = discrete_laplace(count, 1, epsilon)
     tail = laplace_tail(scale, beta / 2)
-    return Answer(
-        value=noisy, lower=noisy - tail, upper=noisy + tail, noise_scale=scale, estimand="number of rows in the slice"
-    )
+    return Answer(value=noisy, lower=noisy - tail, upper=noisy + tail, noise_scale=scale, estimand=_ESTIMAND)
+
+
+def noisy_gaussian_count(count: int, rho: int, beta: float) -> Answer:
+    """Release a count with discrete Gaussian noise: pico-`rho` zCDP, sensitivity 1, two-sided bounds."""
+    noisy, scale = discrete_gaussian(count, 1, rho)
+    tail = gaussian_tail(scale, beta / 2)
+    return Answer(value=noisy, lower=noisy - tail, upper=noisy + tail, noise_scale=scale, estimand=_ESTIMAND)

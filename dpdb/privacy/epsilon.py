@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dpdb.errors import ParameterError
 
-__all__ = ["NANO", "as_float", "as_fraction", "format_epsilon", "parse_epsilon", "split"]
+__all__ = ["NANO", "as_float", "as_fraction", "format_epsilon", "parse_amount", "parse_epsilon", "split"]
 
 NANO = 10**9
 _LARGEST = 10**6  # beyond it exp(epsilon) promises nothing
@@ -23,8 +23,19 @@ def parse_epsilon(value: float | int | str | Decimal, *, name: str = "epsilon") 
     ParameterError
         If the value is not a positive finite number between 1e-9 and 1e6.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and value > _LARGEST:
-        raise ParameterError(f"{name} must be at most {_LARGEST}")  # the number may be too long to print
+    return parse_amount(value, name, NANO, _LARGEST)
+
+
+def parse_amount(value: float | int | str | Decimal, name: str, unit: int, largest: int) -> int:
+    """Return how many of the `unit` parts of 1 a positive number holds, rounded down; `unit` is a power of ten.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a positive finite number of at least one part and at most `largest`.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value > largest:
+        raise ParameterError(f"{name} must be at most {largest}")  # the number may be too long to print
     try:
         if isinstance(value, bool):
             raise InvalidOperation
@@ -33,12 +44,13 @@ def parse_epsilon(value: float | int | str | Decimal, *, name: str = "epsilon") 
         raise ParameterError(f"{name} must be a positive number, got {value!r}") from None
     if not number.is_finite() or number <= 0:
         raise ParameterError(f"{name} must be positive and finite, got {value!r}")
-    if number > _LARGEST:
-        raise ParameterError(f"{name} must be at most {_LARGEST}, got {value!r}")
-    nano = 0 if number.adjusted() < -9 else math.floor(Fraction(number) * NANO)  # exact in any decimal context
-    if nano == 0:
-        raise ParameterError(f"{name} must be at least 1e-9, got {value!r}")
-    return nano
+    if number > largest:
+        raise ParameterError(f"{name} must be at most {largest}, got {value!r}")
+    digits = len(str(unit)) - 1
+    parts = 0 if number.adjusted() < -digits else math.floor(Fraction(number) * unit)  # exact in any decimal context
+    if parts == 0:
+        raise ParameterError(f"{name} must be at least 1e-{digits}, got {value!r}")
+    return parts
 
 
 def split(epsilon: int, weights: Sequence[int]) -> tuple[int, ...]:

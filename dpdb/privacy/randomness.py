@@ -14,8 +14,18 @@ from functools import cache
 from typing import Any, Protocol
 
 from dpdb.privacy.epsilon import as_fraction
+from dpdb.privacy.rho import rho_as_fraction
 
-__all__ = ["Noise", "discrete_laplace", "laplace_scale", "noisy_max", "noisy_min", "replaced_noise"]
+__all__ = [
+    "Noise",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "gaussian_scale",
+    "laplace_scale",
+    "noisy_max",
+    "noisy_min",
+    "replaced_noise",
+]
 
 _I64 = "i64"  # OpenDP's `int` is i32, and its overflow message prints the exact count
 
@@ -25,6 +35,10 @@ class Noise(Protocol):
 
     def laplace(self, value: int, scale: float) -> int:
         """Return `value` plus discrete Laplace noise of the given scale."""
+        ...
+
+    def gaussian(self, value: int, scale: float) -> int:
+        """Return `value` plus discrete Gaussian noise of the given scale."""
         ...
 
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
@@ -37,6 +51,9 @@ class _OpenDPNoise:
 
     def laplace(self, value: int, scale: float) -> int:
         return int(_laplace(scale)(value))
+
+    def gaussian(self, value: int, scale: float) -> int:
+        return int(_gaussian(scale)(value))
 
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
         return int(_noisy_max(scale, negate, monotonic)(list(scores)))
@@ -82,6 +99,43 @@ def laplace_scale(sensitivity: int, epsilon: int) -> float:
     target = as_fraction(epsilon)
     scale = float(Fraction(sensitivity) / target)
     while not _at_most(_laplace(scale).map(sensitivity), target):
+        scale = math.nextafter(scale, math.inf)
+    return scale
+
+
+def discrete_gaussian(value: int, sensitivity: int, rho: int) -> tuple[int, float]:
+    """Add discrete Gaussian noise to an integer statistic.
+
+    Parameters
+    ----------
+    value : int
+        The exact statistic.
+    sensitivity : int
+        By how much one row changes it at most.
+    rho : int
+        Pico-rho spent; the release is rho-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4).
+
+    Returns
+    -------
+    (noisy value, scale)
+        The scale is public: it depends on sensitivity and rho only.
+
+    Notes
+    -----
+    It is not mu-GDP for mu = sensitivity / scale, as the continuous Gaussian is. With sensitivity 1 and scale s its
+    total variation is 1 / sum of exp(-x^2 / (2 s^2)) over the integers x, about 1 / (s sqrt(2 pi)); the Gaussian's is
+    the mean of the density over a unit around its peak, which is less.
+    """
+    scale = gaussian_scale(sensitivity, rho)
+    return _noise.get().gaussian(value, scale), scale
+
+
+@cache
+def gaussian_scale(sensitivity: int, rho: int) -> float:
+    """Return the smallest scale found, rounding up, for which OpenDP certifies at most `rho` (pico)."""
+    target = rho_as_fraction(rho)
+    scale = math.sqrt(Fraction(sensitivity) ** 2 / (2 * target))
+    while not _at_most(_gaussian(scale).map(sensitivity), target):
         scale = math.nextafter(scale, math.inf)
     return scale
 
@@ -140,6 +194,17 @@ def _laplace(scale: float) -> Any:
     dp = _opendp()
     return dp.measurements.make_laplace(
         dp.domains.atom_domain(T=_I64), dp.metrics.absolute_distance(T=_I64), scale=scale
+    )
+
+
+@cache
+def _gaussian(scale: float) -> Any:
+    dp = _opendp()
+    return dp.measurements.make_gaussian(
+        dp.domains.atom_domain(T=_I64),
+        dp.metrics.absolute_distance(T=_I64),
+        scale=scale,
+        MO="ZeroConcentratedDivergence",
     )
 
 

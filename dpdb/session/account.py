@@ -20,19 +20,22 @@ class Charge:
     Parameters
     ----------
     epsilon
-        Nano-epsilon of a pure release.
+        Nano-epsilon of a pure release; 0 if it is paid in rho.
     coverage
         The rows that can change its answer.
     request
         Everything public that was asked: a run id may be used again for the same request only.
     run_id
         Name of the run, if it may be retried.
+    rho
+        Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
     """
 
     epsilon: int
     coverage: Predicate
     request: Mapping[str, Any]
     run_id: str | None = None
+    rho: int | None = None
 
     @property
     def request_text(self) -> str:
@@ -50,6 +53,8 @@ class Account(Protocol):
         ------
         BudgetExceededError
             If it is more than what remains; nothing is spent then.
+        ParameterError
+            If it is paid in rho, which this account does not count.
         """
 
     def record(self, reservation: Reservation, answer: str) -> None:

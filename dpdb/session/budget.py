@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from threading import Lock
 
-from dpdb.errors import BudgetExceededError
+from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.privacy.epsilon import as_float, format_epsilon, parse_epsilon
 from dpdb.session.account import Charge, Reservation
 
@@ -33,7 +33,13 @@ class Budget:
         ------
         BudgetExceededError
             If it is more than what remains; nothing is spent then.
+        ParameterError
+            If it is paid in rho.
         """
+        if charge.rho is not None:
+            raise ParameterError(
+                "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
+            )
         with self._lock:
             self.check(charge.epsilon)
             self._spent += charge.epsilon

@@ -115,7 +115,7 @@ def _kept(source: Source, unit: PrivacyUnit) -> str | None:
     if unit.column is None:
         return None
     kept = kept_rows(source, unit.column, unit.rows, exp.to_table("source_row"))
-    return kept.sql("duckdb", normalize_functions=False, pretty=True)
+    return kept.sql("duckdb", normalize_functions=False)
 
 
 def _constraint(database: Database, empty: Slice, position: int, bound: BoundConstraint) -> dict[str, Any]:

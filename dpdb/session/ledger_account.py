@@ -8,9 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from dpdb.accounting import PURE, Ledger, SourceMark
+from dpdb.accounting import GDP, PURE, ZCDP, Ledger, SourceMark
 from dpdb.engine.schema import TableSchema
-from dpdb.errors import LedgerError
+from dpdb.errors import LedgerError, ParameterError
 from dpdb.privacy.epsilon import NANO
 from dpdb.session.account import Charge, Reservation
 from dpdb.session.budget import Budget
@@ -64,19 +64,22 @@ class LedgerAccount:
 
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
+        pure = charge.rho is None
+        if not pure:
+            self._refuse_rho()
         self._refuse_changed_source()
         before = self._ledger.answered(charge.run_id, charge.request_text) if charge.run_id is not None else None
-        if before is None:
+        if before is None and pure:
             self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
             charge.coverage,
-            self._units(charge.epsilon),
+            self._units(charge.epsilon) if charge.rho is None else charge.rho,
             source=self._source,
             request=charge.request_text,
             notion=self._ledger.notion.name,
             run_id=charge.run_id,
         )
-        if reservation.answer is None:
+        if reservation.answer is None and pure:
             self._budget.debit(charge)
         return reservation
 
@@ -118,6 +121,18 @@ class LedgerAccount:
         if notion is PURE:
             return epsilon
         return rows**2 * notion.charge_pure(Fraction(epsilon, NANO * rows))
+
+    def _refuse_rho(self) -> None:
+        """Refuse a charge in rho where it cannot be counted; the charge itself is rho of the whole unit."""
+        if self._ledger.notion is not ZCDP:
+            why = "Gaussian noise is never pure epsilon-DP"
+            if self._ledger.notion is GDP:
+                why = "discrete Gaussian noise is rho-zCDP, which bounds no mu, and it is not 1/sigma-GDP"
+            raise ParameterError(
+                f"rho= needs a zcdp ledger and this one is {self._ledger.notion.name}: {why}; ask with epsilon="
+            )
+        if self._budget.remaining() is not None:
+            raise ParameterError("the budget of this session is in epsilon and cannot hold a charge in rho")
 
     def _refuse_changed_source(self) -> None:
         if not self._ledger.append_only and self._content() != self._source.content:

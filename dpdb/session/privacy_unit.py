@@ -44,6 +44,11 @@ class PrivacyUnit:
             return f"one value of {self.column} with all its rows, of which at most {self.rows} are used"
         return "one row" if self.rows == 1 else f"up to {self.rows} rows of one person"
 
+    @property
+    def public(self) -> dict[str, object]:
+        """The unit as part of a request; a unit without column reads as it did before there were columns."""
+        return {"rows_per_person": self.rows} | ({} if self.column is None else {"unit": self.column})
+
     def estimand(self, words: str) -> str:
         """Add to an estimand what the unit leaves out: it is a number of the rows that are kept."""
         if self.column is None:

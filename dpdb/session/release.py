@@ -11,6 +11,7 @@ from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import as_float, format_epsilon
+from dpdb.privacy.rho import format_rho, rho_as_float
 from dpdb.session.privacy_unit import PrivacyUnit
 
 __all__ = ["Release", "constraints_digest", "make_release"]
@@ -32,13 +33,13 @@ class Release:
         With probability at least `confidence`, over the noise, the estimand lies between them; `upper` is None where
         no valid upper bound exists.
     confidence : float
-    epsilon : float
-        Privacy cost of this release.
+    epsilon : float or None
+        Privacy cost of this release; None if it is paid in rho.
     mechanism : str
     theta : int or None
         Projection threshold, itself released privately.
     noise_scale : float
-        Scale of the Laplace noise in units of `value`.
+        Scale of the Laplace noise, or of the Gaussian noise its standard deviation, in units of `value`.
     where : str or None
         The slice, as a predicate.
     constraints_sha256 : str
@@ -53,6 +54,8 @@ class Release:
         What `value` counts: ``"pairs of rows"``, ``"rows"`` or ``"share of rows"``.
     constraint : str or None
         The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
+    rho : float or None
+        Privacy cost of a release that is zCDP and not pure.
     """
 
     measure: str
@@ -61,7 +64,7 @@ class Release:
     lower: float
     upper: float | None
     confidence: float
-    epsilon: float
+    epsilon: float | None
     mechanism: str
     theta: int | None
     noise_scale: float
@@ -72,6 +75,7 @@ class Release:
     version: str
     quantity: str
     constraint: str | None = None
+    rho: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -88,15 +92,21 @@ def make_release(
     *,
     measure: str,
     mechanism: str,
-    epsilon: int,
-    joint_epsilon: int,
+    epsilon: int | None,
+    joint_epsilon: int | None,
     confidence: float,
     where: str | None,
     constraints_sha256: str,
     unit: PrivacyUnit,
     several_slices: bool = False,
+    rho: int | None = None,
 ) -> Release:
-    """Label an answer; `joint_epsilon` is what the call cost. Reads what is published only."""
+    """Label an answer; the call cost `joint_epsilon`, or `rho` where that is None. Reads what is published only."""
+    if joint_epsilon is not None:
+        promise = f"pure {format_epsilon(joint_epsilon)}-differential privacy"
+    else:
+        assert rho is not None
+        promise = f"{format_rho(rho)}-zCDP (zero-concentrated differential privacy, rho = {format_rho(rho)})"
     return Release(
         measure=measure,
         estimand=unit.estimand(answer.estimand),
@@ -104,23 +114,24 @@ def make_release(
         lower=_number(answer.lower),
         upper=None if answer.upper is None else _number(answer.upper),
         confidence=confidence,
-        epsilon=as_float(epsilon),
+        epsilon=None if epsilon is None else as_float(epsilon),
         mechanism=mechanism,
         theta=answer.theta,
         noise_scale=answer.noise_scale,
         where=where,
         constraints_sha256=constraints_sha256,
-        guarantee=_guarantee(joint_epsilon, unit, together=several_slices or epsilon != joint_epsilon),
+        guarantee=_guarantee(promise, unit, together=several_slices or epsilon != joint_epsilon),
         release_id=secrets.token_hex(16),
         version=__version__,
         quantity="pairs of rows" if measure == "minimal_inconsistency" else "rows",
+        rho=None if rho is None else rho_as_float(rho),
     )
 
 
-def _guarantee(joint_epsilon: int, unit: PrivacyUnit, *, together: bool) -> str:
+def _guarantee(promise: str, unit: PrivacyUnit, *, together: bool) -> str:
     jointly = "together with the releases of the same call, " if together else ""
     return (
-        f"{jointly}pure {format_epsilon(joint_epsilon)}-differential privacy for adding or removing {unit.words}, "
+        f"{jointly}{promise} for adding or removing {unit.words}, "
         "for any unknown number of rows; covers the value, its bounds, theta and the noise scale"
     )
 

@@ -19,7 +19,7 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("lower", pa.float64(), nullable=False),
         pa.field("upper", pa.float64()),
         pa.field("confidence", pa.float64(), nullable=False),
-        pa.field("epsilon", pa.float64(), nullable=False),
+        pa.field("epsilon", pa.float64()),
         pa.field("mechanism", pa.string(), nullable=False),
         pa.field("theta", pa.int64()),
         pa.field("noise_scale", pa.float64(), nullable=False),
@@ -30,6 +30,7 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("version", pa.string(), nullable=False),
         pa.field("quantity", pa.string(), nullable=False),
         pa.field("constraint", pa.string()),
+        pa.field("rho", pa.float64()),
     ]
 )
 

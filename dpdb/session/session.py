@@ -25,18 +25,18 @@ from dpdb.engine.unit_rows import KEPT_BY, UnitRows
 from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
 from dpdb.measures.answer import Answer
-from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
-from dpdb.privacy.epsilon import format_epsilon, parse_epsilon, split
+from dpdb.privacy.epsilon import split
 from dpdb.privacy.selection import power_grid
 from dpdb.session.account import Account, Charge
 from dpdb.session.budget import Budget
 from dpdb.session.charged_rows import charged_rows
+from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
 from dpdb.session.release import Release, constraints_digest, make_release
-from dpdb.session.request import Request, parse_confidence, parse_request, parse_share
+from dpdb.session.request import Request, parse_request
 from dpdb.session.shares import measure_shares
 from dpdb.session.slices import Key, Slices, parse_slices
 from dpdb.session.statistics import SliceStatistics
@@ -223,7 +223,7 @@ class Session:
         )
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
         public = request.public(where, self._digest, self._rows_per_person)
-        public |= {"by": by, "keys": slices.keys, "unit": self._unit.column}
+        public |= self._unit.public | {"by": by, "keys": slices.keys}
 
         def draw() -> tuple[Release, ...]:
             answers = [self._answers(request, self._statistics(predicate)) for predicate in slices.predicates]
@@ -238,8 +238,9 @@ class Session:
 
     def dp_count(
         self,
-        epsilon: Epsilon = 1.0,
+        epsilon: Epsilon | None = None,
         *,
+        rho: Epsilon | None = None,
         where: str | None = None,
         by: str | None = None,
         keys: Sequence[Key] | None = None,
@@ -249,33 +250,36 @@ class Session:
         """Release the number of rows of the table, of a slice, or of one slice per key.
 
         Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
-        two-sided. Parameters, cost and errors as `dp_inconsistency`.
+        two-sided. Parameters, cost and errors as `dp_inconsistency`; epsilon is 1 if no cost is given.
+
+        With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
+        (Canonne, Kamath and Steinke 2020), charged rho to a ledger of notion zcdp. Other accounts refuse it: Gaussian
+        noise is not pure, and discrete Gaussian noise has no proven mu (see `dpdb.privacy.randomness`).
         """
         self._refuse_closed()
-        checked, confidence = parse_epsilon(epsilon), parse_confidence(confidence)
-        per_row = parse_share(checked, self._rows_per_person)
+        request = parse_count(epsilon, rho, confidence, self._rows_per_person)
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
         public = {
             "measure": "count",
-            "epsilon": format_epsilon(checked),
+            **request.cost(),
             "where": where,
             "by": by,
             "keys": slices.keys,
-            "confidence": confidence,
-            "rows_per_person": self._rows_per_person,
-            "unit": self._unit.column,
+            "confidence": request.confidence,
+            **self._unit.public,
         }
 
         def draw() -> tuple[Release, ...]:
             counts = count_rows(self._database, self._source, slices.predicates, name=self._next_name())
             return tuple(
                 make_release(
-                    noisy_count(count, per_row, 1 - confidence),
+                    request.answer(count),
                     measure="count",
-                    mechanism="laplace",
-                    epsilon=checked,
-                    joint_epsilon=checked,
-                    confidence=confidence,
+                    mechanism=request.mechanism,
+                    epsilon=request.epsilon,
+                    joint_epsilon=request.epsilon,
+                    rho=request.rho,
+                    confidence=request.confidence,
                     where=None if predicate is None else predicate.text,
                     constraints_sha256=self._digest,
                     unit=self._unit,
@@ -284,7 +288,7 @@ class Session:
                 for predicate, count in zip(slices.predicates, counts, strict=True)
             )
 
-        releases = self._published(checked, slices, public, run_id, draw)
+        releases = self._published(request.epsilon or 0, slices, public, run_id, draw, rho=request.rho)
         return releases if by is not None else releases[0]
 
     def _published(
@@ -294,6 +298,8 @@ class Session:
         public: Mapping[str, object],
         run_id: str | None,
         draw: Callable[[], tuple[Release, ...]],
+        *,
+        rho: int | None = None,
     ) -> tuple[Release, ...]:
         """Debit, draw, record, publish: the one way out for every release.
 
@@ -302,7 +308,7 @@ class Session:
         """
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        charge = Charge(epsilon, charged_rows(slices, self._source.schema), public, run_id)
+        charge = Charge(epsilon, charged_rows(slices, self._source.schema), public, run_id, rho)
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:

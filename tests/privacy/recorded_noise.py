@@ -11,10 +11,15 @@ class RecordedNoise:
     """Adds nothing, takes the first index, remembers what it was asked."""
 
     laplaces: list[tuple[int, float]] = field(default_factory=list)
+    gaussians: list[tuple[int, float]] = field(default_factory=list)
     selections: list[tuple[list[int], float, bool, bool]] = field(default_factory=list)
 
     def laplace(self, value: int, scale: float) -> int:
         self.laplaces.append((value, scale))
+        return value
+
+    def gaussian(self, value: int, scale: float) -> int:
+        self.gaussians.append((value, scale))
         return value
 
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:

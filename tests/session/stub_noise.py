@@ -16,6 +16,10 @@ class StubNoise:
         self._drawn()
         return value
 
+    def gaussian(self, value: int, scale: float) -> int:
+        self._drawn()
+        return value
+
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
         self._drawn()
         return scores.index(min(scores) if negate else max(scores))
