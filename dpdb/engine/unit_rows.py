@@ -18,10 +18,7 @@ from dpdb.engine.schema import comparison_type
 from dpdb.engine.slice import read_columns
 from dpdb.engine.source import Source
 
-__all__ = ["KEPT_BY", "UnitRows", "kept_rows"]
-
-KEPT_BY = f"duckdb {version('duckdb')}"
-"""What the choice of rows depends on besides the rows: DuckDB may change its hash between versions."""
+__all__ = ["UnitRows", "chosen_by", "kept_rows"]
 
 _INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")
 
@@ -50,6 +47,17 @@ class UnitRows(Source):
         finally:
             database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
         return _KEPT
+
+
+def chosen_by(source: Source) -> str:
+    """Name what decides the choice besides the state of a source's files.
+
+    A ledger counts on one choice per epoch: DuckDB may change its hash between versions, and two tables of one DuckDB
+    file may have the same columns.
+    """
+    named = isinstance(source.scan, exp.Table) and isinstance(source.scan.this, exp.Identifier)
+    table = source.scan.sql("duckdb") if named else ""
+    return f"duckdb {version('duckdb')}; {table}"
 
 
 def kept_rows(source: Source, unit: str, most: int, rows: exp.Expr) -> exp.Select:

@@ -21,7 +21,7 @@ from dpdb.engine.plan import refuse_nested_loops
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
 from dpdb.engine.source import Source, SourceLike, open_source
-from dpdb.engine.unit_rows import KEPT_BY, UnitRows
+from dpdb.engine.unit_rows import UnitRows, chosen_by
 from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
 from dpdb.measures.answer import Answer
@@ -133,7 +133,9 @@ class Session:
                     ledger,
                     budget=budget,
                     schema=opened.schema,
-                    content=lambda: source_content(self._database, opened) + (f";{KEPT_BY}" if column else ""),
+                    content=lambda: (
+                        source_content(self._database, opened) + ("" if column is None else f"; {chosen_by(opened)}")
+                    ),
                     unit=self._unit,
                 )
         except BaseException:

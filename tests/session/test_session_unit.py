@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -184,9 +185,24 @@ def test_another_engine_may_keep_other_rows_and_needs_an_epoch(
     Ledger.create(path, 1).close()
     with dpdb.open(source, constraints=FD, ledger=path, unit="patient", max_rows=3) as session:
         session.dp_count(0.5)
-    monkeypatch.setattr("dpdb.session.session.KEPT_BY", "another version")
+    monkeypatch.setattr("dpdb.engine.unit_rows.version", lambda _: "another")
     with pytest.raises(LedgerError, match="dpdb budget epoch"):
         dpdb.open(source, constraints=FD, ledger=path, unit="patient", max_rows=3)
+
+
+def test_two_tables_of_one_file_are_not_one_table(tmp_path: Path) -> None:
+    """A unit may have k rows in each; without a unit a row lies in one of them, so there the ledger does not mind."""
+    file, path = tmp_path / "t.duckdb", tmp_path / "t.ledger"
+    with duckdb.connect(str(file)) as made:
+        for name in ("one", "two"):
+            made.execute(f"CREATE TABLE {name} (patient VARCHAR, zip VARCHAR, city VARCHAR)")
+    Ledger.create(path, 1).close()
+    with dpdb.open(file, table="one", constraints=FD, ledger=path, unit="patient", max_rows=3) as session:
+        session.dp_count(0.5)
+    with dpdb.open(file, table="ONE", constraints=FD, ledger=path, unit="patient", max_rows=3) as session:
+        session.dp_count(0.1)
+    with pytest.raises(LedgerError, match="dpdb budget epoch"):
+        dpdb.open(file, table="two", constraints=FD, ledger=path, unit="patient", max_rows=3)
 
 
 def test_a_run_id_gives_its_answer_again(source: Path, tmp_path: Path) -> None:
