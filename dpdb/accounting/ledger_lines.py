@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from dpdb.accounting.run_lock import RunLock
 
-__all__ = ["LedgerEntry", "LedgerSummary", "Reservation"]
+__all__ = ["LedgerEntry", "LedgerSummary", "Reservation", "now"]
+
+
+def now() -> str:
+    """The time of a line."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True)

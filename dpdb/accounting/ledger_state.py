@@ -66,6 +66,15 @@ class LedgerState:
         """The current epoch."""
         return self.epochs[-1]
 
+    @property
+    def spent(self) -> int:
+        """Units spent, over all epochs."""
+        return self.closed + self.overlap()
+
+    def overlap(self) -> int:
+        """A safe bound on the overlap of the current epoch; every debit has proven that it fits."""
+        return min(self.index.bound(deadline=1.0).upper, self.available) if self.index else 0
+
     def read(self) -> None:
         """Read everything new; call it inside a transaction.
 
