@@ -17,6 +17,7 @@ from dpdb.accounting.composition import NOTIONS, Notion, Number
 from dpdb.accounting.instance import MOST_WEIGHT
 from dpdb.accounting.ledger_binding import LedgerBinding
 from dpdb.accounting.ledger_file import LedgerFile, create_file, reached
+from dpdb.accounting.ledger_head import LedgerHead, head_path
 from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary, Reservation, now
 from dpdb.accounting.ledger_refusal import refusal
 from dpdb.accounting.ledger_report import history, summary
@@ -46,6 +47,8 @@ class Ledger:
         try:
             with self._file.transaction():
                 self._state = LedgerState(self._file)
+                self._head = LedgerHead(self._file, self._state)
+                self._head.check()
             self._binding = LedgerBinding(self._file, self._state)
         except BaseException:
             self._file.close()
@@ -94,6 +97,7 @@ class Ledger:
             (1, *terms_line(terms), seal(terms.key, "terms", b"", terms_line(terms)), terms.unit),
             (*epoch_line(first), seal(terms.key, "epoch", b"", epoch_line(first))),
         )
+        head_path(Path(path)).unlink(missing_ok=True)  # of a ledger that was here before
         return cls(path)
 
     @classmethod
@@ -122,7 +126,7 @@ class Ledger:
             It is not; nothing was released.
         """
         with self._file.transaction():
-            self._state.read()
+            self._read()
             self._binding.check_table(source)
             self._binding.check_rows(source)
 
@@ -199,6 +203,9 @@ class Ledger:
             if changed != 1:
                 raise LedgerError(f"{self._file.path}: this run has an answer already; the new one is not published")
             reached("written")
+        with self._file.transaction():
+            self._read()
+            self._head.write(reservation.number)
         reached("recorded")
 
     def _reserve(  # noqa: PLR0917 - the arguments of reserve
@@ -211,7 +218,7 @@ class Ledger:
         try:
             with self._file.transaction():
                 reached("begun")
-                state.read()
+                self._read()
                 self._binding.check_table(source)
                 if run_id is not None:
                     asked = (request, stored, charge)
@@ -251,27 +258,33 @@ class Ledger:
             Number of the new epoch. What the closed one cost stays spent, for every row.
         """
         with self._file.transaction():
-            self._state.read()
+            self._read()
             number = self._binding.open_epoch()
         with self._file.transaction():
-            self._state.read()
+            self._read()
+            self._head.write()
         return number
 
     def spent_units(self) -> int:
         """Units spent, over all epochs."""
         with self._file.transaction():
-            self._state.read()
+            self._read()
         return self._state.spent
 
     def summary(self) -> LedgerSummary:
         """What was promised, spent and is left."""
         with self._file.transaction():
-            self._state.read()
+            self._read()
         return summary(self._file, self._state)
 
     def history(self) -> list[LedgerEntry]:
         """Every debit, oldest first."""
         return history(self._file, self._state)
+
+    def _read(self) -> None:
+        """Take in what any process has added, and notice if the file has gone back."""
+        self._state.read()
+        self._head.check()
 
     # -- life -------------------------------------------------------------------------------------------------
 

@@ -180,7 +180,8 @@ class Session:
             ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"``, or ``"all"``: then `epsilon` is the total of
             the three, which share one degree cap.
         epsilon : number
-            Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows).
+            Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows; one
+            value of `unit` with all its rows).
         where : str, optional
             The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
         by, keys : str and sequence, optional

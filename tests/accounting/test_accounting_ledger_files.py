@@ -55,7 +55,7 @@ def test_an_existing_file_is_not_replaced(used: Path) -> None:
     with pytest.raises(LedgerError, match="exists already"):
         Ledger.create(used, 1)
     assert used.read_bytes() == before
-    assert [path.name for path in used.parent.iterdir()] == ["t.ledger"]
+    assert sorted(path.name for path in used.parent.iterdir()) == ["t.ledger", "t.ledger-head"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:

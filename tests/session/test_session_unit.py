@@ -250,24 +250,25 @@ COVERS: list[Callable[[str | None, str | None], bool]] = [
 ]
 
 
-@pytest.mark.parametrize("notion", ["pure", "zcdp"])
+@pytest.mark.parametrize(("notion", "cost"), [("pure", "epsilon"), ("zcdp", "epsilon"), ("zcdp", "rho")])
 @pytest.mark.parametrize("chosen", [(0, 1), (0, 1, 5), (2, 3, 4), (0, 2, 4, 6), tuple(range(7))])
 def test_no_unit_loses_more_than_the_ledger_says(
-    notion: str, chosen: tuple[int, ...], source: Path, tmp_path: Path
+    notion: str, cost: str, chosen: tuple[int, ...], source: Path, tmp_path: Path
 ) -> None:
     """Every possible set of k rows of one unit, against the noise that was really used."""
     most, path = 3, tmp_path / "t.ledger"
     Ledger.create(path, 100, notion).close()
     with dpdb.open(source, constraints=FD, ledger=path, unit="patient", max_rows=most) as session:
-        releases = [session.dp_count(0.3 + 0.1 * k, where=SLICES[k]) for k in chosen]
+        releases = [session.dp_count(**{cost: 0.3 + 0.1 * k}, where=SLICES[k]) for k in chosen]
         spent = session.spent()
     per_row = [1 / release.noise_scale for release in releases]  # type: ignore[union-attr]
     losses = []
     kinds = list(itertools.product(["1", "2", "3", None], ["w", "x", "y", None]))
     for unit in itertools.combinations_with_replacement(kinds, most):
         inside = [sum(COVERS[k](*row) for row in unit) for k in chosen]
-        pure = [m * e for m, e in zip(inside, per_row, strict=True)]  # group privacy of each release
-        losses.append(sum(pure) if notion == "pure" else sum(loss**2 / 2 for loss in pure))
+        # Group privacy of each release; rho of Laplace noise of scale b and of Gaussian noise alike is (m / b)^2 / 2.
+        group = [m * e for m, e in zip(inside, per_row, strict=True)]
+        losses.append(sum(group) if notion == "pure" else sum(loss**2 / 2 for loss in group))
     assert max(losses) <= spent * (1 + 1e-9)
     assert max(losses) >= spent * (1 - 1e-6)  # and some unit does lose all of it: a lower charge would be wrong
 
