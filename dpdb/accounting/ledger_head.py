@@ -52,8 +52,8 @@ class LedgerHead:
                 f"{self._path} and goes on spends again what was spent since"
             )
 
-    def write(self, answered: int | None = None) -> None:
-        """Remember the newest line and, unless None, the entry that was answered last.
+    def write(self, answered: int = 0) -> None:
+        """Remember the newest line and the newest answer, which may be the one of entry `answered`.
 
         Raises
         ------
@@ -61,9 +61,7 @@ class LedgerHead:
             It cannot be written; what was recorded stays recorded.
         """
         state = self._state
-        if answered is None:
-            answered = self._answered_before()
-        text = json.dumps([state.last, state.before.hex(), answered, state.epoch.number])
+        text = json.dumps([state.last, state.before.hex(), self._newest(answered), state.epoch.number])
         partial = self._path.with_name(f"{self._path.name}.partial")
         try:
             descriptor = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
@@ -77,11 +75,16 @@ class LedgerHead:
                 partial.unlink()
             raise LedgerError(f"{self._path}: cannot be written: {error.strerror}; nothing is published") from None
 
-    def _answered_before(self) -> int:
-        try:
-            return int(json.loads(self._path.read_text("utf-8").split("\n")[0])[2])
-        except FileNotFoundError:
-            return 0
+    def _newest(self, answered: int) -> int:
+        """The entry that was answered last: `answered`, or what another process has remembered in between."""
+        before = 0
+        with suppress(FileNotFoundError):
+            before = json.loads(self._path.read_text("utf-8").split("\n")[0])[2]
+        found = self._file.rows(
+            "SELECT number FROM entry WHERE number IN (?, ?) ORDER BY answered DESC, number DESC LIMIT 1",
+            (before, answered),
+        )
+        return int(str(found[0][0])) if found else 0
 
     def _has(self, number: int, seal: str) -> bool:
         found = self._file.rows("SELECT hex(seal) FROM entry WHERE number = ?", (number,))

@@ -106,6 +106,19 @@ def test_lost_lines_and_answers_are_noticed(statement: str, used: Path) -> None:
         Ledger.open(used)
 
 
+def test_a_slow_process_does_not_forget_the_answer_of_a_faster_one(used: Path) -> None:
+    with Ledger.open(used) as slow:
+        first = slow.reserve(parse_where("a = 1"), 1000, source=SOURCE, request="{}")
+        slow.record(first, '"answer"')
+        release(used, "fast")
+        with slow._file.transaction():
+            slow._read()
+            slow._head.write(first.number)  # again, as if it had been late
+    change(used, "UPDATE entry SET answer = NULL WHERE run_id = 'fast'")
+    with pytest.raises(LedgerError, match=LOST):
+        Ledger.open(used)
+
+
 def test_a_lost_epoch_is_noticed(used: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copy(used, copy)

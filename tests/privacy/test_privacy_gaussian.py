@@ -94,7 +94,7 @@ def failures(values: list[int], scale: float) -> int:
     ("rho", "trials"),
     [
         (PICO, 4_000),
-        (PICO // 18, 4_000),
+        (PICO // 18, 8_000),
         pytest.param(PICO // 2, 200_000, marks=pytest.mark.slow),
         pytest.param(PICO // 72, 200_000, marks=pytest.mark.slow),
     ],
