@@ -10,6 +10,7 @@ from dpdb.measures.gem import gem_answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.paper_mechanisms import paper_mechanisms
 from dpdb.measures.projected import EDGES, noisy_answer
+from dpdb.measures.r2t import R2T
 from dpdb.privacy.epsilon import as_fraction, split
 from dpdb.privacy.randomness import discrete_laplace
 from dpdb.privacy.tails import laplace_tail
@@ -62,6 +63,7 @@ MECHANISMS = {
         Mechanism("gem", _gem, Fraction(55, 100), _NOISE, cap_weight=1, answer_weight=9),
         Mechanism("progressive", _progressive, Fraction(7, 10), _NOISE, cap_weight=1, answer_weight=9),
         *paper_mechanisms(EDGES, _NOISE),
+        R2T,
     )
 }
 
