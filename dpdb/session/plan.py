@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from dpdb.constraints import (
-    ConstraintsLike,
-    DenialConstraint,
-    describe,
-    functional_dependency,
-    key_columns,
-    load_constraints,
-    order_dependency,
-)
+from dpdb.constraints import ConstraintsLike, DenialConstraint, load_constraints
 from dpdb.constraints import distinct as distinct_constraints
 from dpdb.engine.binding import bind
 from dpdb.engine.database import Database
@@ -26,23 +15,15 @@ from dpdb.engine.plan import NESTED_LOOP_ROWS
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.source import SourceLike, declared_schema, read_schema
 from dpdb.errors import ParameterError
-from dpdb.noise import rnoise
-from dpdb.noise.parameters import Purpose, check_count, check_real, check_seed, fresh_seed, generator
 from dpdb.privacy.epsilon import as_float
-from dpdb.session.consistent_rows import consistent_rows
 from dpdb.session.request import MEASURES, parse_request
 from dpdb.session.session import Epsilon, Session
 from dpdb.session.simulation import ExpectedError, Simulation, mechanisms_of
-from dpdb.synthetic import SyntheticTable, synthesize
 
 __all__ = ["Plan", "plan"]
 
-# Larger tables are planned on this many rows, with as many rows per value.
-_MOST_ROWS = 50_000
-_MOST_ROWS_IF_GENERAL = 5_000  # where conflicts have to be listed
 # Beyond this many conflicts the linear programs of `r2t` are too slow for a plan.
 _MOST_FOR_R2T = 200_000
-_LEAST_KEPT = 4  # a synthetic table keeps at least one in this many of its rows
 _LADDER = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 _SECONDS = 20.0  # for all repetitions together
 
@@ -89,20 +70,6 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """Guesses: rows, distinct values by column, and of the columns that nobody guessed."""
-
-    rows: int
-    distinct: dict[str, int]
-    usual: int
-
-    def scaled(self, rows: int) -> _Shape:
-        """Return the shape of fewer rows with as many rows per value."""
-        fewer = {name: max(1, round(count * rows / self.rows)) for name, count in self.distinct.items()}
-        return _Shape(rows, fewer, max(1, round(self.usual * rows / self.rows)))
 
 
 def plan(
@@ -164,12 +131,13 @@ def plan(
     DpdbError
         As `Session`, for what is wrong with source or constraints.
     """
-    rows, repetitions = check_count("rows", rows), check_count("repetitions", repetitions)
-    error_rate = check_real("error_rate", error_rate, low=0, high=1)
+    # Not at the top of the file: nothing that makes a release may load the noise generators.
+    from dpdb.noise.parameters import check_count, check_real
+    from dpdb.session.planned_table import planned_table
+
+    repetitions = check_count("repetitions", repetitions)
     if target is not None:
         target = check_real("target", target, low=0, above_low=True)
-    chosen = check_seed(seed)
-    seed = fresh_seed() if chosen is None else chosen
     dcs, types = _constrained_types(source, constraints, table, schema)
     request = parse_request(
         "all",
@@ -180,26 +148,17 @@ def plan(
         rows_per_person=1,
         covers_all_rows=False,
     )
-    shape, notes = _Shape(rows, _counts(distinct or {}, types, rows), max(1, round(math.sqrt(rows)))), []
-    most = _MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(dcs)) else _MOST_ROWS
-    if rows > most:
-        shape = shape.scaled(most)
-        notes.append(
-            f"planned on {most:,} rows instead of {rows:,}, with as many rows per value: relative errors of the whole "
-            "table are smaller where every rule compares rows with equal values"
-        )
-    made, why = _clean(dcs, types, shape, seed)
-    dirty = rnoise(made.rows, dcs, alpha=error_rate, seed=seed) if error_rate else made.rows
-    with Session(dirty, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
+    made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
+    with Session(made.rows, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
         simulation = Simulation(session, repetitions=repetitions, max_degree=max_degree)
         simulated, skipped = _simulated(simulation, epsilon, max_degree)
         return Plan(
             rows=made.rows.num_rows,
-            error_rate=error_rate,
+            error_rate=made.error_rate,
             epsilon=as_float(request.charged),
-            seed=seed,
+            seed=made.seed,
             distinct=made.distinct,
-            notes=(*notes, *made.notes, *why),
+            notes=made.notes,
             expected=simulated,
             together=simulation.together(epsilon, _SECONDS / 4),
             skipped=skipped,
@@ -224,50 +183,6 @@ def _constrained_types(
         bind(database, dcs, known)
     named = {name for dc in dcs for name in dc.columns}
     return dcs, {column.name: column.type or "VARCHAR" for column in known.columns if column.name in named}
-
-
-def _counts(guessed: Mapping[str, int], types: Mapping[str, str], rows: int) -> dict[str, int]:
-    for name, count in guessed.items():
-        if name not in types:
-            raise ParameterError(
-                f"distinct values of {name!r}: no constraint has that column (known: {', '.join(types)})"
-            )
-        if check_count(f"distinct values of {name!r}", count) > rows:
-            raise ParameterError(f"distinct values of {name!r}: {count:,} are more than the {rows:,} rows")
-    return dict(guessed)
-
-
-def _clean(
-    dcs: Sequence[DenialConstraint], types: Mapping[str, str], shape: _Shape, seed: int
-) -> tuple[SyntheticTable, list[str]]:
-    """Make a table without conflicts: rows that still have some are left out, and others made in their place."""
-    rng, rows = generator(seed, Purpose.SYNTHETIC), shape.rows
-
-    def made(count: int) -> SyntheticTable:
-        return synthesize(dcs, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng)
-
-    first = made(rows)
-    kept = consistent_rows(first.rows, dcs)
-    if len(kept) == rows:
-        return first, []
-    beside = "; ".join(map(describe, _general(dcs)))
-    if _LEAST_KEPT * len(kept) < rows:
-        raise ParameterError(
-            f"no synthetic table for these constraints: of {rows:,} rows only {len(kept):,} agree with one another"
-            + (f"; it is not built around the rule: {beside}" if beside else "; guess other numbers of distinct values")
-        )
-    more = made(round(1.1 * rows * rows / len(kept)))
-    kept = consistent_rows(more.rows, dcs)[:rows]
-    note = f"of the rows made only {len(kept):,} that agree with one another were kept, so values are not spread evenly"
-    return SyntheticTable(more.rows.take(pa.array(kept)), more.distinct, more.notes), [
-        note + (f"; they are not made around the rule: {beside}" if beside else "")
-    ]
-
-
-def _general(dcs: Sequence[DenialConstraint]) -> list[DenialConstraint]:
-    """The constraints that tables are not built around."""
-    shapes = (functional_dependency, key_columns, order_dependency)
-    return [dc for dc in dcs if not any(shape(dc) is not None for shape in shapes)]
 
 
 def _simulated(

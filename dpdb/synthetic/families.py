@@ -61,12 +61,9 @@ class _Draft:
 
     def make_constant(self, names: Iterable[str], dependencies: Sequence[FunctionalDependency]) -> None:
         """Give columns one value, and with them all columns that only constant columns determine."""
-        found = set(names)
-        while found or not self.constant:
+        self.constant.update(names)
+        while found := {fd.rhs for fd in dependencies if self.constant.issuperset(fd.lhs)} - self.constant:
             self.constant |= found
-            found = {fd.rhs for fd in dependencies if self.constant.issuperset(fd.lhs)} - self.constant
-            if not found:
-                return
 
     def varies(self, order: OrderDependency) -> bool:
         """Whether an order constraint is between columns with several values."""

@@ -20,6 +20,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.source import open_source
 from dpdb.errors import DpdbError, ParameterError, SourceError, UnknownColumnError
 from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.session import planned_table
 from dpdb.session.exact import exact_measures
 from dpdb.session.simulation import Simulation
 
@@ -229,7 +230,7 @@ def test_more_time_than_there_is_means_fewer_repetitions(monkeypatch):
 
 
 def test_larger_tables_are_scaled_down_and_that_is_said(monkeypatch):
-    monkeypatch.setattr(planning, "_MOST_ROWS", 300)
+    monkeypatch.setattr(planned_table, "_MOST_ROWS", 300)
     planned = small(rows=9000, distinct={"zip": 900})
     assert planned.rows == 300
     assert planned.distinct == {"zip": 30, "city": 3}
@@ -243,7 +244,7 @@ def test_general_constraints_are_met_by_leaving_rows_out(monkeypatch):
     assert planned.rows == 400
     assert {error.truth for error in planned.expected} == {0}
     assert "not made around the rule: no row may have start > stop" in planned.notes[0]
-    monkeypatch.setattr(planning, "_MOST_ROWS_IF_GENERAL", 100)
+    monkeypatch.setattr(planned_table, "_MOST_ROWS_IF_GENERAL", 100)
     pairwise = small(constraints=[FD, "not(t1.start = t2.stop and t1.zip = t2.zip)"], schema=schema, error_rate=0)
     assert {error.truth for error in pairwise.expected} == {0}
     assert 25 <= pairwise.rows <= 100
