@@ -14,6 +14,7 @@ from dpdb.constraints import DenialConstraint
 from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.session import Release, Session, dp_inconsistency
 from dpdb.session import open_session as open  # noqa: A004 - the public name is dpdb.open
+from dpdb.session.plan import plan
 
 __all__ = [
     "BudgetExceededError",
@@ -24,4 +25,5 @@ __all__ = [
     "__version__",
     "dp_inconsistency",
     "open",
+    "plan",
 ]

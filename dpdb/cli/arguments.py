@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_measure, _explain, _exact, _noise, _budget, _overlap, _demo):
+    for add in (_measure, _explain, _plan, _exact, _noise, _budget, _overlap, _demo):
         add(commands)
     return parser
 
@@ -83,6 +83,40 @@ def _explain(commands: Any) -> None:
     )
     _source(parser)
     _release(parser, required=False)
+    _format(parser)
+
+
+def _plan(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.plan import run_plan
+
+        return run_plan(options)
+
+    parser = _command(
+        commands,
+        "plan",
+        run,
+        "simulate releases on a synthetic table of a guessed shape; spends nothing and reads no row",
+        "dpdb plan visits.parquet --constraints rules.txt --epsilon 1 --rows 10000 --error-rate 0.01",
+    )
+    parser.add_argument("source", metavar="SOURCE", nargs="?", help="as of `dpdb measure`; only its schema is read")
+    _shape(parser, "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE")
+    parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost to plan for (1)")
+    parser.add_argument("--rows", type=int, required=True, metavar="N", help="a guess of the number of rows")
+    parser.add_argument(
+        "--error-rate", type=float, required=True, metavar="A", help="a guess of the share of wrong cells, such as 0.01"
+    )
+    parser.add_argument(
+        "--distinct",
+        metavar="COLUMN=K",
+        action="append",
+        default=[],
+        help="a guess of the column's number of distinct values (square root of N); may be repeated",
+    )
+    parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--target", type=float, metavar="X", help="look for the epsilon that gives this relative error")
+    parser.add_argument("--repetitions", type=int, default=50, metavar="R", help="simulated releases per figure (50)")
+    parser.add_argument("--seed", type=int, help="of the synthetic table; the noise is fresh every time")
     _format(parser)
 
 
@@ -224,9 +258,13 @@ def _demo(commands: Any) -> None:
 
 def _source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="Parquet file, directory or glob; CSV; DuckDB file")
+    _shape(parser)
+
+
+def _shape(parser: argparse.ArgumentParser, schema: str = "CSV column types, such as 'age INTEGER, day DATE'") -> None:
     parser.add_argument("--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated")
     parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
-    parser.add_argument("--schema", metavar="COLS", help="CSV column types, such as 'age INTEGER, day DATE'")
+    parser.add_argument("--schema", metavar="COLS", help=schema)
 
 
 def _release(parser: argparse.ArgumentParser, *, required: bool = True) -> None:

@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.errors import ParameterError
 
-__all__ = ["csv_schema", "keys", "thresholds"]
+__all__ = ["csv_schema", "distinct", "keys", "thresholds"]
 
 
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
@@ -33,6 +33,17 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
 def keys(options: argparse.Namespace) -> list[str] | None:
     """Read `--keys CA,NY,"a, b"`."""
     return None if options.keys is None else next(csv.reader([options.keys]), [])
+
+
+def distinct(options: argparse.Namespace) -> dict[str, int]:
+    """Read every `--distinct COLUMN=K`."""
+    read = {}
+    for text in options.distinct:
+        name, _, number = text.rpartition("=")
+        if not name or not number.isascii() or not number.isdigit():
+            raise ParameterError(f"--distinct {text!r}: expected COLUMN=NUMBER")
+        read[name] = int(number)
+    return read
 
 
 def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[tuple[str, float]]:

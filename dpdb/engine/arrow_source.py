@@ -14,7 +14,7 @@ from dpdb.engine.file_source import choose_table
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.errors import SourceError
 
-__all__ = ["reader_of"]
+__all__ = ["reader_of", "schema_of"]
 
 # Of the current database and of the temporary one, whose tables lie in a schema that we call temp.
 _CONNECTION_TABLES = """
@@ -39,7 +39,8 @@ def reader_of(source: Any, table: str | None) -> tuple[str, pa.RecordBatchReader
     """
     kind = type(source).__name__
     if isinstance(source, duckdb.DuckDBPyConnection):
-        description, reader = _connection_table(source, table)
+        description, relation = _connection_table(source, table)
+        reader = _run(description, relation)
     elif table is not None:
         raise SourceError(f"{kind}: a table name applies to DuckDB files and connections only")
     elif isinstance(source, duckdb.DuckDBPyRelation):
@@ -52,7 +53,28 @@ def reader_of(source: Any, table: str | None) -> tuple[str, pa.RecordBatchReader
     return description, reader
 
 
-def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, pa.RecordBatchReader]:
+def schema_of(source: Any, table: str | None) -> tuple[str, pa.Schema]:
+    """Return what the source is called and its schema; no row is read, a query is run with LIMIT 0.
+
+    Raises
+    ------
+    SourceError
+        As `reader_of`.
+    """
+    description = type(source).__name__
+    if isinstance(source, duckdb.DuckDBPyConnection):
+        description, relation = _connection_table(source, table)
+        source, table = relation.limit(0), None
+    elif isinstance(source, duckdb.DuckDBPyRelation):
+        source = source.limit(0)
+    elif "pandas" in sys.modules and isinstance(source, sys.modules["pandas"].DataFrame):
+        source = source.iloc[:0]
+    elif isinstance(getattr(source, "schema", None), pa.Schema):
+        source = source.schema.empty_table()
+    return description, reader_of(source, table)[1].schema
+
+
+def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, duckdb.DuckDBPyRelation]:
     try:
         [(database, current)] = connection.execute("SELECT current_database(), current_schema()").fetchall()
         found = connection.execute(_CONNECTION_TABLES).fetchall()
@@ -63,8 +85,7 @@ def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) 
         relation = connection.sql(query.sql("duckdb"))
     except duckdb.Error as error:
         raise SourceError(f"DuckDB connection: {str(error).splitlines()[0]}") from None
-    description = f"table {name!r} of a DuckDB connection"
-    return description, _run(description, relation)
+    return f"table {name!r} of a DuckDB connection", relation
 
 
 def _run(description: str, relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:

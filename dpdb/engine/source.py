@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from dpdb.engine import arrow_source, file_source
 from dpdb.engine.database import Database
 from dpdb.engine.schema import Column, TableSchema, comparison_type
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["Source", "SourceLike", "open_source"]
+__all__ = ["Source", "SourceLike", "declared_schema", "open_source", "read_schema"]
 
 # A path, a glob, a DuckDB connection or relation, or anything with the Arrow C stream interface.
 SourceLike: TypeAlias = Any
@@ -78,7 +79,52 @@ def open_source(
         if csv_schema:
             raise SourceError("a CSV schema applies to CSV files only")
         return _copied(database, *arrow_source.reader_of(source, table))
-    path = os.fspath(source)
+    found, is_view = _file(database, os.fspath(source), table, csv_schema)
+    return _materialized(database, found) if is_view else found
+
+
+def read_schema(
+    database: Database,
+    source: SourceLike,
+    *,
+    table: str | None = None,
+    csv_schema: Mapping[str, str] | None = None,
+) -> TableSchema:
+    """Read the schema of a source and no row of it: names and types are public, rows are not.
+
+    Parameters and errors as `open_source`; what that would copy (views, relations, streams) is only described here.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return _file(database, os.fspath(source), table, csv_schema)[0].schema
+    if csv_schema:
+        raise SourceError("a CSV schema applies to CSV files only")
+    description, schema = arrow_source.schema_of(source, table)
+    with database.arrow_table("arrow_schema", schema.empty_table()):
+        return _scanned(database, description, exp.to_table("arrow_schema")).schema
+
+
+def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:
+    """Build the schema of a table that is only declared: column names with SQL types.
+
+    Raises
+    ------
+    SourceError
+        If a type is not a SQL type, there is no column, or two have one name.
+    """
+    columns = []
+    for name, declared in types.items():
+        try:
+            ((_, kind),) = database.describe(exp.select(exp.cast(exp.null(), declared, dialect="duckdb")))
+        except (EngineError, SqlglotError, ValueError):
+            raise SourceError(f"schema: column {name!r}: {declared!r} is not a SQL type") from None
+        columns.append(Column(name, kind))
+    return TableSchema(tuple(columns))
+
+
+def _file(
+    database: Database, path: str, table: str | None, csv_schema: Mapping[str, str] | None
+) -> tuple[Source, bool]:
+    """Describe a file as a source; the second value says whether it is a view."""
     kind = file_source.kind_of(path)
     if table is not None and kind != "duckdb":
         raise SourceError(f"{path}: a table name applies to DuckDB files and connections only")
@@ -86,14 +132,14 @@ def open_source(
         raise SourceError(f"{path}: a CSV schema applies to CSV files only")
     try:
         if kind == "parquet":
-            return replace(_scanned(database, path, file_source.parquet_scan(database, path)), path=path)
+            return replace(_scanned(database, path, file_source.parquet_scan(database, path)), path=path), False
         if kind == "csv":
-            return replace(_scanned(database, path, file_source.csv_scan(database, path, csv_schema or {})), path=path)
+            scan = file_source.csv_scan(database, path, csv_schema or {})
+            return replace(_scanned(database, path, scan), path=path), False
         scan, is_view = file_source.attach(database, path, table)
-        found = _scanned(database, path, scan)
+        return replace(_scanned(database, path, scan), path=path), is_view
     except EngineError as error:
         raise SourceError(f"{path}: cannot be read as a {kind} file: {str(error).splitlines()[0]}") from None
-    return _materialized(database, found) if is_view else replace(found, path=path)
 
 
 def _scanned(database: Database, description: str, scan: exp.Expr) -> Source:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpdb.errors import ParameterError
 
-__all__ = ["Lanes", "ThetaLanes", "theta_lanes"]
+__all__ = ["Lanes", "ThetaLanes", "check_theta", "theta_lanes"]
 
 Lanes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
@@ -42,7 +42,7 @@ def theta_lanes(thetas: Sequence[int], node_count: int) -> ThetaLanes:
     ParameterError
         A theta is not an integer or is below 1.
     """
-    asked = tuple(_theta(theta) for theta in thetas)
+    asked = tuple(check_theta(theta) for theta in thetas)
     cap = max(node_count - 1, 1)
     distinct = sorted({min(theta, cap) for theta in asked})
     padding = _width(len(distinct)) - len(distinct)
@@ -51,7 +51,8 @@ def theta_lanes(thetas: Sequence[int], node_count: int) -> ThetaLanes:
     return ThetaLanes(asked, lanes, tuple(position[min(theta, cap)] for theta in asked))
 
 
-def _theta(theta: int) -> int:
+def check_theta(theta: int) -> int:
+    """Return a threshold as an integer of at least 1, or raise `ParameterError`."""
     try:
         value = operator.index(theta)
     except TypeError:

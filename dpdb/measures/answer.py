@@ -82,6 +82,10 @@ class GraphStatistics(Protocol):
         """W_theta, for each theta."""
         ...
 
+    def twice_truncated_edges(self, taus: Sequence[int]) -> Sequence[int]:
+        """2 Q(tau), twice the LP truncation of the edges, for each tau."""
+        ...
+
     def twice_fractional_cover(self) -> int:
         """2 tau*."""
         ...

@@ -11,6 +11,7 @@ from dpdb.measures.marginal import Marginal
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.paper_mechanisms import paper_mechanisms
 from dpdb.measures.projected import EDGES, noisy_answer
+from dpdb.measures.r2t import R2T
 from dpdb.measures.two_sided import two_sided
 from dpdb.privacy.epsilon import as_fraction, split
 from dpdb.privacy.randomness import discrete_laplace
@@ -72,6 +73,7 @@ MECHANISMS = {
         Mechanism("progressive", _progressive, Fraction(7, 10), _NOISE, cap_weight=1, answer_weight=9),
         two_sided(EDGES, "minimal_inconsistency", _NOISE),
         *paper_mechanisms(EDGES, _NOISE),
+        R2T,
     )
 }
 

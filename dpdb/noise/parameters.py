@@ -18,6 +18,7 @@ class Purpose(IntEnum):
     RNOISE = 1
     CONOISE = 2
     SAMPLE = 3
+    SYNTHETIC = 4
 
 
 def check_real(name: str, value: object, *, low: float, high: float = math.inf, above_low: bool = False) -> float:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.slice import Slice
-from dpdb.graph import EdgeGraph
+from dpdb.graph import EdgeGraph, twice_truncated_edges
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.session.conflict_graph import ConflictGraph, conflict_graph
 
@@ -22,6 +22,7 @@ class SliceStatistics:
         self._terms = degree_terms(part.constraints)
         self._projections: dict[int, ProjectedCounts] = {}
         self._witnesses: dict[int, int] = {}
+        self._truncations: dict[int, int] = {}
         self._degree_bound: int | None = None
         self._twice_cover: int | None = None
         self._greedy_cover: int | None = None
@@ -75,6 +76,14 @@ class SliceStatistics:
         if missing:
             self._witnesses.update(zip(missing, self.graph.witness_counts(missing), strict=True))
         return [self._witnesses[theta] for theta in thetas]
+
+    def twice_truncated_edges(self, taus: Sequence[int]) -> list[int]:
+        """2 Q(tau) for each tau."""
+        missing = sorted(set(taus) - set(self._truncations))
+        if missing:
+            found = twice_truncated_edges(self.graph.adjacency, missing)
+            self._truncations.update(zip(missing, found, strict=True))
+        return [self._truncations[tau] for tau in taus]
 
     def twice_fractional_cover(self) -> int:
         """2 tau*."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
@@ -25,6 +24,7 @@ SHARES: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("minimal_inconsistency", "bound"): [(_CAP, ".1"), (_ANSWER, ".9")],
     ("minimal_inconsistency", "gem"): [(_CAP, ".1"), (_SELECT, ".35"), (_ANSWER, ".55")],
     ("minimal_inconsistency", "progressive"): [(_CAP, ".1"), ("first", ".2"), (_SELECT, ".27"), (_ANSWER, ".43")],
+    ("minimal_inconsistency", "r2t"): [(_ANSWER, "1")],  # shared evenly by its truncations, see `Case.shares`
     ("problematic", "witness"): [(_CAP, ".05"), (_SELECT, ".25"), (_ANSWER, ".7")],
 }
 for _measure in ("minimal_inconsistency", "problematic"):
@@ -61,8 +61,19 @@ class Case:
         return ROOMS[self.measure].MECHANISMS[self.name]
 
     @property
-    def shares(self) -> list[tuple[str, Decimal]]:
-        return [(kind, Decimal(part)) for kind, part in SHARES[self.measure, self.name]]
+    def taus(self) -> list[int]:
+        """The powers of two of R2T: from 2 to the first that is at least max_degree."""
+        taus = [1 if self.max_degree == 1 else 2]
+        while taus[-1] < self.max_degree:
+            taus.append(2 * taus[-1])
+        return taus
+
+    @property
+    def shares(self) -> list[tuple[str, Fraction]]:
+        shares = [(kind, Fraction(part)) for kind, part in SHARES[self.measure, self.name]]
+        if self.name == "r2t":
+            return [(kind, part / len(self.taus)) for kind, part in shares for _ in self.taus]
+        return shares
 
     def answer(self, statistics: GraphStatistics, epsilon: int) -> Answer:
         """What `Session` does for one measure."""

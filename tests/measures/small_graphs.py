@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from dpdb.graph import EdgeArrays, greedy_cover_size, projected_counts, twice_fractional_cover, witness_counts
+from dpdb.graph import (
+    EdgeArrays,
+    greedy_cover_size,
+    projected_counts,
+    twice_fractional_cover,
+    twice_truncated_edges,
+    witness_counts,
+)
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -57,6 +64,12 @@ class SmallGraph:
 
     def witnesses(self, thetas: Sequence[int]) -> list[int]:
         return self._each("witnesses", thetas)
+
+    def twice_truncated_edges(self, taus: Sequence[int]) -> list[int]:
+        for tau in taus:
+            if ("truncated", tau) not in self._memory:
+                self._memory["truncated", tau] = twice_truncated_edges(self._edges, [tau])[0]
+        return [self._memory["truncated", tau] for tau in taus]
 
     @cached_property
     def _twice_cover(self) -> int:

@@ -1,6 +1,6 @@
 """What an answer may look like, and how often its bounds hold.
 
-Coverage tests: one-sided exact binomial tests with a false-alarm rate of 1e-8 each, fewer than 60 of them (slow ones
+Coverage tests: one-sided exact binomial tests with a false-alarm rate of 1e-8 each, fewer than 65 of them (slow ones
 included): below 1e-6 for the file.
 """
 

@@ -23,7 +23,7 @@ from dpdb.privacy.randomness import replaced_noise
 from dpdb.session import Session
 
 EPSILON = 2  # where a doubled loss shows with few samples
-CHEAP = {"fractional", "greedy", "baseline_max"}
+CHEAP = {"fractional", "greedy", "baseline_max", "r2t"}
 DEFAULTS = [
     ("minimal_inconsistency", "marginal"),
     ("minimal_inconsistency", "marginal_order"),
@@ -91,6 +91,11 @@ def test_without_equality():
 @pytest.mark.parametrize("key", [*DEFAULTS, ("repair", "greedy")], ids="-".join)
 def test_two_constraints(key):
     assert not caught(key, "two constraints", trials=900)
+
+
+def test_two_truncations():
+    """R2T at tau = 2 and 4: the hub's three conflicts change the first by 2 and the second by 3."""
+    assert not caught(("minimal_inconsistency", "r2t"), "hub", trials=4_000, max_degree=4)
 
 
 @pytest.mark.slow

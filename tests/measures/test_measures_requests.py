@@ -176,7 +176,8 @@ def test_refused_before_anything_is_spent(measure, options, message):
 def test_needing_max_degree_is_as_documented():
     needing = {key for key in ALL if Case(*key).mechanism.needs_max_degree}
     names = ("em", "hierarchical", "baseline_max")
-    assert needing == {(m, name) for m in ("minimal_inconsistency", "problematic") for name in names}
+    documented = {(m, name) for m in ("minimal_inconsistency", "problematic") for name in names}
+    assert needing == documented | {("minimal_inconsistency", "r2t")}
 
 
 def test_tiny_epsilon_per_person_is_refused():

@@ -5,11 +5,11 @@ number (its worst outcome), the log ratio of exact permute-and-flip probabilitie
 """
 
 import pytest
-from mechanisms_under_test import ALL, Case
+from mechanisms_under_test import ALL, SHARES, Case
 from noise_scripts import Script, joint_loss, paths, recorded
 from small_graphs import SmallGraph, neighbours, star
 
-from dpdb.measures import projected, repair
+from dpdb.measures import projected, r2t, repair
 from dpdb.privacy.epsilon import NANO
 
 EPSILON = NANO
@@ -97,7 +97,7 @@ def test_hubs(key, hub_first):
     for leaves in (*range(1, 9), 60):
         audit.pair(star(leaves, hub_first=hub_first), SmallGraph(leaves, ()))
     assert audit.worst <= 1 + SLACK
-    answer_share = float(Case(*key).shares[-1][1])
+    answer_share = float(SHARES[key][-1][1])
     assert audit.worst >= answer_share - SLACK
 
 
@@ -124,6 +124,14 @@ def test_scale_theta_for_nodes_is_caught(name, monkeypatch):
 def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
     monkeypatch.setattr(repair, "_SENSITIVITY", 1)
     assert broken(("repair", name))
+
+
+def test_sensitivity_tau_for_twice_the_truncation_is_caught(monkeypatch):
+    draw = r2t.discrete_laplace
+    monkeypatch.setattr(r2t, "discrete_laplace", lambda value, bound, epsilon: draw(value, bound // 2, epsilon))
+    audit = Audit(("minimal_inconsistency", "r2t"), caps=(2, 5))
+    audit.pair(star(8), SmallGraph(8, ()))
+    assert audit.worst > 1 + SLACK
 
 
 @pytest.mark.parametrize("key", ALL, ids="-".join)

@@ -57,6 +57,8 @@ def audited_costs(case, draws, answer, statistics, epsilon):
             unit, cap = statistics.degree_sensitivity, max(1, draw.result)
         elif case.measure == "repair":
             unit = 2
+        elif case.name == "r2t":
+            unit = 2 * case.taus[position]
         elif last:
             unit = answer.theta + nodes
         else:
@@ -97,7 +99,7 @@ def test_the_audit_covers_every_mechanism():
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 def test_the_announced_answer_share(key):
     """What `explain` says about the last draw; of `progressive` it names the branch that keeps the cap."""
-    share = Fraction(7, 10) if key[1] == "progressive" else Fraction(Case(*key).shares[-1][1])
+    share = Fraction(7, 10) if key[1] == "progressive" else Fraction(SHARES[key][-1][1])
     assert Case(*key).mechanism.answer_share == share
 
 

@@ -1,0 +1,86 @@
+"""`dpdb plan`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from dpdb.cli.options import csv_schema, distinct
+from dpdb.session.plan import Plan, plan
+from dpdb.session.simulation import ExpectedError
+
+__all__ = ["run_plan"]
+
+
+def run_plan(options: argparse.Namespace) -> int:
+    """Print the errors to expect."""
+    planned = plan(
+        options.source,
+        options.constraints,
+        rows=options.rows,
+        error_rate=options.error_rate,
+        epsilon=options.epsilon,
+        table=options.table,
+        schema=csv_schema(options),
+        distinct=distinct(options),
+        max_degree=options.max_degree,
+        target=options.target,
+        repetitions=options.repetitions,
+        seed=options.seed,
+    )
+    print(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else _text(planned))
+    return 0
+
+
+def _text(planned: Plan) -> str:
+    values = ", ".join(f"{name} {count:,}" for name, count in planned.distinct.items())
+    lines = [
+        f"synthetic table: {planned.rows:,} rows, {planned.error_rate:.3g} of its cells changed (seed {planned.seed})",
+        f"distinct values: {values}",
+        *(f"note: {note}" for note in planned.notes),
+        "",
+        f"each measure alone, epsilon {planned.epsilon:g}",
+        *_table(planned.expected),
+        *(f"  {name}: not simulated, {why}" for name, why in planned.skipped.items()),
+        "",
+        f"all three together, epsilon {planned.epsilon:g} in total",
+        *_table(planned.together),
+    ]
+    if planned.target is not None:
+        lines += ["", f"smallest epsilon for a relative error of {planned.target:.3g} in 90% of the releases"]
+        lines += [f"  {name:<22}{_epsilon(epsilon)}" for name, epsilon in planned.smallest_epsilon.items()]
+    lines += ["", "simulated with the real noise on synthetic rows; nothing was spent and no row was read"]
+    return "\n".join(lines)
+
+
+def _table(errors: tuple[ExpectedError, ...]) -> list[str]:
+    head = ("measure", "mechanism", "truth", "error", "90% below", "relative", "90% below", "lower held")
+    rows = [
+        (
+            error.measure,
+            f"{error.mechanism}{' (default)' if error.default else ''}",
+            f"{error.truth:,g}" if error.truth < 10**6 else f"{error.truth:,.0f}",
+            f"{error.absolute_error:,.1f}",
+            f"{error.absolute_error_90:,.1f}",
+            _share(error.relative_error),
+            _share(error.relative_error_90),
+            f"{error.lower_held:.0%} of {error.repetitions}",
+        )
+        for error in errors
+    ]
+    width = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            cell.ljust(w) if k < 2 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, width, strict=True))
+        )
+        for row in (head, *rows)
+    ]
+
+
+def _share(number: float | None) -> str:
+    return "-" if number is None else f"{number:.2%}"
+
+
+def _epsilon(number: float | None) -> str:
+    return "above 10" if number is None else f"{number:g}"
