@@ -52,6 +52,8 @@ class Release:
         What `value` counts: ``"pairs of rows"``, ``"rows"`` or ``"share of rows"``.
     constraint : str or None
         The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
+    upper_reason : str or None
+        Why `upper` is None; None if there is an upper bound.
     """
 
     measure: str
@@ -71,6 +73,7 @@ class Release:
     version: str
     quantity: str
     constraint: str | None = None
+    upper_reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -94,6 +97,8 @@ def make_release(
     constraints_sha256: str,
     rows_per_person: int,
     several_slices: bool = False,
+    constraint: str | None = None,
+    rate: bool = False,
 ) -> Release:
     """Label an answer; `joint_epsilon` is what the call cost. Reads what is published only."""
     return Release(
@@ -112,7 +117,9 @@ def make_release(
         guarantee=_guarantee(joint_epsilon, rows_per_person, together=several_slices or epsilon != joint_epsilon),
         release_id=secrets.token_hex(16),
         version=__version__,
-        quantity="pairs of rows" if measure == "minimal_inconsistency" else "rows",
+        quantity="share of rows" if rate else "pairs of rows" if measure == "minimal_inconsistency" else "rows",
+        constraint=constraint,
+        upper_reason=answer.upper_reason,
     )
 
 

@@ -30,6 +30,7 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("version", pa.string(), nullable=False),
         pa.field("quantity", pa.string(), nullable=False),
         pa.field("constraint", pa.string()),
+        pa.field("upper_reason", pa.string()),
     ]
 )
 
