@@ -58,14 +58,6 @@ def _measure(commands: Any) -> None:
     _limits(parser)
     _spending(parser)
     parser.add_argument(
-        "--rate", action="store_true", help="share of rows (problematic, repair): 5%% of epsilon counts the rows"
-    )
-    parser.add_argument(
-        "--each-constraint",
-        action="store_true",
-        help="measure every constraint alone; epsilon is the total, in equal parts",
-    )
-    parser.add_argument(
         "--fail-above",
         metavar="MEASURE=X",
         action="append",
@@ -264,6 +256,14 @@ def _release(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     )
     _slice(parser, required=required)
     parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default")
+    parser.add_argument(
+        "--rate", action="store_true", help="share of rows (problematic, repair): 5%% of epsilon counts the rows"
+    )
+    parser.add_argument(
+        "--each-constraint",
+        action="store_true",
+        help="measure every constraint alone; epsilon is the total, in equal parts",
+    )
     parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
     parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
 

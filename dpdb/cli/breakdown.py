@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.cli.words import amount, named
+from dpdb.cli.words import amount, named, noise
 from dpdb.session import Release
 
 __all__ = ["breakdown_tables"]
@@ -36,4 +36,4 @@ def _row(release: Release) -> tuple[str, ...]:
     upper = "-" if release.upper is None else amount(release, release.upper)
     value, lower = amount(release, release.value), amount(release, release.lower)
     assert release.constraint is not None, "a breakdown names its constraints"
-    return value, lower, upper, amount(release, release.noise_scale), release.constraint
+    return value, lower, upper, noise(release), release.constraint

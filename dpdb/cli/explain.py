@@ -28,6 +28,8 @@ def run_explain(options: argparse.Namespace) -> int:
         max_degree=options.max_degree,
         rows_per_person=options.rows_per_person,
         row_bound=options.row_bound,
+        rate=options.rate,
+        each_constraint=options.each_constraint,
     )
     print(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0
@@ -52,9 +54,14 @@ def _text(explained: dict[str, Any]) -> str:
         f"degree bound: {' + '.join(bound['terms']) or 'no constraint over two tuples'}; "
         f"one row changes it by at most {bound['sensitivity']}",
     ]
-    lines += [
-        f"{planned['measure']}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, {planned['noise']}"
-        for planned in explained["releases"]
-    ]
+    lines += map(_planned, explained["releases"])
     lines.append(f"total cost: epsilon {explained['epsilon']:g}; nothing was spent and no row was read")
     return "\n".join(lines)
+
+
+def _planned(planned: dict[str, Any]) -> str:
+    constraint = "" if planned["constraint"] is None else f" of {planned['constraint']}"
+    return (
+        f"{planned['measure']}{constraint}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, "
+        f"{planned['noise']}"
+    )

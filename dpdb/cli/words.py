@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpdb.session import Release
 
-__all__ = ["amount", "in_words", "named"]
+__all__ = ["amount", "in_words", "named", "noise"]
 
 _MEANING = {
     "minimal_inconsistency": "about {value} pairs of rows (or rows on their own) break a rule",
@@ -29,13 +29,12 @@ def in_words(release: Release) -> str:
     if release.noise_scale > release.value:
         meaning = "too small to tell apart from the noise at this epsilon"
     upper = "no upper bound" if release.upper is None else f"at most {amount(release, release.upper)}"
-    noise = amount(release, release.noise_scale)
     lines = [
         f"{named(release)} = {amount(release, release.value)}{' of rows' if rate else ''}",
         f"  meaning   {meaning.format(value=amount(release, release.value))}",
         f"  bounds    at least {amount(release, release.lower)}, {upper} ({release.confidence:.0%} sure)",
         f"  estimates {release.estimand}",
-        f"  cost      epsilon {release.epsilon:g} ({release.mechanism}, noise scale {noise})",
+        f"  cost      epsilon {release.epsilon:g} ({release.mechanism}, noise scale {noise(release)})",
     ]
     if release.upper_reason is not None:
         lines.insert(3, f"  no upper  {release.upper_reason}")
@@ -48,7 +47,10 @@ def named(release: Release) -> str:
 
 
 def amount(release: Release, value: float) -> str:
-    """Write a number in the units of a release's value: a share as a percentage."""
-    if release.quantity == "share of rows":
-        return f"{value:.3%}"
-    return f"{value:,}" if 2 * value == int(2 * value) else f"{value:.4g}"
+    """Write a value or a bound of a release: a share as a percentage."""
+    return f"{value:.3%}" if release.quantity == "share of rows" else f"{value:,}"
+
+
+def noise(release: Release) -> str:
+    """Write the noise scale of a release, in the same units."""
+    return f"{release.noise_scale:.3%}" if release.quantity == "share of rows" else f"{release.noise_scale:.4g}"

@@ -123,3 +123,16 @@ def test_a_bad_count_is_one_line(hospital: Path, options: list[str], says: str, 
     assert main(["count", str(hospital), *options]) == 2
     out, err = capsys.readouterr()
     assert (out, says in err, err.count("\n")) == ("", True, 1)
+
+
+def test_explain_states_the_split(measure: list[str], capsys: Captured) -> None:
+    explain = ["explain", *measure[1:], "--epsilon", "1"]
+    assert main([*explain, "--rate", "--format", "json"]) == 0
+    problematic, repair = json.loads(capsys.readouterr().out)["releases"]
+    assert problematic["noise"].endswith("divided by a row count with noise of scale about 20")
+    assert repair["noise"].endswith("divided by a row count with noise of scale about 20")
+    assert main([*explain, "--each-constraint", "--measure", "repair", "--format", "json"]) == 0
+    planned = json.loads(capsys.readouterr().out)["releases"]
+    assert [p["epsilon"] for p in planned] == [0.142857142] * 6 + [0.142857148]
+    assert main([*explain, "--each-constraint"]) == 0
+    assert capsys.readouterr().out.count("\nrepair of not(t1.") == 7
