@@ -349,7 +349,8 @@ class Session:
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
         if len(request.measures) > 1 and cap is not None:
             grid = power_grid(cap)
-            statistics.prepare(grid if statistics.covers_all_rows else [cap], grid)
+            projected = [] if request.rate else grid if statistics.covers_all_rows else [cap]  # for pairs of rows
+            statistics.prepare(projected, grid)
         answers = [
             mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree))
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
