@@ -202,7 +202,7 @@ def test_the_published_numbers_on_neighbouring_tables(pair):
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("measure", [*RATED, "all"])
 def test_the_published_numbers_on_every_pair(measure, pair):
-    assert not caught(pair, measure, 8_000)
+    assert not caught(pair, measure, 3_000)
 
 
 def test_an_epsilon_that_is_too_large_is_caught():
