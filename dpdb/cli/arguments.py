@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_measure, _explain, _plan, _exact, _noise, _budget, _overlap, _demo):
+    for add in (_measure, _count, _explain, _plan, _exact, _noise, _budget, _overlap, _demo):
         add(commands)
     return parser
 
@@ -56,8 +56,7 @@ def _measure(commands: Any) -> None:
     _source(parser)
     _release(parser)
     _limits(parser)
-    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
-    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
+    _spending(parser)
     parser.add_argument(
         "--fail-above",
         metavar="MEASURE=X",
@@ -65,6 +64,27 @@ def _measure(commands: Any) -> None:
         default=[],
         help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
     )
+    _format(parser)
+
+
+def _count(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.count import run_count
+
+        return run_count(options)
+
+    parser = _command(
+        commands,
+        "count",
+        run,
+        "release the number of rows, with a two-sided interval, under differential privacy",
+        "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1",
+    )
+    _source(parser, constraints=False)
+    _slice(parser, epsilon=None)
+    parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
+    _spending(parser)
+    _limits(parser)
     _format(parser)
 
 
@@ -256,13 +276,21 @@ def _demo(commands: Any) -> None:
 # -- shared options -------------------------------------------------------------------------------------------
 
 
-def _source(parser: argparse.ArgumentParser) -> None:
+def _source(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
     parser.add_argument("source", metavar="SOURCE", help="Parquet file, directory or glob; CSV; DuckDB file")
-    _shape(parser)
+    _shape(parser, constraints=constraints)
 
 
-def _shape(parser: argparse.ArgumentParser, schema: str = "CSV column types, such as 'age INTEGER, day DATE'") -> None:
-    parser.add_argument("--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated")
+def _shape(
+    parser: argparse.ArgumentParser,
+    schema: str = "CSV column types, such as 'age INTEGER, day DATE'",
+    *,
+    constraints: bool = True,
+) -> None:
+    if constraints:
+        parser.add_argument(
+            "--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated"
+        )
     parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
     parser.add_argument("--schema", metavar="COLS", help=schema)
 
@@ -271,23 +299,40 @@ def _release(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument(
         "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
     )
-    parser.add_argument("--epsilon", required=required, default="1", metavar="E", help="privacy cost, in total")
+    _slice(parser, required=required, epsilon="1")
+    parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default")
+    parser.add_argument(
+        "--rate", action="store_true", help="share of rows (problematic, repair): 5%% of epsilon counts the rows"
+    )
+    parser.add_argument(
+        "--each-constraint",
+        action="store_true",
+        help="measure every constraint alone; epsilon is the total, in equal parts",
+    )
+    parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
+
+
+def _slice(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
+    parser.add_argument("--epsilon", required=required, default=epsilon, metavar="E", help="privacy cost, in total")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
-    parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default")
-    parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
     parser.add_argument(
         "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
     _unit(parser)
-    parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the bounds (.95)")
 
 
 def _unit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unit", metavar="COLUMN", help="protect each value of COLUMN with all its rows")
     parser.add_argument("--max-rows", type=int, metavar="K", help="rows used of each value of the --unit column")
+
+
+def _spending(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
 
 
 def _limits(parser: argparse.ArgumentParser) -> None:

@@ -32,6 +32,8 @@ def run_explain(options: argparse.Namespace) -> int:
         unit=options.unit,
         max_rows=options.max_rows,
         row_bound=options.row_bound,
+        rate=options.rate,
+        each_constraint=options.each_constraint,
     )
     print(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0
@@ -59,13 +61,18 @@ def _text(explained: dict[str, Any]) -> str:
         f"degree bound: {' + '.join(bound['terms']) or 'no constraint over two tuples'}; "
         f"one row changes it by at most {bound['sensitivity']}",
     ]
-    lines += [
-        f"{planned['measure']}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, {planned['noise']}"
-        for planned in explained["releases"]
-    ]
+    lines += map(_planned, explained["releases"])
     lines += _charged(explained)
     lines.append(f"total cost: epsilon {explained['epsilon']:g}; nothing was spent and no row was read")
     return "\n".join(lines)
+
+
+def _planned(planned: dict[str, Any]) -> str:
+    constraint = "" if planned["constraint"] is None else f" of {planned['constraint']}"
+    return (
+        f"{planned['measure']}{constraint}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, "
+        f"{planned['noise']}"
+    )
 
 
 def _charged(explained: dict[str, Any]) -> list[str]:

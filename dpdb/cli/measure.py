@@ -7,11 +7,12 @@ import json
 import sys
 from collections.abc import Sequence
 
+from dpdb.cli.breakdown import breakdown_tables
 from dpdb.cli.options import csv_schema, keys, thresholds
 from dpdb.cli.progress import step_bar
 from dpdb.cli.words import in_words
 from dpdb.session import Release, Session
-from dpdb.session.request import MEASURES
+from dpdb.session.request import measures_named
 
 __all__ = ["as_tuple", "print_releases", "run_measure"]
 
@@ -20,7 +21,8 @@ _STEPS = 4  # reading, ranking, joining, drawing
 
 def run_measure(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    gates = thresholds(options, MEASURES if options.measure == "all" else (options.measure,))
+    measures = measures_named(options.measure, rate=options.rate)
+    gates = thresholds(options, measures)
     with Session(
         options.source,
         constraints=options.constraints,
@@ -47,7 +49,11 @@ def run_measure(options: argparse.Namespace) -> int:
             confidence=options.confidence,
             max_degree=options.max_degree,
             run_id=options.run_id,
+            rate=options.rate,
+            each_constraint=options.each_constraint,
         )
+    if options.rate and options.measure == "all":
+        print("dpdb: minimal_inconsistency counts pairs of rows and has no rate: not released", file=sys.stderr)
     releases = as_tuple(released)
     print_releases(releases, options.format)
     return _gate(releases, gates)
@@ -63,8 +69,11 @@ def print_releases(releases: Sequence[Release], output: str) -> None:
     if output == "json":
         print(json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2))
         return
-    for release in releases:
-        print(in_words(release))
+    if releases[0].constraint is None:
+        for release in releases:
+            print(in_words(release))
+    else:
+        print(breakdown_tables(releases))
     print(f"Guarantee: {releases[0].guarantee}.")
 
 
@@ -81,5 +90,6 @@ def _gate(releases: Sequence[Release], gates: Sequence[tuple[str, float]]) -> in
                     if beyond
                     else f"the threshold lies inside the noise (lower bound {release.lower:g})"
                 )
-                print(f"dpdb: gate failed: {measure} = {release.value:g} > {threshold:g}; {certainty}", file=sys.stderr)
+                what = measure if release.constraint is None else f"{measure} of {release.constraint}"
+                print(f"dpdb: gate failed: {what} = {release.value:g} > {threshold:g}; {certainty}", file=sys.stderr)
     return failed

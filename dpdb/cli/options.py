@@ -57,6 +57,8 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[t
             raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
         if not 0 <= threshold < float("inf"):
             raise ParameterError(f"--fail-above {text!r}: the number must be finite and not negative")
+        if options.rate and threshold > 1:
+            raise ParameterError(f"--fail-above {text!r}: with --rate the number is a share of the rows, from 0 to 1")
         if name not in measures:
             raise ParameterError(f"--fail-above {text!r}: {name!r} is not released by this command")
         read.append((name, threshold))

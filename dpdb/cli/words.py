@@ -4,34 +4,54 @@ from __future__ import annotations
 
 from dpdb.session import Release
 
-__all__ = ["in_words"]
+__all__ = ["amount", "in_words", "named", "noise"]
 
 _MEANING = {
     "minimal_inconsistency": "about {value} pairs of rows (or rows on their own) break a rule",
     "problematic": "about {value} rows are involved in a conflict",
     "repair": "at least about {value} rows must go before the table is consistent",
+    "count": "there are about {value} rows",
 }
+_RATE_MEANING = {
+    "problematic": "about {value} of the rows are involved in a conflict",
+    "repair": "at least about {value} of the rows must go before the table is consistent",
+}
+_GREEDY = "a cover of about {value} rows removes all conflicts; half of them may be needed"
+_GREEDY_RATE = "a cover of about {value} of the rows removes all conflicts; half of them may be needed"
 
 
 def in_words(release: Release) -> str:
     """Say what one release means, with its bounds, cost and noise."""
-    meaning = _MEANING[release.measure].format(value=_number(release.value))
+    rate = release.quantity == "share of rows"
+    meaning = (_RATE_MEANING if rate else _MEANING)[release.measure]
     if release.mechanism == "greedy":
-        meaning = f"a cover of about {_number(release.value)} rows removes all conflicts; half of them may be needed"
-    where = f" where {release.where}" if release.where else ""
-    upper = "no upper bound" if release.upper is None else f"at most {_number(release.upper)}"
+        meaning = _GREEDY_RATE if rate else _GREEDY
     if release.noise_scale > release.value:
         meaning = "too small to tell apart from the noise at this epsilon"
     cost = f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
+    upper = "no upper bound" if release.upper is None else f"at most {amount(release, release.upper)}"
     lines = [
-        f"{release.measure}{where} = {_number(release.value)}",
-        f"  meaning   {meaning}",
-        f"  bounds    at least {_number(release.lower)}, {upper} ({release.confidence:.0%} sure)",
+        f"{named(release)} = {amount(release, release.value)}{' of rows' if rate else ''}",
+        f"  meaning   {meaning.format(value=amount(release, release.value))}",
+        f"  bounds    at least {amount(release, release.lower)}, {upper} ({release.confidence:.0%} sure)",
         f"  estimates {release.estimand}",
-        f"  cost      {cost} ({release.mechanism}, noise scale {release.noise_scale:.4g})",
+        f"  cost      {cost} ({release.mechanism}, noise scale {noise(release)})",
     ]
+    if release.upper_reason is not None:
+        lines.insert(3, f"  no upper  {release.upper_reason}")
     return "\n".join(lines)
 
 
-def _number(value: float) -> str:
-    return f"{value:,}"
+def named(release: Release) -> str:
+    """Name what was measured, and where."""
+    return f"{release.measure} where {release.where}" if release.where else release.measure
+
+
+def amount(release: Release, value: float) -> str:
+    """Write a value or a bound of a release: a share as a percentage."""
+    return f"{value:.3%}" if release.quantity == "share of rows" else f"{value:,}"
+
+
+def noise(release: Release) -> str:
+    """Write the noise scale of a release, in the same units."""
+    return f"{release.noise_scale:.3%}" if release.quantity == "share of rows" else f"{release.noise_scale:.4g}"

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Answer", "GraphStatistics"]
+__all__ = ["FROM_BELOW", "Answer", "GraphStatistics"]
+
+# Why a projection has no upper bound.
+FROM_BELOW = (
+    "at most theta conflicts per row are counted, and how many were left out is private, so this number bounds the "
+    "measure from below only; mechanism 'two_sided' gives an upper bound too, which costs accuracy"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +27,8 @@ class Answer:
         With probability at least `confidence`, at most the estimand.
     upper : float or None
         None where no valid upper bound exists (a projection may lose any number of edges).
+    upper_reason : str or None
+        Why there is no upper bound; None if there is one.
     theta : int or None
         The released projection threshold.
     noise_scale : float
@@ -32,6 +40,7 @@ class Answer:
     value: float
     lower: float
     upper: float | None = None
+    upper_reason: str | None = None
     theta: int | None = None
     noise_scale: float
     estimand: str

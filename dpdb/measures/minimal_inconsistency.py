@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpdb.measures.answer import Answer
+from dpdb.measures.answer import FROM_BELOW, Answer
 from dpdb.measures.gem import gem_answer
 from dpdb.measures.marginal import Marginal
 from dpdb.measures.mechanism import Mechanism, Run
@@ -55,7 +55,14 @@ def _progressive(run: Run) -> Answer:
     tail = weight * laplace_tail(scale, run.beta / 3) + finer_weight * laplace_tail(finer, run.beta / 3)
     spread = math.hypot(weight * scale, finer_weight * finer)
     lower = math.floor(value - tail - 1)  # one for the rounding of value
-    return Answer(value=value, lower=lower, theta=theta, noise_scale=spread, estimand=EDGES.estimand)
+    return Answer(
+        value=value,
+        lower=lower,
+        upper_reason=FROM_BELOW,
+        theta=theta,
+        noise_scale=spread,
+        estimand=EDGES.estimand,
+    )
 
 
 def _pair(epsilon: int, weights: tuple[int, int]) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dpdb.measures.answer import Answer, GraphStatistics
+from dpdb.measures.answer import FROM_BELOW, Answer, GraphStatistics
 from dpdb.privacy.randomness import discrete_laplace
 from dpdb.privacy.tails import laplace_tail
 
@@ -71,4 +71,11 @@ def noisy_answer(
     exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
     noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), epsilon)
     lower = noisy - laplace_tail(scale, beta)
-    return Answer(value=noisy, lower=lower, theta=theta, noise_scale=scale, estimand=statistic.estimand)
+    return Answer(
+        value=noisy,
+        lower=lower,
+        upper_reason=FROM_BELOW,
+        theta=theta,
+        noise_scale=scale,
+        estimand=statistic.estimand,
+    )

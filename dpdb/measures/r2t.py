@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpdb.measures.answer import Answer
+from dpdb.measures.answer import FROM_BELOW, Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.privacy.epsilon import split
 from dpdb.privacy.randomness import discrete_laplace
@@ -38,6 +38,7 @@ def _r2t(run: Run) -> Answer:
     return Answer(
         value=value,
         lower=value,
+        upper_reason=FROM_BELOW,
         theta=tau,
         noise_scale=scale / 2,
         estimand="minimal_inconsistency, from below: conflicts beyond theta per tuple may be left out in part, and the "

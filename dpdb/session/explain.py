@@ -28,10 +28,11 @@ from dpdb.engine.slice import Slice
 from dpdb.engine.source import Source, SourceLike, open_source
 from dpdb.engine.unit_rows import kept_rows
 from dpdb.privacy.epsilon import as_float, as_fraction
+from dpdb.session.breakdown import Part, each_constraint_parts
 from dpdb.session.charged_rows import charged_rows, charged_rows_words
 from dpdb.session.conflict_graph import has_blocks
 from dpdb.session.privacy_unit import PrivacyUnit, parse_unit
-from dpdb.session.request import Request, parse_request
+from dpdb.session.request import parse_request
 from dpdb.session.shares import measure_shares
 from dpdb.session.slices import Key, parse_slices
 
@@ -56,6 +57,8 @@ def explain(
     unit: str | None = None,
     max_rows: int | None = None,
     row_bound: int | None = None,
+    rate: bool = False,
+    each_constraint: bool = False,
 ) -> dict[str, Any]:
     """Explain a release without making it. Spends nothing; reads the schema only.
 
@@ -67,8 +70,8 @@ def explain(
     dict
         ``source``, ``where`` (all slices together), ``unit`` (words, sql of the rows it keeps), ``constraints``
         (constraint, words, shape, representation, sql, operator, plan), ``degree_bound`` (terms, sensitivity),
-        ``releases`` (measure, mechanism, epsilon, noise in words), ``epsilon`` (to be charged), ``charged`` (for which
-        rows a ledger charges it; see `charged_rows_words`).
+        ``releases`` (measure, constraint if each is measured alone, mechanism, epsilon, noise in words), ``epsilon``
+        (to be charged), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`).
 
     Raises
     ------
@@ -92,7 +95,11 @@ def explain(
             max_degree=max_degree,
             rows_per_person=protected.rows,
             covers_all_rows=terms.covers_all_rows,
+            rate=rate,
         )
+        parts: tuple[Part, ...] = (Part(request),)
+        if each_constraint:
+            parts = each_constraint_parts(request, bound, mechanism=mechanism, rows_per_person=protected.rows)
         empty = Slice(database, _emptied(opened), bound, slices.predicates[0], name="slice")
         return {
             "source": opened.description,
@@ -100,7 +107,7 @@ def explain(
             "unit": {"words": protected.words, "sql": _kept(opened, protected)},
             "constraints": [_constraint(database, empty, k, dc) for k, dc in enumerate(bound)],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
-            "releases": _releases(request),
+            "releases": [planned for part in parts for planned in _releases(part)],
             "epsilon": as_float(request.charged),
             "charged": charged_rows_words(charged_rows(slices, opened.schema)),
         }
@@ -167,16 +174,20 @@ def _term(term: GroupTerm | CrossTerm) -> str:
     return f"largest group of ({', '.join(term.columns)}) - 1" if term.columns else "number of rows - 1"
 
 
-def _releases(request: Request) -> list[dict[str, Any]]:
-    planned = []
-    for (name, mechanism), share in zip(request.measures, measure_shares(request), strict=True):
-        answer = float(1 / (mechanism.answer_share * as_fraction(share.total)))
+def _releases(part: Part) -> list[dict[str, Any]]:
+    request, planned = part.request, []
+    shares = measure_shares(request)
+    count = sum(share.count for share in shares)
+    rows = f", divided by a row count with noise of scale about {float(1 / as_fraction(count)):.3g}" if count else ""
+    for (name, mechanism), share in zip(request.measures, shares, strict=True):
+        answer = float(1 / (mechanism.answer_share * as_fraction(share.cap + share.rest)))
         planned.append(
             {
                 "measure": name,
+                "constraint": part.constraint,
                 "mechanism": mechanism.name,
                 "epsilon": float(as_fraction(share.total) * Fraction(request.charged, request.epsilon)),
-                "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {answer:.3g}",
+                "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {answer:.3g}{rows}",
             }
         )
     return planned

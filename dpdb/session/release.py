@@ -56,6 +56,8 @@ class Release:
         The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
     rho : float or None
         Privacy cost of a release that is zCDP and not pure.
+    upper_reason : str or None
+        Why `upper` is None; None if there is an upper bound.
     """
 
     measure: str
@@ -76,6 +78,7 @@ class Release:
     quantity: str
     constraint: str | None = None
     rho: float | None = None
+    upper_reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -100,6 +103,8 @@ def make_release(
     unit: PrivacyUnit,
     several_slices: bool = False,
     rho: int | None = None,
+    constraint: str | None = None,
+    rate: bool = False,
 ) -> Release:
     """Label an answer; the call cost `joint_epsilon`, or `rho` where that is None. Reads what is published only."""
     if joint_epsilon is not None:
@@ -123,8 +128,10 @@ def make_release(
         guarantee=_guarantee(promise, unit, together=several_slices or epsilon != joint_epsilon),
         release_id=secrets.token_hex(16),
         version=__version__,
-        quantity="pairs of rows" if measure == "minimal_inconsistency" else "rows",
         rho=None if rho is None else rho_as_float(rho),
+        quantity="share of rows" if rate else "pairs of rows" if measure == "minimal_inconsistency" else "rows",
+        constraint=constraint,
+        upper_reason=answer.upper_reason,
     )
 
 

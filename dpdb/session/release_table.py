@@ -31,6 +31,7 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("quantity", pa.string(), nullable=False),
         pa.field("constraint", pa.string()),
         pa.field("rho", pa.float64()),
+        pa.field("upper_reason", pa.string()),
     ]
 )
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
+from dpdb.measures.rate import RATED
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 
-__all__ = ["MEASURES", "Request", "parse_confidence", "parse_request", "parse_share"]
+__all__ = ["MEASURES", "Request", "measures_named", "parse_confidence", "parse_request", "parse_share"]
 
 _ROOMS: Mapping[str, ModuleType] = {
     "minimal_inconsistency": minimal_inconsistency,
@@ -43,11 +44,13 @@ class Request:
     Attributes
     ----------
     measures : tuple of (name, Mechanism)
-        One, or all three.
+        One, or all three; of rates, one or both.
     charged : int
         Nano-epsilon to debit.
     epsilon : int
         Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one person may own.
+    rate : bool
+        Whether the measures are divided by a private count of the slice's rows.
     """
 
     measures: tuple[tuple[str, Mechanism], ...]
@@ -55,18 +58,30 @@ class Request:
     epsilon: int
     confidence: float
     max_degree: int | None
+    rate: bool = False
+
+    @property
+    def mechanisms(self) -> dict[str, str]:
+        """The mechanism's name for each measure."""
+        return {name: mechanism.name for name, mechanism in self.measures}
 
     def public(self, where: str | None, constraints_sha256: str, rows_per_person: int) -> dict[str, Any]:
         """Everything that was asked, for a ledger: two requests are the same if and only if these are equal."""
         return {
-            "measures": {name: mechanism.name for name, mechanism in self.measures},
+            "measures": self.mechanisms,
             "epsilon": format_epsilon(self.charged),
             "where": where,
             "confidence": self.confidence,
             "max_degree": self.max_degree,
+            "rate": self.rate,
             "constraints_sha256": constraints_sha256,
             "rows_per_person": rows_per_person,
         }
+
+    def part(self, charged: int, *, mechanism: str | None, rows_per_person: int, covers_all_rows: bool) -> Request:
+        """Return the same request of one constraint alone, for a part of the cost; its default mechanism may differ."""
+        measures = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name, _ in self.measures)
+        return replace(self, measures=measures, charged=charged, epsilon=parse_share(charged, rows_per_person))
 
 
 def parse_request(
@@ -78,6 +93,7 @@ def parse_request(
     max_degree: int | None,
     rows_per_person: int,
     covers_all_rows: bool,
+    rate: bool = False,
 ) -> Request:
     """Check the parameters of a release.
 
@@ -86,7 +102,7 @@ def parse_request(
     ParameterError
         If the measure or mechanism does not exist or is not private, or a number is out of range.
     """
-    names = MEASURES if measure == "all" else (_known_measure(measure),)
+    names = measures_named(measure, rate=rate)
     if measure == "all" and mechanism is not None:
         raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
     chosen = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name in names)
@@ -100,7 +116,26 @@ def parse_request(
             )
     confidence = parse_confidence(confidence)
     charged = parse_epsilon(epsilon)  # type: ignore[arg-type]  # it checks the type itself
-    return Request(chosen, charged, parse_share(charged, rows_per_person), confidence, max_degree)
+    return Request(chosen, charged, parse_share(charged, rows_per_person), confidence, max_degree, rate)
+
+
+def measures_named(measure: str, *, rate: bool = False) -> tuple[str, ...]:
+    """Return the measures that a name stands for: itself, or for ``"all"`` all three; of rates, those that have one.
+
+    Raises
+    ------
+    ParameterError
+        If the measure does not exist, is not private, or has no rate.
+    """
+    if measure == "all":
+        return RATED if rate else MEASURES
+    name = _known_measure(measure)
+    if rate and name not in RATED:
+        raise ParameterError(
+            f"{name} has no rate: it counts pairs of rows, which are no share of the rows; ask for the rate of "
+            f"{' or '.join(RATED)}, or leave out rate (--rate)"
+        )
+    return (name,)
 
 
 def parse_confidence(confidence: float) -> float:

@@ -26,11 +26,14 @@ from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
 from dpdb.measures import problematic
 from dpdb.measures.answer import Answer
+from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
 from dpdb.measures.minimal_inconsistency import MARGINAL, MARGINAL_ORDER
+from dpdb.measures.rate import rate_answer, rate_beta
 from dpdb.privacy.epsilon import split
 from dpdb.session.account import Account, Charge
+from dpdb.session.breakdown import Part, each_constraint_parts
 from dpdb.session.budget import Budget
 from dpdb.session.charged_rows import charged_rows
 from dpdb.session.count_request import parse_count
@@ -63,8 +66,8 @@ class Session:
     ----------
     source : path, connection, relation or Arrow object
         See `dpdb.engine.source.open_source`. Only read, never written.
-    constraints : path, text, list of texts or of `DenialConstraint`
-        Public. Duplicates (also after exchanging the tuples) count once.
+    constraints : path, text, list of texts or of `DenialConstraint`, optional
+        Public. Duplicates (also after exchanging the tuples) count once. None is for counts of rows only.
     table : str, optional
         Table or view of a DuckDB file or connection.
     budget : number, optional
@@ -96,7 +99,7 @@ class Session:
         self,
         source: SourceLike,
         *,
-        constraints: ConstraintsLike,
+        constraints: ConstraintsLike | None = None,
         table: str | None = None,
         budget: Epsilon | None = None,
         ledger: str | Path | None = None,
@@ -115,7 +118,7 @@ class Session:
         self._account: Account = Budget(budget)
         self._rows_per_person = asked.rows
         self._progress = progress
-        self._slices: OrderedDict[str, tuple[Slice, SliceStatistics]] = OrderedDict()
+        self._slices: OrderedDict[str, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
         self._slices_made = 0
         self._database = Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
         try:
@@ -126,7 +129,8 @@ class Session:
             self._source: Source = (
                 opened if column is None else UnitRows(self._database, opened, column, self._unit.rows)
             )
-            self.constraints = distinct(load_constraints(constraints, opened.schema.names))
+            names = opened.schema.names
+            self.constraints = () if constraints is None else distinct(load_constraints(constraints, names))
             self._bound = bind(self._database, self.constraints, opened.schema)
             refuse_nested_loops(self._bound, row_bound)
             if ledger is not None:
@@ -152,13 +156,13 @@ class Session:
     def dp_inconsistency(
         self, measure: Measure = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
-        run_id: str | None = ...,
+        run_id: str | None = ..., rate: bool = ..., each_constraint: Literal[False] = ...,
     ) -> Release: ...  # fmt: skip
     @overload
     def dp_inconsistency(
         self, measure: str, epsilon: Epsilon = ..., *, where: str | None = ..., by: str | None = ...,
         keys: Sequence[Key] | None = ..., mechanism: str | None = ..., confidence: float = ...,
-        max_degree: int | None = ..., run_id: str | None = ...,
+        max_degree: int | None = ..., run_id: str | None = ..., rate: bool = ..., each_constraint: bool = ...,
     ) -> Release | tuple[Release, ...]: ...  # fmt: skip
     def dp_inconsistency(
         self,
@@ -172,6 +176,8 @@ class Session:
         confidence: float = 0.95,
         max_degree: int | None = None,
         run_id: str | None = None,
+        rate: bool = False,
+        each_constraint: bool = False,
     ) -> Release | tuple[Release, ...]:
         """Release one measure, or all three, of the table or of a slice.
 
@@ -196,11 +202,19 @@ class Session:
             Public bound of the conflicts per tuple, for mechanisms that need one.
         run_id : str, optional
             Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
+        rate : bool
+            Divide by a private count of the slice's rows, which gets 5% of epsilon: the share of rows in conflict
+            (``"problematic"``) or to delete (``"repair"``), from 0 to 1. Pairs of rows have no rate; ``"all"`` then
+            releases the two that have one, in the proportion 2 : 1, with one count.
+        each_constraint : bool
+            Measure every constraint alone, on the conflict graph that it has without the others: a tuple of releases in
+            the constraints' order. Each gets an equal share of epsilon, which is debited once for all of them.
 
         Returns
         -------
         Release or tuple of Release
-            One release; all three for ``"all"``; with `by`, for each key in order, those of its slice.
+            One release; all of them for ``"all"``; with `each_constraint`, for each constraint in order, those of it;
+            with `by`, for each key in order, those of its slice.
 
         Raises
         ------
@@ -216,6 +230,8 @@ class Session:
         Sources: paper A, Algorithms 1, 2, 4 and 5, with corrected sensitivities; see each measure's mechanisms.
         """
         self._refuse_closed()
+        if not self.constraints:
+            raise ParameterError("this session has no constraints to measure; give constraints= when opening it")
         request = parse_request(
             measure,
             epsilon,
@@ -224,21 +240,39 @@ class Session:
             max_degree=max_degree,
             rows_per_person=self._rows_per_person,
             covers_all_rows=self._terms.covers_all_rows,
+            rate=rate,
         )
+        parts: tuple[Part, ...] = (Part(request),)
+        if each_constraint:
+            parts = each_constraint_parts(
+                request, self._bound, mechanism=mechanism, rows_per_person=self._rows_per_person
+            )
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
         public = request.public(where, self._digest, self._rows_per_person)
         public |= self._unit.public | {"by": by, "keys": slices.keys}
+        if each_constraint:
+            public["each_constraint"] = [part.request.mechanisms for part in parts]
 
         def draw() -> tuple[Release, ...]:
-            answers = [self._answers(request, self._statistics(predicate)) for predicate in slices.predicates]
+            asked = [(predicate, part) for predicate in slices.predicates for part in parts]
+            answers = [
+                self._answers(part.request, self._statistics(predicate, part.position)) for predicate, part in asked
+            ]
             return tuple(
                 release
-                for predicate, found in zip(slices.predicates, answers, strict=True)
-                for release in self._label(request, predicate, found, several_slices=by is not None)
+                for (predicate, part), found in zip(asked, answers, strict=True)
+                for release in self._label(
+                    part.request,
+                    predicate,
+                    found,
+                    several_slices=by is not None,
+                    charged=request.charged,
+                    constraint=part.constraint,
+                )
             )
 
         releases = self._published(request.charged, slices, public, run_id, draw)
-        return releases if measure == "all" or by is not None else releases[0]
+        return releases if measure == "all" or by is not None or each_constraint else releases[0]
 
     def dp_count(
         self,
@@ -325,27 +359,43 @@ class Session:
             reservation.close()
 
     def _answers(self, request: Request, statistics: SliceStatistics) -> list[Answer]:
-        """Release the degree cap once if a mechanism needs it, then answer each measure."""
+        """Release the row count and the degree cap once, if something needs them, then answer each measure."""
         self._progress("drawing noise")
         shares = measure_shares(request)
+        beta = 1 - request.confidence
+        count_share = sum(share.count for share in shares)
+        count = None
+        if count_share:
+            count_beta, beta = rate_beta(beta)
+            count = noisy_count(statistics.row_count, count_share, count_beta)
         cap_share = sum(share.cap for share in shares)
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
         if len(request.measures) > 1 and cap is not None:
-            edges = MARGINAL_ORDER if self._terms.covers_all_rows else MARGINAL
-            statistics.prepare(edges.thetas(cap.value), problematic.MARGINAL.thetas(cap.value))
-        beta = 1 - request.confidence
-        return [
+            edges = MARGINAL_ORDER if statistics.covers_all_rows else MARGINAL
+            # A rate counts rows, not pairs of rows.
+            projected = () if request.rate else edges.thetas(cap.value)
+            statistics.prepare(projected, problematic.MARGINAL.thetas(cap.value))
+        answers = [
             mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree))
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
         ]
+        return answers if count is None else [rate_answer(answer, count) for answer in answers]
 
     def _refuse_closed(self) -> None:
         if self._closed:
             raise ParameterError("this session is closed; open a new one")
 
     def _label(
-        self, request: Request, predicate: WherePredicate | None, answers: list[Answer], *, several_slices: bool = False
+        self,
+        request: Request,
+        predicate: WherePredicate | None,
+        answers: list[Answer],
+        *,
+        several_slices: bool = False,
+        charged: int | None = None,
+        constraint: str | None = None,
     ) -> tuple[Release, ...]:
+        """Label the answers to a request that is a part of a call, for which `charged` was debited."""
         costs = split(request.charged, [share.total for share in measure_shares(request)])
         return tuple(
             make_release(
@@ -353,33 +403,44 @@ class Session:
                 measure=name,
                 mechanism=mechanism.name,
                 epsilon=cost,
-                joint_epsilon=request.charged,
+                joint_epsilon=request.charged if charged is None else charged,
                 confidence=request.confidence,
                 where=None if predicate is None else predicate.text,
                 constraints_sha256=self._digest,
                 unit=self._unit,
                 several_slices=several_slices,
+                constraint=constraint,
+                rate=request.rate,
             )
             for (name, mechanism), answer, cost in zip(request.measures, answers, costs, strict=True)
         )
 
-    def _statistics(self, predicate: WherePredicate | None) -> SliceStatistics:
-        """Return the slice's statistics, building its conflict graph unless it is one of the last few."""
+    def _statistics(self, predicate: WherePredicate | None, position: int | None = None) -> SliceStatistics:
+        """Return the statistics of a slice, with all constraints or with the one at `position` alone.
+
+        The conflict graph is built unless the slice is one of the last few. All graphs of a slice are kept and dropped
+        together, so that a breakdown of many constraints drops none of its own; they are about as large as the slice's
+        graph of all constraints.
+        """
         key = "" if predicate is None else predicate.text
         if key not in self._slices:
             if len(self._slices) >= _KEPT_SLICES:
-                self._slices.popitem(last=False)[1][0].close()
+                for part, _ in self._slices.popitem(last=False)[1].values():
+                    part.close()
+            self._slices[key] = {}
+        self._slices.move_to_end(key)
+        kept = self._slices[key]
+        if position not in kept:
             part = Slice(
                 self._database,
                 self._source,
-                self._bound,
+                self._bound if position is None else [self._bound[position]],
                 predicate,
                 name=self._next_name(),
                 progress=self._progress,
             )
-            self._slices[key] = part, SliceStatistics(part)
-        self._slices.move_to_end(key)
-        return self._slices[key][1]
+            kept[position] = part, SliceStatistics(part)
+        return kept[position][1]
 
     def _next_name(self) -> str:
         self._slices_made += 1
@@ -440,6 +501,8 @@ def dp_inconsistency(
     confidence: float = 0.95,
     max_degree: int | None = None,
     run_id: str | None = None,
+    rate: bool = False,
+    each_constraint: bool = False,
     **options: object,
 ) -> Release | tuple[Release, ...]:
     """Make one release of a table: open a `Session`, release, close. Parameters, cost and errors as there.
@@ -460,4 +523,6 @@ def dp_inconsistency(
             confidence=confidence,
             max_degree=max_degree,
             run_id=run_id,
+            rate=rate,
+            each_constraint=each_constraint,
         )

@@ -38,6 +38,11 @@ class SliceStatistics:
         return self._slice.self_conflicts
 
     @property
+    def row_count(self) -> int:
+        """Rows of the slice, with and without conflicts: one row changes it by 1."""
+        return self._slice.node_count + self._slice.self_conflicts
+
+    @property
     def degree_sensitivity(self) -> int:
         """Sensitivity of `degree_bound`. Public."""
         return self._terms.sensitivity

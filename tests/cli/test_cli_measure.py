@@ -13,7 +13,7 @@ from dpdb.cli import main
 RELEASE_FIELDS = [
     "measure", "estimand", "value", "lower", "upper", "confidence", "epsilon", "mechanism", "theta", "noise_scale",
     "where", "constraints_sha256", "guarantee", "release_id", "version", "quantity",
-    "constraint", "rho",
+    "constraint", "rho", "upper_reason",
 ]  # fmt: skip
 EXACT_FIELDS = [
     "rows", "self_conflicts", "drastic", "minimal_inconsistency", "problematic", "repair_fractional", "repair_lower",

@@ -44,6 +44,10 @@ class SmallGraph:
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
         """Nothing to do: small."""
 
+    @property
+    def row_count(self) -> int:
+        return self.nodes + self.self_conflicts
+
     def degree_bound(self) -> int:
         return max(0, self.nodes - 1)
 

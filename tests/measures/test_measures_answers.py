@@ -35,10 +35,12 @@ def check_form(key, answer):
         assert number is None or (step * Fraction(number)).denominator == 1
     if key[0] == "repair":
         assert answer.upper >= answer.value
+        assert answer.upper_reason is None
         assert answer.theta is None
     else:
         assert (answer.upper is not None) == (key[1] == "two_sided")
         assert answer.upper is None or answer.upper >= answer.value
+        assert answer.upper is not None or "from below" in answer.upper_reason
         assert answer.theta >= 1
 
 
@@ -81,7 +83,7 @@ def test_clamping():
 
 def test_no_answer_holds_the_exact_number():
     fields = set(Answer.__dataclass_fields__)
-    assert fields == {"value", "lower", "upper", "theta", "noise_scale", "estimand"}
+    assert fields == {"value", "lower", "upper", "upper_reason", "theta", "noise_scale", "estimand"}
 
 
 # -- coverage -------------------------------------------------------------------------------------------------

@@ -1,0 +1,61 @@
+"""The conflict graphs of one call: that of all constraints, or one for each constraint alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpdb.engine.binding import BoundConstraint
+from dpdb.engine.degree_bound import degree_terms
+from dpdb.privacy.epsilon import split
+from dpdb.session.request import Request
+
+__all__ = ["Part", "each_constraint_parts"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is asked of one conflict graph.
+
+    Attributes
+    ----------
+    request : Request
+        With the part of the call's cost that it may spend.
+    position : int or None
+        Of the constraint that is measured alone; None for all constraints together.
+    constraint : str or None
+        Its text.
+    """
+
+    request: Request
+    position: int | None = None
+    constraint: str | None = None
+
+
+def each_constraint_parts(
+    request: Request, constraints: Sequence[BoundConstraint], *, mechanism: str | None, rows_per_person: int
+) -> tuple[Part, ...]:
+    """Split a request evenly among the constraints, in their order, each to be measured alone.
+
+    All parts read the same rows, so they compose sequentially: their exact shares of epsilon add up to the request's,
+    which is debited once. The split reads the number of constraints only, which is public.
+
+    Raises
+    ------
+    ParameterError
+        If a share is too small to use.
+    """
+    shares = split(request.charged, [1] * len(constraints))
+    return tuple(
+        Part(
+            request.part(
+                share,
+                mechanism=mechanism,
+                rows_per_person=rows_per_person,
+                covers_all_rows=degree_terms([dc]).covers_all_rows,
+            ),
+            position,
+            str(dc.constraint),
+        )
+        for position, (share, dc) in enumerate(zip(shares, constraints, strict=True))
+    )

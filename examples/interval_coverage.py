@@ -1,0 +1,157 @@
+"""How often the published intervals hold: every measure and mechanism, rates and counts, on real and dirtied tables.
+
+    python examples/interval_coverage.py                  # the bundled table, 2,000 releases per case, epsilon 1
+    python examples/interval_coverage.py ../shared/data   # also the five data sets, dirtied as in accuracy.py
+    python examples/interval_coverage.py --releases 500 --epsilon 0.1 --confidence 0.8
+
+A release covers if lower <= truth and, where it has an upper bound, truth <= upper. The truth is that of the estimand
+as stated: the measure itself where the statistic bounds it from below, tau* for `fractional`, the greedy cover's size
+for `greedy`; for a rate, that over the number of rows. Every release is a whole one, with all of its noise drawn
+afresh; the exact statistics behind them are computed once. A case is flagged, and the exit code is 1, if so few
+releases would cover by chance with probability below 1e-6 over all cases together, had every case exactly the nominal
+coverage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from accuracy import TABLES, true_values
+from scipy.stats import binom, binomtest
+
+from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures.rate import RATED
+from dpdb.noise import write_noisy
+from dpdb.session import Release, Session
+
+ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
+BUNDLED = Path(__file__).resolve().parent / "data"
+MAX_DEGREE = 1_000  # the public bound of the mechanisms that need one
+FALSE_ALARM = 1e-6
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is released over and over, and what its intervals are to contain: a truth for each measure."""
+
+    name: str
+    release: Callable[[], Release | tuple[Release, ...]]
+    truths: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of so many intervals, how many held, and how many had both sides."""
+
+    table: str
+    name: str
+    trials: int
+    hits: int
+    two_sided: int
+
+
+def cases(session: Session, epsilon: str, confidence: float) -> Iterator[Case]:
+    """Every mechanism alone; rates with the default mechanisms, alone and with a shared count; counts."""
+    statistics = session._statistics(None)
+    truths, rows = true_values(session), statistics.row_count
+    greedy = statistics.greedy_cover() + statistics.self_conflicts
+
+    def released(measure: str, **options: object) -> Callable[[], Release | tuple[Release, ...]]:
+        return lambda: session.dp_inconsistency(measure, epsilon, confidence=confidence, **options)
+
+    for measure, room in ROOMS.items():
+        for name, mechanism in room.MECHANISMS.items():
+            degree = MAX_DEGREE if mechanism.needs_max_degree else None
+            truth = greedy if name == "greedy" else truths[measure]
+            release = released(measure, mechanism=name, max_degree=degree)
+            yield Case(f"{measure} {name}", release, {measure: truth})
+    rates = {measure: truths[measure] / max(1, rows) for measure in RATED}
+    for measure in RATED:
+        yield Case(f"rate of {measure}", released(measure, rate=True), rates)
+    yield Case("rate, all", released("all", rate=True), rates)
+    yield Case("count", lambda: session.dp_count(epsilon, confidence=confidence), {"count": rows})
+
+
+def measured(table: str, case: Case, releases: int) -> list[Found]:
+    """Release again and again; one line per measure."""
+    outcomes: dict[str, list[tuple[bool, bool]]] = {}
+    for _ in range(releases):
+        released = case.release()
+        for release in released if isinstance(released, tuple) else (released,):
+            truth = case.truths[release.measure]
+            inside = release.lower <= truth and (release.upper is None or truth <= release.upper)
+            outcomes.setdefault(release.measure, []).append((inside, release.upper is not None))
+    return [
+        Found(
+            table,
+            case.name if len(outcomes) == 1 else f"{case.name}: {measure}",
+            len(found),
+            sum(inside for inside, _ in found),
+            sum(upper for _, upper in found),
+        )
+        for measure, found in outcomes.items()
+    ]
+
+
+def described(found: Found, confidence: float) -> str:
+    wilson = binomtest(found.hits, found.trials).proportion_ci(0.95, method="wilson")
+    sides = {0: "lower only", found.trials: "two-sided"}.get(found.two_sided, "mixed")
+    rare = "" if found.hits >= confidence * found.trials else f"  chance {chance(found, confidence):.2g}"
+    return (
+        f"{found.table:17} {found.name:34} {sides:10} {found.hits / found.trials:7.4f}  "
+        f"[{wilson.low:.4f}, {wilson.high:.4f}]{rare}"
+    )
+
+
+def chance(found: Found, confidence: float) -> float:
+    """Probability of so few hits at the nominal coverage."""
+    return float(binom.cdf(found.hits, found.trials, confidence))
+
+
+def tables(data: Path | None, folder: Path) -> Iterator[tuple[str, Path, Path]]:
+    """Name, table and constraints: the bundled one, and the data sets if their folder is there."""
+    yield "bundled hospital", BUNDLED / "hospital.parquet", BUNDLED / "hospital.dcs.txt"
+    for name, file in TABLES.items() if data is not None else ():
+        rules, noisy = data / f"{name}.dcs.txt", folder / f"{name}.parquet"
+        write_noisy(data / file, rules, noisy, "rnoise", alpha=0.01, sample=10_000, seed=2026)
+        yield f"noisy {name}", noisy, rules
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, nargs="?", help="folder with the five data sets and their constraints")
+    parser.add_argument("--releases", type=int, default=2_000, help="per case (2000)")
+    parser.add_argument("--epsilon", default="1")
+    parser.add_argument("--confidence", type=float, default=0.95)
+    options = parser.parse_args()
+    if options.data is not None and not options.data.is_dir():
+        print(f"no folder {options.data}: only the bundled table is measured", file=sys.stderr)
+        options.data = None
+    start, everything = time.perf_counter(), []
+    print(f"coverage of {options.releases} releases at epsilon {options.epsilon}, nominal {options.confidence}")
+    print(f"{'table':17} {'case':34} {'interval':10} covered  Wilson 95%", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, table, rules in tables(options.data, Path(folder)):
+            with Session(table, constraints=rules) as session:
+                for case in cases(session, options.epsilon, options.confidence):
+                    for found in measured(name, case, options.releases):
+                        print(described(found, options.confidence), flush=True)
+                        everything.append(found)
+    level = FALSE_ALARM / len(everything)
+    failed = [found for found in everything if chance(found, options.confidence) < level]
+    for found in failed:
+        print(f"BELOW NOMINAL: {described(found, options.confidence)}")
+    low = min(everything, key=lambda found: found.hits / found.trials)
+    print(f"{len(everything)} cases, {len(failed)} below nominal; lowest {low.hits / low.trials:.4f} ({low.name})")
+    print(f"{time.perf_counter() - start:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

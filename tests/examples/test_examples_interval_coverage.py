@@ -1,0 +1,44 @@
+"""The coverage example measures every mechanism's interval on the bundled table and flags what covers too rarely.
+
+False alarm of the first test: 1e-6 at most, by the script's own level, and far below it with so few releases.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dpdb.measures import minimal_inconsistency, problematic, repair
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    import interval_coverage
+
+    return interval_coverage
+
+
+def test_every_mechanism_rates_and_counts(
+    example: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["interval_coverage.py", "--releases", "20"])
+    assert example.main() == 0
+    out = capsys.readouterr().out
+    lines = [line for line in out.splitlines() if line.startswith("bundled hospital")]
+    mechanisms = sum(len(room.MECHANISMS) for room in (minimal_inconsistency, problematic, repair))
+    assert len(lines) == mechanisms + 5  # two rates alone, two together, a count
+    assert sum("two-sided" in line for line in lines) >= 5
+    assert all("[" in line for line in lines)
+    assert ", 0 below nominal" in out
+
+
+@pytest.mark.parametrize(("hits", "flagged"), [(2000, False), (1900, False), (1880, False), (1840, True), (0, True)])
+def test_what_is_flagged(hits: int, flagged: bool, example: ModuleType) -> None:
+    found = example.Found("t", "count", 2000, hits, 2000)
+    assert (example.chance(found, 0.95) < example.FALSE_ALARM / 114) == flagged
+    assert "two-sided" in example.described(found, 0.95)
