@@ -31,7 +31,7 @@ from dpdb.measures.mechanism import Run
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon, split
 from dpdb.privacy.selection import power_grid
 from dpdb.session.account import Account, Charge
-from dpdb.session.budget import Budget
+from dpdb.session.budget import Budget, as_budget
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.release import Release, constraints_digest, make_release
 from dpdb.session.request import Request, parse_confidence, parse_request, parse_share
@@ -64,8 +64,8 @@ class Session:
         Public. Duplicates (also after exchanging the tuples) count once.
     table : str, optional
         Table or view of a DuckDB file or connection.
-    budget : number, optional
-        Total epsilon of the session; None means unlimited, and the repr says so.
+    budget : number or Budget, optional
+        Total epsilon of the session; None means unlimited, and the repr says so. Sessions may share a `Budget`.
     ledger : path, optional
         Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
     rows_per_person : int
@@ -92,7 +92,7 @@ class Session:
         *,
         constraints: ConstraintsLike,
         table: str | None = None,
-        budget: Epsilon | None = None,
+        budget: Epsilon | Budget | None = None,
         ledger: str | Path | None = None,
         rows_per_person: int = 1,
         csv_schema: Mapping[str, str] | None = None,
@@ -105,7 +105,7 @@ class Session:
         if not isinstance(rows_per_person, int) or isinstance(rows_per_person, bool) or rows_per_person < 1:
             raise ParameterError(f"rows_per_person must be a whole number of at least 1, got {rows_per_person!r}")
         self._closed = False
-        self._account: Account = Budget(budget)
+        self._account: Account = as_budget(budget)
         self._rows_per_person = rows_per_person
         self._progress = progress
         self._slices: OrderedDict[str, tuple[Slice, SliceStatistics]] = OrderedDict()
