@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from dpdb.connection.release_function import ReleaseFunction
-from dpdb.connection.tables import Epsilon, Settings, Tables
+from dpdb.connection.tables import CLOSED, Epsilon, Settings, Tables
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine.sql_functions import add_function, add_macros, refuse_unusable, remove_function, remove_macros
 from dpdb.errors import ParameterError
+from dpdb.session import Session
 from dpdb.session.release_table import RELEASE_SCHEMA
 
 __all__ = ["Registration", "register"]
@@ -43,7 +45,7 @@ class Registration:
             _clean_up,
             weakref.ref(connection),
             self._name,
-            self._function.lock,
+            self._function.worker,
             self._tables,
             self._cursors,
         )
@@ -73,7 +75,7 @@ class Registration:
 
     @property
     def last_error(self) -> BaseException | None:
-        """The exception of the last release that failed, as it was raised."""
+        """The original exception of the last release that failed, except those that `execute` has raised itself."""
         return self._function.errors[-1] if self._function.errors else None
 
     def add_cursor(self, cursor: Any) -> None:
@@ -86,21 +88,21 @@ class Registration:
     def spent(self, table: str) -> float:
         """What the table's releases have cost, see `Session.spent`."""
         self._refuse_closed()
-        with self._function.session(table) as session:
-            return session.spent()
+        return self._function.with_session(table, Session.spent)
 
     def remaining(self, table: str) -> float | None:
         """What may still be spent on the table, see `Session.remaining`."""
         self._refuse_closed()
-        with self._function.session(table) as session:
-            return session.remaining()
+        return self._function.with_session(table, Session.remaining)
 
     def close(self) -> None:
         """Take the functions out of the connection and close the sessions. May be called twice.
 
         The connection stays open. In-memory budgets end; ledgers do not.
         """
-        self._finalizer()
+        if self._finalizer.alive:
+            self._function.worker.submit(self._tables.close).result()  # after the release that is under way
+            self._finalizer()
 
     def __enter__(self) -> Registration:
         return self
@@ -115,18 +117,27 @@ class Registration:
 
     def _refuse_closed(self) -> None:
         if not self._finalizer.alive:
-            raise ParameterError("this registration is closed; register the connection again")
+            raise ParameterError(CLOSED)
 
     def _original(self, error: Exception) -> BaseException | None:
-        kept = reversed(self._function.errors)
-        return next((each for each in kept if f"{type(each).__name__}: {each}" in str(error)), None)
+        for kept in reversed(self._function.errors):
+            if f"{type(kept).__name__}: {kept}" in str(error):
+                self._function.errors.remove(kept)  # its traceback will hold the connection, through us
+                return kept
+        return None
 
 
 def _clean_up(
-    connection: weakref.ref[Any], name: str, lock: threading.Lock, tables: Tables, cursors: list[weakref.ref[Any]]
+    connection: weakref.ref[Any],
+    name: str,
+    worker: ThreadPoolExecutor,
+    tables: Tables,
+    cursors: list[weakref.ref[Any]],
 ) -> None:
-    with lock:  # a release that is under way ends first
-        tables.close()
+    """Run by whichever thread lets go last, so it waits for none."""
+    with suppress(RuntimeError):  # at interpreter exit the worker is gone, and the files close with the process
+        worker.submit(tables.close)
+    worker.shutdown(wait=False)
     for reference in (*cursors, connection):
         if (alive := reference()) is not None:
             remove_macros(alive)

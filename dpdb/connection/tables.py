@@ -14,9 +14,11 @@ from dpdb.engine.owner_table import OwnerTable
 from dpdb.errors import ParameterError
 from dpdb.session import Budget, Session
 
-__all__ = ["Settings", "Tables"]
+__all__ = ["CLOSED", "Settings", "Tables"]
 
 Epsilon: TypeAlias = float | int | str | Decimal
+
+CLOSED = "this registration is closed; register the connection again"
 
 # Each holds a copy of its table's rows.
 _KEPT_SESSIONS = 4
@@ -34,6 +36,8 @@ class Settings:
 
     def check(self) -> None:
         """Raise now what every first release would raise: constraints that cannot be read, budgets that are none."""
+        if self.constraints == {}:
+            raise ParameterError("no constraints given: the mapping names no table")
         for constraints in _values(self.constraints):
             load_constraints(constraints)
         for budget in _values(self.budget):
@@ -42,7 +46,7 @@ class Settings:
 
 @dataclass
 class Tables:
-    """The tables of one registration. Not thread-safe.
+    """The tables of one registration. To be used in one thread.
 
     A session reads a table's rows once. It is opened again when they have changed since, with the same budget: what a
     table's releases cost adds up over all states of its rows.
@@ -62,7 +66,7 @@ class Tables:
             As `Session`; with a ledger also `LedgerError`, if the rows have changed and it knows them otherwise.
         """
         if self._closed:  # while the call waited for its turn
-            raise ParameterError("this registration is closed; register the connection again")
+            raise ParameterError(CLOSED)
         key, state = table.spellings[0], table.state()
         known, session = self._sessions.pop(key, (None, None))
         if session is not None and known != state:
