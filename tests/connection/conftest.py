@@ -11,7 +11,7 @@ from stub_noise import StubNoise
 import dpdb
 from dpdb.privacy.randomness import replaced_noise
 
-# 5 conflicts in the whole table; repair: 3 rows, its relaxation 2.5.
+# 7 conflicts in the whole table, all with zip 1; repair, relaxed or not, is 2: the rows with cities b and z.
 VISITS = """
     CREATE TABLE visits AS SELECT * FROM (VALUES
         ('CA', 1, 'a'), ('CA', 1, 'b'), ('CA', 2, 'c'), ('NY', 1, 'a'), ('NY', 1, 'a'), (NULL, 1, 'z')

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import duckdb
 import pytest
 from stub_noise import StubNoise
@@ -42,6 +45,8 @@ ONE_RELEASE = {
     "explain analyze": "EXPLAIN ANALYZE SELECT dp_count('visits')",
     "summarize": "SUMMARIZE FROM dp_count('visits')",
     "query in text": "SELECT * FROM query('FROM dp_count(''visits'')')",
+    "pivot, which executes its input twice": "PIVOT (FROM dp_count('visits')) ON measure USING sum(value)",
+    "pivot of given values": "PIVOT (FROM dp_count('visits')) ON measure IN ('count') USING sum(value)",
     "table branch not taken": "SELECT CASE WHEN zip > 9 THEN (SELECT value FROM dp_count('visits')) END FROM visits",
 }
 
@@ -73,6 +78,13 @@ def test_one_release(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise, statement: str
 ) -> None:
     connection.execute(statement).fetchall()
+    assert noise.draws == 1
+    assert registration.spent("visits") == 1
+
+
+@pytest.mark.parametrize("statement", ONE_RELEASE.values(), ids=ONE_RELEASE)
+def test_one_release_through_the_handle(registration: dpdb.Registration, noise: StubNoise, statement: str) -> None:
+    registration.execute(statement)
     assert noise.draws == 1
     assert registration.spent("visits") == 1
 
@@ -193,10 +205,14 @@ def test_a_created_table_keeps_its_release(
     assert (len(looks), noise.draws) == (1, 1)
 
 
-def test_two_statements_are_two_releases(registration: dpdb.Registration, noise: StubNoise) -> None:
+def test_two_statements_are_two_releases(
+    connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
+) -> None:
     ids = [registration.execute("FROM dp_count('visits')")["release_id"][0].as_py() for _ in range(2)]
     assert ids[0] != ids[1]
     assert (noise.draws, registration.spent("visits")) == (2, 2)
+    connection.execute("FROM dp_count('visits'); FROM dp_count('visits')").fetchall()
+    assert (noise.draws, registration.spent("visits")) == (4, 4)
 
 
 def test_different_arguments_are_different_releases(registration: dpdb.Registration, noise: StubNoise) -> None:
@@ -220,3 +236,17 @@ def test_a_lazy_relation_is_a_statement_per_look(
     relation.fetchall()
     relation.fetchall()
     assert noise.draws == 2
+
+
+def test_the_readmes_statements(
+    connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
+) -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    (section,) = re.findall(r"## In a DuckDB connection and in dbt\n(.*?)\n## ", readme, flags=re.DOTALL)
+    (block,) = re.findall(r"```sql\n(.*?)```", section, flags=re.DOTALL)
+    connection.execute("CREATE TABLE asked AS SELECT 'visits' AS name")
+    answers = [connection.execute(statement).fetchall() for statement in block.split(";")[:-1]]
+    assert [len(rows) for rows in answers] == [1, 1, 2, 1]
+    assert answers[1:] == [[(2.0,)], [("state = 'CA'", 3), ("state = 'NY'", 2)], [("visits", 6, 0)]]
+    assert (noise.draws, registration.spent("visits")) == (5, 1.2)
+
