@@ -249,4 +249,3 @@ def test_the_readmes_statements(
     assert [len(rows) for rows in answers] == [1, 1, 2, 1]
     assert answers[1:] == [[(2.0,)], [("state = 'CA'", 3), ("state = 'NY'", 2)], [("visits", 6, 0)]]
     assert (noise.draws, registration.spent("visits")) == (5, 1.2)
-
