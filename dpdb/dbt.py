@@ -1,7 +1,7 @@
 """A plugin of dbt-duckdb: models may select from `dp_inconsistency(...)` and `dp_count(...)`.
 
-In `profiles.yml`, with the parameters of `dpdb.register`; as always with dbt-duckdb, paths are relative to the folder in
-which dbt is run::
+In `profiles.yml`, with the parameters of `dpdb.register`; as always with dbt-duckdb, paths are relative to the folder
+in which dbt is run::
 
     plugins:
       - module: dpdb.dbt
