@@ -14,8 +14,10 @@ import duckdb
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.engine.content import rows_digest
 from dpdb.engine.database import OWNER_LOG
 from dpdb.engine.interruptible import interruptible
+from dpdb.engine.schema import comparison_type
 from dpdb.errors import ParameterError, SourceError
 
 __all__ = ["OwnerTable", "owner_table", "sibling"]
@@ -58,17 +60,18 @@ class OwnerTable:
         SourceError
             If the rows cannot be read; the reason is in the owner's log, because it may print values.
         """
-        table = exp.table_(self.name, db=self.schema, catalog=self.database, quoted=True).sql("duckdb")
-        digest = f"SELECT count(*), bit_xor(hash(t)), sum(hash(t)::HUGEINT) FROM {table} AS t"
+        table = exp.table_(self.name, db=self.schema, catalog=self.database, quoted=True)
         try:
-            columns = self.cursor.execute(f"DESCRIBE {table}").fetchall()
-            rows = interruptible(self.cursor, lambda: self.cursor.execute(digest).fetchall())
+            columns = [row[:2] for row in self.cursor.execute(f"DESCRIBE {table.sql('duckdb')}").fetchall()]
+            usable = [name for name, kind in columns if comparison_type(kind)]  # the others change no release
+            query = rows_digest(usable).from_(table).sql("duckdb", normalize_functions=False)
+            rows = interruptible(self.cursor, lambda: self.cursor.execute(query).fetchall()) if usable else []
         except duckdb.Error as error:
             OWNER_LOG.error("%s: %s", self.spellings[0], error)
             raise SourceError(
                 f"table {self.name!r}: reading its rows failed; the reason is in the owner's log"
             ) from None
-        return tuple((name, kind) for name, kind, *_ in columns), *rows
+        return tuple(columns), *rows
 
 
 def sibling(connection: duckdb.DuckDBPyConnection | None) -> duckdb.DuckDBPyConnection:

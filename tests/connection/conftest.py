@@ -7,17 +7,10 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 from stub_noise import StubNoise
+from visits_table import RULE, VISITS
 
 import dpdb
 from dpdb.privacy.randomness import replaced_noise
-
-# 7 conflicts in the whole table, all with zip 1; repair, relaxed or not, is 2: the rows with cities b and z.
-VISITS = """
-    CREATE TABLE visits AS SELECT * FROM (VALUES
-        ('CA', 1, 'a'), ('CA', 1, 'b'), ('CA', 2, 'c'), ('NY', 1, 'a'), ('NY', 1, 'a'), (NULL, 1, 'z')
-    ) AS t(state, zip, city)
-"""
-RULE = "zip -> city"
 
 
 @pytest.fixture

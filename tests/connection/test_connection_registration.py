@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from conftest import RULE, VISITS
 from stub_noise import StubNoise
+from visits_table import RULE, VISITS
 
 import dpdb
 from dpdb.accounting import Ledger

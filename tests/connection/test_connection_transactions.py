@@ -7,8 +7,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import RULE, VISITS
 from stub_noise import StubNoise
+from visits_table import RULE, VISITS
 
 import dpdb
 from dpdb.accounting import Ledger
@@ -69,6 +69,22 @@ def test_changed_rows_are_read_again_and_the_budget_goes_on(
     connection.execute("ALTER TABLE visits ADD COLUMN age INTEGER")
     assert connection.execute("SELECT dp_count('visits', where_clause := 'age IS NULL').value").fetchall() == [(16.0,)]
     assert registration.spent("visits") == 4
+
+
+def test_changes_are_noticed_whatever_the_columns_are_called(
+    connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration
+) -> None:
+    connection.execute(
+        "CREATE TABLE odd AS SELECT 1 AS t, 2 AS zip, 3 AS city, 'b' AS \"ci\"\"ty\", {'x': 1} AS nested"
+    )
+    query = "SELECT dp_count('odd', where_clause := $where).value"
+    where = {"where": '"ci""ty" = \'b\''}
+    assert connection.execute(query, where).fetchall() == [(1.0,)]
+    connection.execute('UPDATE odd SET "ci""ty" = \'c\'')
+    assert connection.execute(query, where).fetchall() == [(0.0,)]
+    connection.execute("CREATE TABLE nested AS SELECT [1] AS zip, [2] AS city")
+    with pytest.raises(duckdb.InvalidInputException, match="no column has a type that constraints can compare"):
+        connection.execute("SELECT dp_count('nested')")
 
 
 def test_a_ledger_refuses_changed_rows_until_a_new_epoch(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
