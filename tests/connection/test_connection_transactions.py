@@ -114,7 +114,7 @@ def test_threads_share_one_budget_and_draw_once_each(
     refused: list[str] = []
 
     def work(cursor: duckdb.DuckDBPyConnection) -> None:
-        query = "SELECT min(dp_count('visits', 5).release_id) FROM range(3000)"
+        query = "SELECT min(dp_count('visits', 5).release_id) FROM range(200)"
         for _ in range(3):
             try:
                 ids.extend(row[0] for row in cursor.execute(query).fetchall())
