@@ -4,12 +4,13 @@
     r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt", measure="repair", epsilon=1.0)
     r.value, r.lower, r.upper
 
-Rooms, one direction of flow: surfaces (`cli`) -> `session` -> `measures` -> `privacy` / `graph` -> `engine` ->
-`constraints`. A lower room never imports a higher one; SQL runs in `engine.database`, random numbers come from
-`privacy.randomness`, money lives in `session.budget`.
+Rooms, one direction of flow: surfaces (`cli`, `connection`) -> `session` -> `measures` -> `privacy` / `graph` ->
+`engine` -> `constraints`. A lower room never imports a higher one; SQL runs in `engine.database`, random numbers come
+from `privacy.randomness`, money lives in `session.budget`.
 """
 
 from dpdb._version import __version__
+from dpdb.connection import Registration, register
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.session import Release, Session, dp_inconsistency
@@ -20,10 +21,12 @@ __all__ = [
     "BudgetExceededError",
     "DenialConstraint",
     "DpdbError",
+    "Registration",
     "Release",
     "Session",
     "__version__",
     "dp_inconsistency",
     "open",
     "plan",
+    "register",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlglot import exp
@@ -12,7 +13,7 @@ from dpdb.engine.schema import comparison_type
 from dpdb.engine.source import Source
 from dpdb.errors import SourceError
 
-__all__ = ["source_content"]
+__all__ = ["rows_digest", "source_content"]
 
 
 def source_content(database: Database, source: Source) -> str:
@@ -39,10 +40,14 @@ def source_content(database: Database, source: Source) -> str:
 
 def _digest(database: Database, source: Source) -> str:
     names = [column.name for column in source.schema.columns if comparison_type(column.declared_type)]
+    return ",".join(str(value) for value in database.rows(rows_digest(names).from_(source.scan))[0])
+
+
+def rows_digest(names: Sequence[str]) -> exp.Select:
+    """Select the number of rows and two order-free digests of the named columns; it lacks a FROM."""
     row = exp.Anonymous(this="hash", expressions=[exp.column(name, quoted=True) for name in names])
-    totals = exp.select(
+    return exp.select(
         exp.Count(this=exp.Star()),
         exp.Anonymous(this="bit_xor", expressions=[row]),
         exp.Sum(this=exp.cast(row.copy(), "HUGEINT", dialect="duckdb")),
     )
-    return ",".join(str(value) for value in database.rows(totals.from_(source.scan))[0])

@@ -9,7 +9,7 @@ from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.privacy.epsilon import as_float, format_epsilon, parse_epsilon
 from dpdb.session.account import Charge, Reservation
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "as_budget"]
 
 
 class Budget:
@@ -74,3 +74,8 @@ class Budget:
         if self._total is None:
             return f"UNLIMITED budget, {format_epsilon(self._spent)} spent"
         return f"budget {format_epsilon(self._total)}, {format_epsilon(self._total - self._spent)} remaining"
+
+
+def as_budget(budget: Budget | float | int | str | Decimal | None) -> Budget:
+    """Return a new budget of that total, or the given one: several sessions may share it."""
+    return budget if isinstance(budget, Budget) else Budget(budget)

@@ -13,7 +13,7 @@ from dpdb.engine.schema import TableSchema
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.privacy.epsilon import NANO
 from dpdb.session.account import Charge, Reservation
-from dpdb.session.budget import Budget
+from dpdb.session.budget import Budget, as_budget
 from dpdb.session.privacy_unit import PrivacyUnit
 
 __all__ = ["LedgerAccount"]
@@ -45,12 +45,12 @@ class LedgerAccount:
         self,
         path: str | Path,
         *,
-        budget: float | int | str | Decimal | None,
+        budget: Budget | float | int | str | Decimal | None,
         schema: TableSchema,
         content: Callable[[], str],
         unit: PrivacyUnit,
     ) -> None:
-        self._budget = Budget(budget)
+        self._budget = as_budget(budget)
         self._content = content
         table = json.dumps([[column.name, column.declared_type] for column in schema.columns])
         # What this session has read, or will read unless it changes: caches of slices rely on it.

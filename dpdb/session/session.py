@@ -34,7 +34,7 @@ from dpdb.measures.rate import rate_answer, rate_beta
 from dpdb.privacy.epsilon import split
 from dpdb.session.account import Account, Charge
 from dpdb.session.breakdown import Part, each_constraint_parts
-from dpdb.session.budget import Budget
+from dpdb.session.budget import Budget, as_budget
 from dpdb.session.charged_rows import charged_rows
 from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
@@ -70,8 +70,8 @@ class Session:
         Public. Duplicates (also after exchanging the tuples) count once. None is for counts of rows only.
     table : str, optional
         Table or view of a DuckDB file or connection.
-    budget : number, optional
-        Total epsilon of the session; None means unlimited, and the repr says so.
+    budget : number or Budget, optional
+        Total epsilon of the session; None means unlimited, and the repr says so. Sessions may share a `Budget`.
     ledger : path, optional
         Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
     rows_per_person : int
@@ -101,7 +101,7 @@ class Session:
         *,
         constraints: ConstraintsLike | None = None,
         table: str | None = None,
-        budget: Epsilon | None = None,
+        budget: Epsilon | Budget | None = None,
         ledger: str | Path | None = None,
         rows_per_person: int = 1,
         unit: str | None = None,
@@ -115,7 +115,7 @@ class Session:
     ) -> None:
         asked = parse_unit(rows_per_person, unit, max_rows)
         self._closed = False
-        self._account: Account = Budget(budget)
+        self._account: Account = as_budget(budget)
         self._rows_per_person = asked.rows
         self._progress = progress
         self._slices: OrderedDict[str, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()

@@ -1,0 +1,55 @@
+"""A plugin of dbt-duckdb: models may select from `dp_inconsistency(...)` and `dp_count(...)`.
+
+In `profiles.yml`, with the parameters of `dpdb.register`; as always with dbt-duckdb, paths are relative to the folder
+in which dbt is run::
+
+    plugins:
+      - module: dpdb.dbt
+        config:
+          constraints: rules.txt
+          ledger: visits.ledger
+
+dbt imports this module by its name; nothing else of dpdb does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt.adapters.duckdb.plugins import BasePlugin
+from dbt_common.exceptions import DbtConfigError
+
+from dpdb.connection import Registration, register
+from dpdb.errors import DpdbError
+
+__all__ = ["Plugin"]
+
+_PARAMETERS = ("constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound")
+
+
+class Plugin(BasePlugin):
+    """Registers dpdb in dbt's connection and adds its functions to the cursor of every thread."""
+
+    _registration: Registration
+
+    def initialize(self, plugin_config: dict[str, Any]) -> None:
+        """Check the names of the parameters; dbt-duckdb passes the settings of the profile along with them."""
+        others = set(plugin_config) - set(self.creds.settings or {} if self.creds else {}) - set(_PARAMETERS)
+        if others:
+            raise DbtConfigError(f"dpdb.dbt: unknown {min(others)!r} (known: {', '.join(_PARAMETERS)})")
+        if "constraints" not in plugin_config:
+            raise DbtConfigError("dpdb.dbt: constraints is missing: a file, a list, or a mapping from table name")
+        if "ledger" not in plugin_config and "budget" in plugin_config and not getattr(self.creds, "keep_open", True):
+            raise DbtConfigError("dpdb.dbt: without keep_open a budget would start anew; use a ledger")
+        self._parameters = {name: plugin_config[name] for name in _PARAMETERS if name in plugin_config}
+
+    def configure_connection(self, conn: Any) -> None:
+        """Register dpdb in a connection that dbt has opened."""
+        try:
+            self._registration = register(conn, **self._parameters)
+        except DpdbError as error:
+            raise DbtConfigError(f"dpdb.dbt: {error}") from error
+
+    def configure_cursor(self, cursor: Any) -> None:
+        """Add the functions to a cursor: it does not inherit temporary macros."""
+        self._registration.add_cursor(cursor)
