@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.errors import ParameterError
+from dpdb.jobs.gates import Gate, parse_gate
 
 __all__ = ["csv_schema", "keys", "thresholds"]
 
@@ -35,7 +36,7 @@ def keys(options: argparse.Namespace) -> list[str] | None:
     return None if options.keys is None else next(csv.reader([options.keys]), [])
 
 
-def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[tuple[str, float]]:
+def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[Gate]:
     """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
     read = []
     for text in options.fail_above:
@@ -44,9 +45,5 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[t
             threshold = float(number)
         except ValueError:
             raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
-        if not 0 <= threshold < float("inf"):
-            raise ParameterError(f"--fail-above {text!r}: the number must be finite and not negative")
-        if name not in measures:
-            raise ParameterError(f"--fail-above {text!r}: {name!r} is not released by this command")
-        read.append((name, threshold))
+        read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}"))
     return read

@@ -10,6 +10,7 @@ _MEANING = {
     "minimal_inconsistency": "about {value} pairs of rows (or rows on their own) break a rule",
     "problematic": "about {value} rows are involved in a conflict",
     "repair": "at least about {value} rows must go before the table is consistent",
+    "count": "about {value} rows",
 }
 
 
