@@ -19,6 +19,7 @@ __all__ = ["DuckDBResults"]
 
 _LOCK_SECONDS = 30.0
 _PAUSE = 0.1
+_IN_USE = ("Could not set lock", "file handle conflict")  # of another process, of this one
 _FILE = "results_file"
 _NEW = "new_result"
 _KEY = ("job", "run_id", "release", "release_id")
@@ -104,7 +105,7 @@ class DuckDBResults:
                 database.execute(f"ATTACH {path} AS {_FILE}{' (READ_ONLY)' if read_only else ''}")
                 break
             except EngineError as error:
-                if "lock" not in str(error).lower():
+                if not any(words in str(error) for words in _IN_USE):
                     raise ParameterError(f"{self._path}: cannot be opened: {str(error).splitlines()[0]}") from None
                 if time.monotonic() > end:
                     raise ParameterError(
