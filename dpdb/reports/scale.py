@@ -10,6 +10,7 @@ from datetime import datetime
 __all__ = ["Axis", "compact", "time_labels", "value_axis"]
 
 _FAR_FROM_ZERO = 0.6
+_SMALLEST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class Axis:
 
 def value_axis(lowest: float, highest: float, marks: int = 4) -> Axis:
     """An axis from 0, or from a round number below `lowest` where 0 would press all values together."""
-    highest = highest if highest > 0 else 1.0
+    highest = highest if highest > _SMALLEST else 1.0
     start = lowest if lowest > _FAR_FROM_ZERO * highest else 0.0
-    span = (highest - start) or highest
+    span = max(highest - start, _SMALLEST * highest)
     step = _round_step(span / marks)
     low = max(0.0, math.floor((start - 0.1 * span) / step) * step) if start else 0.0
     high = math.ceil(highest / step) * step
