@@ -132,10 +132,10 @@ class Ledger:
         found = self._file.rows("SELECT answer FROM entry WHERE run_id = ? AND request = ?", (run_id, request))
         return str(found[0][0]) if found and found[0][0] is not None else None
 
-    def answered_at(self, run_id: str) -> datetime | None:
-        """When the answer of a run was recorded, None if there is none yet."""
-        found = self._file.rows("SELECT answered FROM entry WHERE run_id = ?", (run_id,))
-        return datetime.fromisoformat(str(found[0][0])) if found and found[0][0] is not None else None
+    def reserved_at(self, run_id: str) -> datetime | None:
+        """When a run was first debited, None if it was not; nothing private had been computed then."""
+        found = self._file.rows("SELECT reserved FROM entry WHERE run_id = ?", (run_id,))
+        return datetime.fromisoformat(str(found[0][0])) if found else None
 
     def reserve(
         self,

@@ -48,7 +48,7 @@ class ResultRow:
     Attributes
     ----------
     time : datetime
-        UTC, when the ledger recorded the answer: a retried run keeps it.
+        UTC, when the run first spent; the same for all of its releases and retries.
     job, run_id, release_name : str
         Together the ledger's run id, ``job/run_id/release_name``.
     gate_threshold, gate

@@ -32,7 +32,11 @@ _LONGEST_RUN_ID = 200  # of a ledger
 
 @dataclass(frozen=True)
 class Outcome:
-    """One `[[release]]` of a run, published: its releases, when the ledger recorded them, and what the gates say."""
+    """One `[[release]]` of a run, published: its releases and what the gates say.
+
+    `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
+    the others were answered would tell how long private work took.
+    """
 
     name: str
     time: datetime
@@ -134,16 +138,13 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
         results.prepare()
         reached("results ready")
         texts = tuple(str(dc) for dc in session.constraints)
+        began: datetime | None = None
         for release in job.releases:
             name = _ledger_run(job, run_id, release)
             releases = release.publish(session, name)
             reached("published")
-            found = Outcome(
-                release.name,
-                ledger.answered_at(name) or datetime.now(UTC),
-                releases,
-                check_gates(releases, release.gates),
-            )
+            began = began or ledger.reserved_at(name) or datetime.now(UTC)
+            found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
             results.append(result_table(_rows(job, run_id, found, texts, ledger.summary())))
             reached("appended")
             yield found

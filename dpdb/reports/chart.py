@@ -17,7 +17,7 @@ __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
 
 _WIDTH, _HEIGHT = 440, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 430, 26, 172
-_MANY = 30
+_THIN = 6  # width of a bar where there are many
 _ROOM_ABOVE_GATE = 1.1
 
 # Once per page: the fading of intervals that are open above.
@@ -141,10 +141,10 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
     value, bottom = _y(axis, release.value), _y(axis, release.lower)
     top = _TOP if release.upper is None else _y(axis, release.upper)
     kind = "interval open" if release.upper is None else "interval"
-    radius = 4.5 if width > 5 else 2.5
+    radius = 4.5 if width > _THIN else 2.5
     arrow = (
         f'<path class="arrow" d="M{x - 5:.1f} {_TOP + 1}L{x:.1f} {_TOP - 7}L{x + 5:.1f} {_TOP + 1}Z"/>'
-        if release.upper is None and width * _MANY > _RIGHT - _LEFT - 200
+        if release.upper is None and width > _THIN
         else ""
     )
     dot = (

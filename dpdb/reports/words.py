@@ -22,7 +22,7 @@ __all__ = [
 _HEADINGS = {
     "minimal_inconsistency": ("Conflicts", "pairs of rows, or rows on their own, that break a rule"),
     "problematic": ("Rows in conflict", "rows that take part in some conflict"),
-    "repair": ("Rows to delete", "at least so many rows must go before the table is consistent"),
+    "repair": ("Rows to delete", "at least so many rows must go, and at most twice as many"),
     "count": ("Rows", "rows in the slice"),
 }
 
@@ -56,7 +56,8 @@ def gate_words(row: ResultRow) -> str:
         return ""
     result = GateResult(row.release, row.gate_threshold)
     threshold = quantity_text(row.gate_threshold, row.release.quantity)
-    certainty = "beyond the noise" if result.beyond_noise else "the threshold lies inside the noise"
+    bound = "upper bound is not above it" if result.passed else "lower bound is above it"
+    certainty = f"even the {bound}" if result.beyond_noise else "the threshold lies inside the noise"
     return f"at most {threshold}; {certainty}"
 
 

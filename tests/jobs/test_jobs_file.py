@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from dpdb.accounting import Ledger
@@ -117,3 +118,15 @@ def test_results_in_a_folder_that_is_the_source_are_refused(folder: Path, job: P
 
     with pytest.raises(ParameterError, match="written into the source"):
         plan_job(load_job(job), "x")
+
+
+def test_results_in_the_file_of_the_source_are_refused(
+    folder: Path, job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with duckdb.connect(str(folder / "w.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT '1' AS zip, 'a' AS city, 1 AS age")
+    job.write_text(
+        job.read_text().replace("t.parquet", "w.duckdb").replace("results.duckdb", f"../{folder.name}/w.duckdb")
+    )
+    assert main(["run", str(job), "--run-id", "x"]) == 2
+    assert "written into the source" in capsys.readouterr().err

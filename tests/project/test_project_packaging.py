@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ["cli", "session", "accounting", "measures", "privacy", "graph", "engine", "constraints"]
+ROOMS = ["cli", "reports", "jobs", "session", "accounting", "measures", "privacy", "graph", "engine", "constraints"]
 
 
 def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
@@ -26,6 +26,7 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
         "dpdb/sql/settings.sql",
         "dpdb/sql/conflict_edge.sql",
         "dpdb/data/hospital.parquet",
+        "dpdb/reports/style.css",
     ]
     assert set(wanted) <= set(names)
     assert not [name for name in names if name.startswith(("tests", "examples"))]

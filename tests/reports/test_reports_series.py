@@ -112,3 +112,6 @@ def test_words_of_the_page() -> None:
     assert gate_words(row(release(value=50), gate_threshold=60.0, gate="passed")) == (
         "at most 60; the threshold lies inside the noise"
     )
+    assert gate_words(row(release(value=50), gate_threshold=9.0, gate="failed")) == (
+        "at most 9; even the lower bound is above it"
+    )
