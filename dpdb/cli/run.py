@@ -109,5 +109,5 @@ def _release_words(planned: PlannedRelease) -> list[str]:
         lines.append(f"  where  {release.where}")
     if release.by is not None:
         lines.append(f"  by     {release.by}: {', '.join(map(str, asked['keys']))}")
-    lines += [f"  gate   fails if {gate.measure} is above {gate.threshold:g}" for gate in release.gates]
+    lines += [f"  gate   fails if {gate.measure} is above {gate.threshold:,.10g}" for gate in release.gates]
     return lines

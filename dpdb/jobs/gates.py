@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dpdb.errors import ParameterError
 from dpdb.session import Release
+from dpdb.session.release_html import quantity_text
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
 
@@ -40,17 +41,18 @@ class GateResult:
 
     def __str__(self) -> str:
         release, passed = self.release, self.passed
+        value, threshold = (quantity_text(number, release.quantity) for number in (release.value, self.threshold))
         slice_words = f" where {release.where}" if release.where else ""
         bound = release.upper if passed else release.lower
         name = "upper" if passed else "lower"
+        known = "there is no upper bound" if bound is None else f"{name} bound {quantity_text(bound, release.quantity)}"
         if self.beyond_noise:
-            certainty = f"even the {name} bound {bound:g} is {'not above' if passed else 'above'} it"
+            certainty = f"even the {known} is {'not above' if passed else 'above'} it"
         else:
-            known = "there is no upper bound" if bound is None else f"{name} bound {bound:g}"
             certainty = f"the threshold lies inside the noise ({known})"
         return (
-            f"gate {'passed' if passed else 'failed'}: {release.measure}{slice_words} = {release.value:g} "
-            f"{'<=' if passed else '>'} {self.threshold:g}; {certainty}"
+            f"gate {'passed' if passed else 'failed'}: {release.measure}{slice_words} = {value} "
+            f"{'<=' if passed else '>'} {threshold}; {certainty}"
         )
 
 

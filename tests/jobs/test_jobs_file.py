@@ -56,6 +56,8 @@ BAD = {
     "release is no list": ("[[release]]", "[release]", "job.toml"),
 }  # fmt: skip
 
+CHECKED = ("unknown key", "no ledger", "where", "results folder")  # also by --check, which goes the same way
+
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_job_says_what_is_wrong_and_spends_nothing(
@@ -65,7 +67,7 @@ def test_a_bad_job_says_what_is_wrong_and_spends_nothing(
     text = job.read_text()
     assert old in text
     job.write_text(text.replace(old, new))
-    for action in ([], ["--check"]):
+    for action in ([], ["--check"]) if case in CHECKED else ([],):
         assert main(["run", str(job), "--run-id", "x", *action]) == 2
         out, err = capsys.readouterr()
         assert out == ""

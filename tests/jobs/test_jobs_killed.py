@@ -16,13 +16,13 @@ DRIVER = Path(__file__).parent / "job_driver.py"
 STEPS = {"DuckDB": 13, "Parquet": 11}
 
 
-@pytest.mark.parametrize("runs", [15, pytest.param(100, marks=pytest.mark.slow)])
-def test_a_killed_job_publishes_once_and_spends_once_and_jobs_at_once_lose_no_row(runs: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [1, pytest.param(9, marks=pytest.mark.slow)])
+def test_a_killed_job_publishes_once_and_spends_once_and_jobs_at_once_lose_no_row(rounds: int, tmp_path: Path) -> None:
     pq.write_table(pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]}), tmp_path / "t.parquet")
     temporary = tmp_path / "temporary"  # killed processes leave their temporary directories
     temporary.mkdir()
     run = subprocess.run(
-        [sys.executable, str(DRIVER), str(tmp_path), str(runs)],
+        [sys.executable, str(DRIVER), str(tmp_path), str(rounds)],
         capture_output=True,
         text=True,
         check=False,
@@ -30,11 +30,11 @@ def test_a_killed_job_publishes_once_and_spends_once_and_jobs_at_once_lose_no_ro
     )
     assert run.returncode == 0, run.stderr
     for kind, done in json.loads(run.stdout).items():
-        made_again = (runs - 1) // STEPS[kind] if kind == "DuckDB" else 0  # the file is made by the first run only
         kills = sum(done["killed"].values())
-        assert kills >= runs - made_again
+        # The file of results is made by the first run only.
+        assert kills >= rounds * STEPS[kind] - (rounds - 1 if kind == "DuckDB" else 0)
         assert len(done["killed"]) >= STEPS[kind]  # every step
         assert done["left"] == []
         assert done["codes"] == [0] * 4
-        assert done["rows"] == done["distinct"] == 2 * 2 * 3  # jobs, runs, rows of a run
-        print(f"{kind}: {kills} kills in {runs} runs: {done['killed']}")
+        assert done["rows"] == done["distinct"] == 2 * 3  # jobs, rows of a run
+        print(f"{kind}: {kills} kills: {done['killed']}")

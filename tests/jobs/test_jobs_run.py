@@ -136,7 +136,7 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     )
     assert "  by     zip: 1, 2" in out
     assert "  where  age < 3" in out
-    assert "  gate   fails if repair is above 1e+09" in out
+    assert "  gate   fails if repair is above 1,000,000,000" in out
     assert "cost     epsilon 0.6 together (0.6 without parallel composition)" in out
     assert "ledger   epsilon 1 of 1 left for releases of the whole table; enough" in out
     assert spent(job) == 0
