@@ -113,7 +113,7 @@ def open_results(path: Path, table: str | None = None) -> ResultsTable:
     Raises
     ------
     ParameterError
-        There is another kind of file, or a table name is given for Parquet.
+        There is another kind of file, the name is of one, or a table name is given for Parquet.
     """
     if path.is_file():
         with path.open("rb") as file:
@@ -125,8 +125,10 @@ def open_results(path: Path, table: str | None = None) -> ResultsTable:
             )
     elif path.is_dir():
         is_duckdb = False
-    else:
+    elif path.suffix in ("", ".parquet", ".duckdb", ".db"):
         is_duckdb = path.suffix in (".duckdb", ".db")
+    else:
+        raise ParameterError(f"{path}: results are kept in a DuckDB file (.duckdb) or a folder of Parquet files")
     if is_duckdb:
         return DuckDBResults(path, table or DEFAULT_TABLE, RESULT_SCHEMA)
     if table is not None:

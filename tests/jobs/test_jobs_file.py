@@ -33,6 +33,7 @@ BAD = {
     "schema": ("results =", 'schema = {zip = 1}\nresults =', "column 'zip': expected a SQL type as text, got 1"),
     "no results": ('results = "results.duckdb"', "", "the key 'results' is missing"),
     "results folder": ("results.duckdb", "no/results.duckdb", "key 'results': there is no folder"),
+    "results of another kind": ("results.duckdb", "results.csv", "a DuckDB file (.duckdb) or a folder of Parquet"),
     "results table": ('"results.duckdb"', '"out"\nresults_table = "x"', "a table name applies to DuckDB files only"),
     "results in the source": ("results.duckdb", "t.parquet", "folder of Parquet files"),
     "no epsilon": ("epsilon = 0.3", "", "[[release]] 1: the key 'epsilon' is missing"),

@@ -161,6 +161,22 @@ def test_check_counts_disjoint_slices_once(job: Path, capsys: pytest.CaptureFixt
     assert "cost     epsilon 0.3 together (0.6 without parallel composition)" in capsys.readouterr().out
 
 
+def test_csv_types_and_another_notion_of_privacy(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (job.parent / "t.csv").write_text("zip,city,age\n1,alice,1\n1,bob,n/a\n2,carol,3\n")
+    text = job.read_text().replace("t.parquet", "t.csv").replace("t.ledger", "z.ledger")
+    job.write_text(text.replace("results =", 'schema = {age = "INTEGER"}\nresults ='))
+    Ledger.create(job.parent / "z.ledger", notion="zcdp", epsilon=3, delta=1e-6).close()
+    assert run(job, "monday", "--check") == 0
+    out = capsys.readouterr().out
+    assert "epsilon 0.6 together" in out
+    assert "ledger   rho " in out
+    assert "enough" not in out.lower()
+    assert run(job) == 0
+    rows = read_results(job.parent / "results.duckdb").rows
+    assert {row.ledger_parameter for row in rows} == {"rho"}
+    assert 0 < rows[-1].ledger_spent < rows[-1].ledger_budget
+
+
 def test_without_a_run_id_the_day_is_named(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     days = {f"{datetime.now(UTC):%Y-%m-%d}"}
     assert main(["run", str(job)]) == 0
