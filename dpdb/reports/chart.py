@@ -7,6 +7,7 @@ loaded; colours come from the page's style sheet; hovering or a screen reader gi
 from __future__ import annotations
 
 from html import escape
+from itertools import pairwise
 
 from dpdb.jobs.results import ResultRow
 from dpdb.reports.scale import Axis, compact, time_labels, value_axis
@@ -17,6 +18,7 @@ __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
 
 _WIDTH, _HEIGHT = 440, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 430, 26, 172
+_WIDEST = 14.0
 _THIN = 6  # width of a bar where there are many
 _ROOM_ABOVE_GATE = 1.1
 
@@ -33,7 +35,7 @@ def series_chart(series: Series, title: str) -> str:
     axis = _axis(rows)
     places = _places(rows)
     share = rows[-1].release.quantity == "share of rows"
-    width = max(1.5, min(14.0, 0.6 * (_RIGHT - _LEFT) / len(rows)))
+    width = _bar_width(places)
     parts = [_grid(axis, share), _time_axis(rows), _changed(rows, places), _line(rows, places, axis)]
     parts += [_release(row, x, axis, width) for row, x in zip(rows, places, strict=True)]
     parts.append(_gate(rows, places, axis, share))
@@ -73,6 +75,12 @@ def _places(rows: tuple[ResultRow, ...]) -> list[float]:
     inset = 10
     span = _RIGHT - _LEFT - 2 * inset
     return [_LEFT + inset + span * ((row.time - first).total_seconds() / length if length else 0.5) for row in rows]
+
+
+def _bar_width(places: list[float]) -> float:
+    """Narrow enough that neighbours do not overlap, wide enough to be seen."""
+    nearest = min((later - place for place, later in pairwise(places) if later > place), default=_WIDEST)
+    return max(1.5, min(_WIDEST, 0.6 * (_RIGHT - _LEFT) / len(places), max(3.0, 0.8 * nearest)))
 
 
 def _y(axis: Axis, value: float) -> float:

@@ -24,12 +24,13 @@ class Series:
 
 
 def series_of(rows: Iterable[ResultRow]) -> list[Series]:
-    """Group rows, oldest first, into series in the order of their latest run."""
+    """Group rows, oldest first, into series: those of the whole table first, then slices, then single constraints."""
     groups: dict[tuple[object, ...], list[ResultRow]] = {}
     for row in rows:
         key = (row.job, row.release_name, row.release.measure, row.release.where, row.release.constraint)
         groups.setdefault((*key, row.release.quantity), []).append(row)
-    return [Series(tuple(group)) for group in groups.values()]
+    found = [Series(tuple(group)) for group in groups.values()]
+    return sorted(found, key=lambda one: (one.latest.release.constraint or "", one.latest.release.where is not None))
 
 
 def comparable(one: Release, other: Release) -> bool:
@@ -47,14 +48,18 @@ def trend_words(series: Series) -> str:
     if not before:
         return "The first release; a change needs a second one."
     previous, now = before[-1], latest.release
-    last = f"the release before ({previous.time:%Y-%m-%d})"
+    last = f"the release before ({_when(previous, latest)})"
     if not comparable(now, previous.release):
         return f"Not comparable with {last}: the constraints or the statistic changed."
     first = next(row for row in before if comparable(now, row.release))
     found = [(_change(now, previous.release), last)]
     if first is not previous:
-        found.append((_change(now, first.release), f"the first comparable one ({first.time:%Y-%m-%d})"))
+        found.append((_change(now, first.release), f"the first comparable one ({_when(first, latest)})"))
     return " ".join(_sentence(change, found) for change in dict.fromkeys(change for change, _ in found))
+
+
+def _when(then: ResultRow, now: ResultRow) -> str:
+    return f"{then.time:%Y-%m-%d}" if then.time.date() != now.time.date() else f"{then.time:%Y-%m-%d %H:%M}"
 
 
 def _change(now: Release, then: Release) -> str:

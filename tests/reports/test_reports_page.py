@@ -102,7 +102,7 @@ def test_charts_draw_open_intervals_gates_failures_and_changed_constraints() -> 
     assert 'class="gate"' not in conflicts
     assert all(chart.count("the constraints or the statistic changed here") == 1 for chart in charts)
     assert all(chart.count("<title>2026-") == 14 for chart in charts)
-    assert "axis starts at" in charts[5]
+    assert "axis starts at" in charts[3]
     assert "axis starts at" not in repair
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample import HOSTILE, release, row, year
+from sample import HOSTILE, START, release, row, year
 
 from dpdb.reports.scale import compact, time_labels, value_axis
 from dpdb.reports.series import Series, series_of, trend_words
@@ -54,6 +54,13 @@ def test_releases_of_other_constraints_or_statistics_are_not_compared() -> None:
         assert trend((1, 2), (8, 9), **change).startswith("Not comparable with the release before (2026-08-01)")
 
 
+def test_releases_of_one_day_are_told_apart_by_the_hour() -> None:
+    rows = [row(release(), time=START + timedelta(hours=hour)) for hour in (0, 1, 2)]
+    assert "the release before (2026-08-01 05:00) or the first comparable one (2026-08-01 04:00)" in trend_words(
+        Series(tuple(rows))
+    )
+
+
 def test_confidences_add_their_doubts() -> None:
     assert "at least 40% sure" in trend((1, 2), (3, 4), confidence=0.45)
 
@@ -72,6 +79,7 @@ def test_series_are_the_measures_and_slices_of_each_job() -> None:
     found = series_of(results.rows)
     assert [len(series.rows) for series in found] == [5] * 6
     assert len({id(row) for series in found for row in series.rows}) == len(results)
+    assert [series.latest.release.where is None for series in found] == [True] * 4 + [False] * 2
     assert all(list(s.rows) == sorted(s.rows, key=lambda row: row.time) for s in found)
 
 
