@@ -11,7 +11,8 @@ from typing import Any
 from dpdb.cli.measure import print_releases
 from dpdb.cli.progress import step_bar
 from dpdb.jobs import load_job
-from dpdb.jobs.run_job import JobPlan, Outcome, PlannedRelease, plan_job, run_job
+from dpdb.jobs.plan_job import JobPlan, PlannedRelease, plan_job
+from dpdb.jobs.run_job import Outcome, run_job
 
 __all__ = ["run_job_file"]
 

@@ -1,6 +1,6 @@
 """Jobs: releases that a scheduler repeats, kept in a results table. Each run publishes and spends once.
 
-`load_job` reads a job file, `dpdb.jobs.run_job` checks and runs it, `read_results` reads what was kept.
+`load_job` reads a job file, `plan_job` checks it, `run_job` runs it, `read_results` reads what was kept.
 """
 
 from dpdb.jobs.job_file import Job, JobRelease, load_job

@@ -117,7 +117,7 @@ def test_results_in_a_folder_that_is_the_source_are_refused(folder: Path, job: P
     (folder / "tables").mkdir()
     (folder / "t.parquet").rename(folder / "tables" / "t.parquet")
     job.write_text(job.read_text().replace("t.parquet", "tables").replace("results.duckdb", "tables/results"))
-    from dpdb.jobs.run_job import plan_job
+    from dpdb.jobs.plan_job import plan_job
 
     with pytest.raises(ParameterError, match="written into the source"):
         plan_job(load_job(job), "x")
