@@ -11,6 +11,7 @@ __all__ = ["Axis", "compact", "time_labels", "value_axis"]
 
 _FAR_FROM_ZERO = 0.6
 _SMALLEST = 1e-6
+_SHORTEST = 0.01  # of an axis, as a share of its values: labels of 4 digits stay different
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,14 @@ def value_axis(lowest: float, highest: float, marks: int = 4) -> Axis:
     """An axis from 0, or from a round number below `lowest` where 0 would press all values together."""
     highest = highest if highest > _SMALLEST else 1.0
     start = lowest if lowest > _FAR_FROM_ZERO * highest else 0.0
-    span = max(highest - start, _SMALLEST * highest)
+    span = max(highest - start, _SHORTEST * highest)
     step = _round_step(span / marks)
     low = max(0.0, math.floor((start - 0.1 * span) / step) * step) if start else 0.0
-    high = math.ceil(highest / step) * step
-    if high <= low:
-        high = low + step
-    count = round((high - low) / step)
-    return Axis(low, high, tuple(low + step * number for number in range(count + 1)))
+    count = max(1, math.ceil((highest - low) / step))
+    while low + step * count < highest:  # by a rounding error
+        count += 1
+    ticks = tuple(low + step * number for number in range(count + 1))
+    return Axis(low, ticks[-1], ticks)
 
 
 def _round_step(step: float) -> float:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sample import HOSTILE, START, release, row, year
 
@@ -83,7 +83,10 @@ def test_series_are_the_measures_and_slices_of_each_job() -> None:
     assert all(list(s.rows) == sorted(s.rows, key=lambda row: row.time) for s in found)
 
 
+@settings(max_examples=500)
 @given(st.floats(0, 1e12), st.floats(0, 1e12))
+@example(11.0, 11.0)
+@example(0.0, 5e-324)
 def test_an_axis_holds_its_values_between_round_marks(first: float, second: float) -> None:
     low, high = sorted((first, second))
     axis = value_axis(low, high)
@@ -93,6 +96,8 @@ def test_an_axis_holds_its_values_between_round_marks(first: float, second: floa
     assert axis.place(low) >= 0
     assert axis.place(high) <= 1
     assert axis.low == 0 or low > 0.6 * high
+    labels = [compact(tick) for tick in axis.ticks]
+    assert len(set(labels)) == len(labels)
 
 
 def test_numbers_and_times_on_axes() -> None:
