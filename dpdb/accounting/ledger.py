@@ -9,6 +9,7 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
@@ -133,6 +134,11 @@ class Ledger:
     def answered(self, run_id: str, request: str) -> str | None:
         """The recorded answer of a run, None if there is none yet or it was another request."""
         return answered(self._file, run_id, request)
+
+    def reserved_at(self, run_id: str) -> datetime | None:
+        """When a run was first debited, None if it was not; nothing private had been computed then."""
+        found = self._file.rows("SELECT reserved FROM entry WHERE run_id = ?", (run_id,))
+        return datetime.fromisoformat(str(found[0][0])) if found else None
 
     def reserve(
         self,

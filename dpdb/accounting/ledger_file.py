@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from dpdb.accounting.file_lock import sync_folder
 from dpdb.errors import LedgerError
 
 __all__ = ["DAMAGED", "VERSION", "LedgerFile", "create_file", "reached"]
@@ -162,7 +163,7 @@ def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object
         finally:
             connection.close()
         os.link(partial, path)  # unlike a rename, it refuses to replace a file
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except FileExistsError:
         raise LedgerError(f"{path}: exists already; it is not overwritten") from None
     except (OSError, sqlite3.Error) as error:
@@ -171,11 +172,3 @@ def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object
     finally:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{partial}{suffix}").unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_measure, _count, _explain, _plan, _exact, _noise, _budget, _overlap, _demo):
+    for add in (_measure, _count, _explain, _plan, _exact, _noise, _budget, _overlap, _job, _report, _demo):
         add(commands)
     return parser
 
@@ -258,6 +258,55 @@ def _overlap(commands: Any) -> None:
     )
     parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'")
     _format(parser)
+
+
+def _job(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.run import run_job_file
+
+        return run_job_file(options)
+
+    parser = _command(
+        commands,
+        "run",
+        run,
+        "run a job file: make its releases, append them to its results table, compare them with its gates",
+        "dpdb run visits.toml --run-id 2026-11-21",
+    )
+    parser.add_argument("job", metavar="JOB.toml", help="job file; its paths are relative to its folder")
+    parser.add_argument(
+        "--run-id",
+        metavar="ID",
+        help="name of this run, such as the scheduler's: retried, it never spends twice (today)",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="check everything and print plan and cost; spends nothing, reads no row"
+    )
+    _quiet(parser)
+    _format(parser)
+
+
+def _report(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.report import run_report
+
+        return run_report(options)
+
+    parser = _command(
+        commands,
+        "report",
+        run,
+        "write one HTML page about a results table; reads releases only, never the private source",
+        "dpdb report results.duckdb --out report.html",
+    )
+    parser.add_argument("results", metavar="RESULTS", help="DuckDB file, or folder of Parquet files, of `dpdb run`")
+    parser.add_argument("--out", required=True, metavar="FILE", help=".html file; replaced if it exists")
+    parser.add_argument("--table", metavar="T", help="results table of a DuckDB file (dpdb_results)")
+    parser.add_argument("--ledger", metavar="FILE", help="show what this ledger says now, not after the last run")
+    parser.add_argument(
+        "--constraints", metavar="FILE_OR_TEXT", action="append", help="show these; default: those of the last run"
+    )
+    parser.add_argument("--title", metavar="T", help="heading of the page (Data quality report)")
 
 
 def _demo(commands: Any) -> None:

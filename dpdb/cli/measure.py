@@ -11,6 +11,7 @@ from dpdb.cli.breakdown import breakdown_tables
 from dpdb.cli.options import csv_schema, keys, thresholds
 from dpdb.cli.progress import step_bar
 from dpdb.cli.words import in_words
+from dpdb.jobs.gates import Gate, check_gates
 from dpdb.session import Release, Session
 from dpdb.session.request import measures_named
 
@@ -77,19 +78,8 @@ def print_releases(releases: Sequence[Release], output: str) -> None:
     print(f"Guarantee: {releases[0].guarantee}.")
 
 
-def _gate(releases: Sequence[Release], gates: Sequence[tuple[str, float]]) -> int:
-    """Compare published values with thresholds, strictly; nothing but the releases is read."""
-    failed = 0
-    for release in releases:
-        for measure, threshold in gates:
-            if release.measure == measure and release.value > threshold:
-                failed = 1
-                beyond = release.lower > threshold
-                certainty = (
-                    f"even the lower bound {release.lower:g} is above it"
-                    if beyond
-                    else f"the threshold lies inside the noise (lower bound {release.lower:g})"
-                )
-                what = measure if release.constraint is None else f"{measure} of {release.constraint}"
-                print(f"dpdb: gate failed: {what} = {release.value:g} > {threshold:g}; {certainty}", file=sys.stderr)
-    return failed
+def _gate(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
+    failed = [result for result in check_gates(releases, gates) if not result.passed]
+    for result in failed:
+        print(f"dpdb: {result}", file=sys.stderr)
+    return 1 if failed else 0

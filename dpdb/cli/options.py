@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.errors import ParameterError
+from dpdb.jobs.gates import Gate, parse_gate
 
 __all__ = ["csv_schema", "distinct", "keys", "thresholds"]
 
@@ -46,7 +47,7 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
     return read
 
 
-def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[tuple[str, float]]:
+def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[Gate]:
     """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
     read = []
     for text in options.fail_above:
@@ -55,11 +56,5 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[t
             threshold = float(number)
         except ValueError:
             raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
-        if not 0 <= threshold < float("inf"):
-            raise ParameterError(f"--fail-above {text!r}: the number must be finite and not negative")
-        if options.rate and threshold > 1:
-            raise ParameterError(f"--fail-above {text!r}: with --rate the number is a share of the rows, from 0 to 1")
-        if name not in measures:
-            raise ParameterError(f"--fail-above {text!r}: {name!r} is not released by this command")
-        read.append((name, threshold))
+        read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}", rate=options.rate))
     return read

@@ -13,8 +13,9 @@ from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import as_float, format_epsilon
 from dpdb.privacy.rho import format_rho, rho_as_float
 from dpdb.session.privacy_unit import PrivacyUnit
+from dpdb.session.release_html import release_card, releases_table
 
-__all__ = ["Release", "constraints_digest", "make_release"]
+__all__ = ["Release", "Releases", "constraints_digest", "make_release"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,18 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        return release_card(self)
+
+
+class Releases(tuple[Release, ...]):
+    """The releases of one call, in order: a tuple that a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return releases_table(self)
 
 
 def constraints_digest(constraints: tuple[DenialConstraint, ...]) -> str:

@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = [
     "cli",
     "connection",
+    "reports",
+    "jobs",
     "session",
     "accounting",
     "measures",
@@ -38,6 +40,7 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
         "dpdb/sql/conflict_edge.sql",
         "dpdb/sql/release_macros.sql",
         "dpdb/data/hospital.parquet",
+        "dpdb/reports/style.css",
     ]
     assert set(wanted) <= set(names)
     assert not [name for name in names if name.startswith(("tests", "examples"))]

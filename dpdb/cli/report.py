@@ -1,0 +1,44 @@
+"""`dpdb report RESULTS`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from dpdb.accounting import Ledger
+from dpdb.constraints import distinct, load_constraints
+from dpdb.errors import ParameterError
+from dpdb.jobs.results import read_results
+from dpdb.reports import report_page
+
+__all__ = ["run_report"]
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """Read results, write the page; the private source is not opened."""
+    out = Path(options.out)
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out {options.out!r}: the report is a .html file")
+    results = read_results(options.results, options.table)
+    if not results.rows:
+        raise ParameterError(f"{options.results}: the results table has no rows yet; `dpdb run JOB.toml` writes them")
+    ledger = None
+    if options.ledger is not None:
+        with Ledger.open(options.ledger) as opened:
+            ledger = opened.summary()
+    page = report_page(
+        results,
+        title=options.title or "Data quality report",
+        ledger=ledger,
+        constraints=None if options.constraints is None else distinct(load_constraints(options.constraints)),
+    )
+    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(page, encoding="utf-8")
+        partial.replace(out)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ParameterError(f"{out}: cannot be written: {error.strerror}") from None
+    print(f"{out}: {len(results.rows):,} releases")
+    return 0

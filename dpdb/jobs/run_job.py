@@ -1,0 +1,98 @@
+"""Run a job: every release debited, drawn, recorded and appended once, however often the run is killed and retried.
+
+The ledger is what makes it so: its run id `job/run/release` gives a retried release its recorded answer, and the append
+is keyed by the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from dpdb.accounting import Ledger, LedgerSummary
+from dpdb.accounting.ledger_file import reached
+from dpdb.engine.progress import Progress, no_progress
+from dpdb.jobs.checks import check_run, job_charges, job_session, ledger_run
+from dpdb.jobs.gates import GateResult, check_gates
+from dpdb.jobs.job_file import Job
+from dpdb.jobs.results import ResultRow, open_results, result_table
+from dpdb.session import Release
+
+__all__ = ["Outcome", "run_job"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One `[[release]]` of a run, published: its releases and what the gates say.
+
+    `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
+    the others were answered would tell how long private work took.
+    """
+
+    name: str
+    time: datetime
+    releases: tuple[Release, ...]
+    gates: tuple[GateResult, ...]
+
+
+def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Iterator[Outcome]:
+    """Make the releases of a run, one after the other; each is in the results table before it is yielded.
+
+    Parameters
+    ----------
+    job
+        See `load_job`. Every release and the results table are checked before the first one spends.
+    run_id
+        Name of the run, such as the scheduler's date. The same name gives the same releases and spends once; it may be
+        repeated after any failure, also after a kill.
+
+    Raises
+    ------
+    ParameterError, SourceError, PredicateError, UnknownColumnError, LedgerError
+        Before anything is spent; `ParameterError` also when the results cannot be written, after which the run may be
+        repeated.
+    BudgetExceededError
+        A release would exceed the ledger's budget; the ones before it are published.
+    EngineError
+        As `Session.dp_inconsistency`.
+    """
+    check_run(job, run_id)
+    results = open_results(job.results, job.results_table)
+    with job_session(job, progress) as session, Ledger.open(job.ledger) as ledger:
+        job_charges(job, session)
+        results.prepare()
+        reached("results ready")
+        texts = tuple(str(dc) for dc in session.constraints)
+        began: datetime | None = None
+        for release in job.releases:
+            name = ledger_run(job, run_id, release)
+            releases = release.publish(session, name)
+            reached("published")
+            began = began or ledger.reserved_at(name) or datetime.now(UTC)
+            found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
+            results.append(result_table(_rows(job, run_id, found, texts, ledger.summary())))
+            reached("appended")
+            yield found
+
+
+def _rows(
+    job: Job, run_id: str, outcome: Outcome, texts: tuple[str, ...], ledger: LedgerSummary
+) -> Iterator[ResultRow]:
+    gates = {result.release.release_id: result for result in outcome.gates}
+    for release in outcome.releases:
+        gate = gates.get(release.release_id)
+        yield ResultRow(
+            time=outcome.time,
+            job=job.name,
+            run_id=run_id,
+            release_name=outcome.name,
+            gate_threshold=None if gate is None else gate.threshold,
+            gate=None if gate is None else "passed" if gate.passed else "failed",
+            constraint_texts=texts,
+            ledger_parameter=ledger.parameter,
+            ledger_budget=ledger.budget,
+            ledger_spent=ledger.spent,
+            ledger_remaining=ledger.remaining,
+            release=release,
+        )

@@ -1,0 +1,128 @@
+"""Keys of a TOML table, each of one type; what is wrong is said with its place and the nearest known key."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+from dpdb.errors import ParameterError
+
+__all__ = ["TomlKeys"]
+
+
+class TomlKeys:
+    """One table of a job file.
+
+    Parameters
+    ----------
+    values
+        As `tomllib` reads them.
+    place
+        Where the table is, for messages: the file, and the table in it.
+    known
+        Every key that the table may have.
+
+    Raises
+    ------
+    ParameterError
+        A key is unknown; the methods raise it too, for a missing key or a value of another type.
+    """
+
+    def __init__(self, values: Mapping[str, Any], place: str, known: tuple[str, ...]) -> None:
+        self._values = values
+        self._place = place
+        for key in values:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise ParameterError(f"{place}: unknown key {key!r}; {hint}(known: {', '.join(known)})")
+
+    def text(self, key: str) -> str | None:
+        """A text of at least one character."""
+        found: str | None = self._typed(key, "a text", lambda value: isinstance(value, str) and bool(value.strip()))
+        return found
+
+    def required_text(self, key: str, why: str = "") -> str:
+        """A text that must be there."""
+        found = self.text(key)
+        if found is None:
+            raise ParameterError(f"{self._place}: the key {key!r} is missing{why and f': {why}'}")
+        return found
+
+    def whole(self, key: str) -> int | None:
+        """A whole number."""
+        found: int | None = self._typed(
+            key, "a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)
+        )
+        return found
+
+    def flag(self, key: str) -> bool:
+        """True or false; false if it is not there."""
+        return bool(self._typed(key, "true or false", lambda value: isinstance(value, bool)))
+
+    def number(self, key: str) -> float | None:
+        """A number."""
+        found: float | None = self._typed(key, "a number", _is_number)
+        return found
+
+    def amount(self, key: str) -> float | str:
+        """A number, or a text of one for its exact decimal digits; it must be there."""
+        found: float | str | None = self._typed(
+            key, "a number such as 0.5 or '0.5'", lambda value: _is_number(value) or isinstance(value, str)
+        )
+        if found is None:
+            raise ParameterError(f"{self._place}: the key {key!r} is missing: what the release may cost")
+        return found
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """A list of texts."""
+        found: list[str] | None = self._typed(
+            key,
+            "a list of texts",
+            lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
+        )
+        return None if found is None else tuple(found)
+
+    def scalars(self, key: str) -> tuple[str | int | float, ...] | None:
+        """A list of texts, numbers, truth values or dates; dates become texts."""
+        found: list[Any] | None = self._typed(
+            key,
+            "a list of texts, numbers or dates",
+            lambda value: isinstance(value, list) and all(isinstance(item, (str, int, float, date)) for item in value),
+        )
+        return None if found is None else tuple(str(item) if isinstance(item, date) else item for item in found)
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        """A table; empty if it is not there."""
+        return self._typed(key, "a table", lambda value: isinstance(value, dict)) or {}
+
+    def tables(self, key: str) -> list[Mapping[str, Any]]:
+        """A list of tables; empty if it is not there."""
+        return (
+            self._typed(
+                key,
+                f"a list of tables, each under a line [[{key}]]",
+                lambda value: isinstance(value, list) and all(isinstance(item, dict) for item in value),
+            )
+            or []
+        )
+
+    def is_list(self, key: str) -> bool:
+        """Whether the value is a list."""
+        return isinstance(self._values.get(key), list)
+
+    def error(self, key: str, problem: str) -> ParameterError:
+        """Return (not raise) the error for a value that cannot be used."""
+        return ParameterError(f"{self._place}, key {key!r}: {problem}")
+
+    def _typed(self, key: str, expected: str, fits: Callable[[Any], bool]) -> Any:
+        value = self._values.get(key)
+        if value is not None and not fits(value):
+            raise self.error(key, f"expected {expected}, got {value!r}")
+        return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,57 @@
+"""Gates compare strictly and say whether the threshold lies inside the noise."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpdb.errors import ParameterError
+from dpdb.jobs.gates import Gate, GateResult, check_gates, parse_gate
+from dpdb.session import Release
+
+
+def release(value: float, lower: float, upper: float | None, measure: str = "repair") -> Release:
+    return Release(
+        measure=measure, estimand="e", value=value, lower=lower, upper=upper, confidence=0.95, epsilon=1.0,
+        mechanism="m", theta=None, noise_scale=1.0, where="a = 1", constraints_sha256="0", guarantee="g",
+        release_id="r", version="0", quantity="rows",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "passed", "beyond", "says"),
+    [
+        (
+            50,
+            40,
+            60,
+            False,
+            False,
+            "repair where a = 1 = 50 > 45; the threshold lies inside the noise (lower bound 40)",
+        ),
+        (50, 46, 60, False, True, "50 > 45; even the lower bound 46 is above it"),
+        (50, 45, 60, False, False, "lies inside the noise (lower bound 45)"),
+        (45, 40, 60, True, False, "45 <= 45; the threshold lies inside the noise (upper bound 60)"),
+        (20, 10, 30, True, True, "20 <= 45; even the upper bound 30 is not above it"),
+        (20, 10, 45, True, True, "even the upper bound 45 is not above it"),
+        (20, 10, None, True, False, "the threshold lies inside the noise (there is no upper bound)"),
+    ],
+)
+def test_a_gate_says_how_sure_it_is(
+    value: float, lower: float, upper: float | None, passed: bool, beyond: bool, says: str
+) -> None:
+    [result] = check_gates([release(value, lower, upper)], [Gate("repair", 45.0), Gate("problematic", 0.0)])
+    assert (result.passed, result.beyond_noise) == (passed, beyond)
+    assert str(result).startswith("gate passed: " if passed else "gate failed: ")
+    assert says in str(result)
+
+
+def test_every_slice_must_pass() -> None:
+    results = check_gates([release(1, 0, 2), release(9, 8, 10)], [Gate("repair", 5.0)])
+    assert [result.passed for result in results] == [True, False]
+    assert all(isinstance(result, GateResult) for result in results)
+
+
+@pytest.mark.parametrize("number", [-1, float("nan"), float("inf"), "1", True, None])
+def test_thresholds_are_finite_and_not_negative(number: object) -> None:
+    with pytest.raises(ParameterError, match="here: the number must be finite and not negative"):
+        parse_gate("repair", number, ("repair",), "here")

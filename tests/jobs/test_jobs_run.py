@@ -1,0 +1,279 @@
+"""`dpdb run`: releases in the results table once per run id, gates as exit codes, plans that cost nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpdb.jobs.results_duckdb as results_duckdb
+from dpdb.accounting import Ledger
+from dpdb.cli import main
+from dpdb.jobs import RESULT_SCHEMA, Results, read_results
+from dpdb.session import Release
+from dpdb.session.release_table import RELEASE_SCHEMA
+
+RELEASED = [("overall", 3), ("by-zip", 2), ("rows", 1)]
+
+
+def run(job: Path, run_id: str = "monday", *more: str) -> int:
+    return main(["run", str(job), "--run-id", run_id, *more])
+
+
+def with_results(job: Path, name: str) -> Path:
+    job.write_text(job.read_text().replace("results.duckdb", name))
+    return job.parent / name
+
+
+def spent(job: Path) -> float:
+    with Ledger.open(job.parent / "t.ledger") as ledger:
+        return ledger.summary().spent
+
+
+@pytest.mark.parametrize("kept", ["results.duckdb", "results", "results.parquet"])
+def test_a_run_appends_what_it_publishes_once_and_spends_once(
+    kept: str, job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = with_results(job, kept)
+    outputs = []
+    for _ in range(2):
+        assert run(job, "monday", "--format", "json") == 0
+        outputs.append(json.loads(capsys.readouterr().out))
+        assert spent(job) == 0.6
+    assert outputs[0] == outputs[1]
+    rows = read_results(path).rows
+    published = [Release(**fields) for release in outputs[0]["releases"] for fields in release["releases"]]
+    assert sorted((row.release for row in rows), key=lambda r: r.release_id) == sorted(
+        published, key=lambda r: r.release_id
+    )
+    for name, number in RELEASED:
+        assert [row.release_name for row in rows].count(name) == number
+    assert {(row.job, row.run_id) for row in rows} == {("visits", "monday")}
+    assert {(row.gate, row.gate_threshold, row.release.measure) for row in rows if row.gate} == {
+        ("passed", 1e9, "repair")
+    }
+    assert {row.constraint_texts for row in rows} == {("not(t1.zip=t2.zip&t1.city!=t2.city)",)}
+    last = next(row for row in rows if row.release_name == "rows")
+    assert (last.ledger_parameter, last.ledger_budget, last.ledger_spent) == ("epsilon", 1.0, 0.6)
+    assert run(job, "tuesday") == 4
+    capsys.readouterr()
+
+
+def test_other_programs_read_the_results(job: Path, folder: Path) -> None:
+    assert run(job) == 0
+    with duckdb.connect(str(folder / "results.duckdb"), read_only=True) as connection:
+        [(releases, first)] = connection.sql("SELECT count(*), epoch(min(time)) FROM dpdb_results").fetchall()
+        names = connection.sql("FROM dpdb_results").columns
+    assert releases == 6
+    assert abs(first - time.time()) < 3600
+    assert names == RESULT_SCHEMA.names
+    assert names[-len(RELEASE_SCHEMA) :] == RELEASE_SCHEMA.names
+    with_results(job, "folder")
+    assert run(job) == 0
+    assert pq.read_table(folder / "folder").num_rows == 6
+
+
+def test_a_release_that_the_budget_refuses_leaves_those_before_it(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job.write_text(job.read_text().replace('"0.2"', '"0.9"'))
+    assert run(job) == 4
+    out, err = capsys.readouterr()
+    assert "requested epsilon 0.9" in err
+    assert "== visits / monday / overall" in out
+    assert [row.release_name for row in read_results(job.parent / "results.duckdb").rows] == ["overall"] * 3
+    job.write_text(job.read_text().replace('"0.9"', '"0.2"'))  # the same run goes on where it stopped
+    assert run(job) == 0
+    assert spent(job) == 0.6
+    assert len(read_results(job.parent / "results.duckdb")) == 6
+
+
+def test_a_failed_gate_is_exit_code_1_every_time_and_says_how_sure(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # count of 4 rows at epsilon 0.1: below 0 with noise, and so at most 0, with probability about exp(-0.4) / 2; a gate
+    # of 0 under epsilon 1000 fails but with probability exp(-4000), and its lower bound is above 0.
+    job.write_text(
+        job.read_text().replace("epsilon = 0.1", "epsilon = 1000").replace('where = "age < 3"', "gate.count = 0")
+    )
+    (job.parent / "t.ledger").unlink()
+    Ledger.create(job.parent / "t.ledger", 10_000).close()
+    for _ in range(2):
+        assert run(job) == 1
+        err = capsys.readouterr().err
+        assert "gate failed: count = 4 > 0; even the lower bound 4 is above it" in err
+        assert "gate passed: repair = " in err
+    kept = [row for row in read_results(job.parent / "results.duckdb").rows if row.gate == "failed"]
+    assert [(row.release.measure, row.gate_threshold) for row in kept] == [("count", 0.0)]
+
+
+def test_a_changed_source_is_refused_until_the_owner_opens_an_epoch(
+    job: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job) == 0
+    pq.write_table(pa.concat_tables([pq.read_table(folder / "t.parquet")] * 2), folder / "t.parquet")
+    capsys.readouterr()
+    assert run(job, "tuesday") == 2
+    assert "the source has changed since the ledger's last release" in capsys.readouterr().err
+    assert spent(job) == 0.6
+
+
+def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(job.parent.iterdir())
+    assert run(job, "monday", "--check") == 0
+    out = capsys.readouterr().out
+    assert (
+        "release  overall: minimal_inconsistency (marginal), problematic (marginal), repair (fractional); epsilon 0.3"
+        in out
+    )
+    assert "  by     zip: 1, 2" in out
+    assert "  where  age < 3" in out
+    assert "  gate   fails if repair is above 1,000,000,000" in out
+    assert "cost     epsilon 0.6 together (0.6 without parallel composition)" in out
+    assert "ledger   epsilon 1 of 1 left for releases of the whole table; enough" in out
+    assert spent(job) == 0
+    assert sorted(path for path in job.parent.iterdir() if "ledger-" not in path.name) == before
+    assert run(job) == 0
+    capsys.readouterr()
+    assert run(job, "monday", "--check", "--format", "json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["epsilon"] == plan["sequential_epsilon"] == 0
+    assert [release["answered"] for release in plan["releases"]] == [True] * 3
+    assert run(job, "tuesday", "--check") == 0
+    assert "may be NOT enough" in capsys.readouterr().out
+
+
+def test_check_counts_disjoint_slices_once(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = job.read_text().split("[[release]]")
+    slices = [
+        f'[[release]]\nname = "{w}"\nepsilon = 0.3\nmeasure = "repair"\nwhere = "age {w} 3"\n' for w in ("<", ">=")
+    ]
+    job.write_text(text[0] + "".join(slices))
+    assert run(job, "monday", "--check") == 0
+    assert "cost     epsilon 0.3 together (0.6 without parallel composition)" in capsys.readouterr().out
+
+
+def test_csv_types_and_another_notion_of_privacy(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (job.parent / "t.csv").write_text("zip,city,age\n1,alice,1\n1,bob,n/a\n2,carol,3\n")
+    text = job.read_text().replace("t.parquet", "t.csv").replace("t.ledger", "z.ledger")
+    job.write_text(text.replace("results =", 'schema = {age = "INTEGER"}\nresults ='))
+    Ledger.create(job.parent / "z.ledger", notion="zcdp", epsilon=3, delta=1e-6).close()
+    assert run(job, "monday", "--check") == 0
+    out = capsys.readouterr().out
+    assert "epsilon 0.6 together" in out
+    assert "ledger   rho " in out
+    assert "enough" not in out.lower()
+    assert run(job) == 0
+    rows = read_results(job.parent / "results.duckdb").rows
+    assert {row.ledger_parameter for row in rows} == {"rho"}
+    assert 0 < rows[-1].ledger_spent < rows[-1].ledger_budget
+
+
+def test_without_a_run_id_the_day_is_named(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    days = {f"{datetime.now(UTC):%Y-%m-%d}"}
+    assert main(["run", str(job)]) == 0
+    days.add(f"{datetime.now(UTC):%Y-%m-%d}")
+    err = capsys.readouterr().err
+    assert any(f"run id {day} (today, UTC)" in err for day in days)
+    assert {row.run_id for row in read_results(job.parent / "results.duckdb").rows} <= days
+
+
+@pytest.mark.parametrize("kept", ["results.duckdb", "results"])
+def test_a_retry_keeps_the_one_time_of_its_run(kept: str, job: Path) -> None:
+    path = with_results(job, kept)
+    assert run(job) == 0
+    first = read_results(path)
+    assert len({row.time for row in first.rows}) == 1  # the time between two releases would be that of private work
+    if path.is_dir():
+        for file in path.iterdir():
+            file.unlink()
+    else:
+        path.unlink()
+    time.sleep(0.01)
+    assert run(job) == 0
+    again = read_results(path)
+    assert [(row.time, row.release) for row in again.rows] == [(row.time, row.release) for row in first.rows]
+
+
+# -- results tables -------------------------------------------------------------------------------------------
+
+
+def test_results_that_another_program_keeps_open(
+    job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(results_duckdb, "_LOCK_SECONDS", 0.3)
+    path = job.parent / "results.duckdb"
+    with duckdb.connect(str(path)):
+        assert run(job) == 2
+    assert "keeps the results open" in capsys.readouterr().err
+    program = "import duckdb, sys; kept = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "open\n"
+        assert run(job) == 2
+        other.communicate()
+    assert "keeps the results open" in capsys.readouterr().err
+    assert spent(job) == 0
+    assert run(job) == 0
+
+
+def test_a_table_of_something_else_is_refused(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with duckdb.connect(str(job.parent / "results.duckdb")) as connection:
+        connection.execute("CREATE TABLE dpdb_results AS SELECT 1 AS job")
+    assert run(job) == 2
+    assert "is not a results table of dpdb" in capsys.readouterr().err
+    assert spent(job) == 0
+    job.write_text(job.read_text().replace("[[release]]", 'results_table = "it\'s \\"mine\\""\n[[release]]', 1))
+    assert run(job) == 0
+    assert len(read_results(job.parent / "results.duckdb", 'it\'s "mine"')) == 6
+
+
+def test_a_table_of_an_older_version_gains_the_new_columns(job: Path) -> None:
+    assert run(job) == 0
+    path = job.parent / "results.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("ALTER TABLE dpdb_results DROP COLUMN quantity")
+        connection.execute("ALTER TABLE dpdb_results DROP COLUMN constraint_texts")
+        connection.execute("ALTER TABLE dpdb_results ADD COLUMN remark VARCHAR")
+    (job.parent / "t.ledger").unlink()
+    Ledger.create(job.parent / "t.ledger", 1).close()
+    assert run(job, "tuesday") == 0
+    with duckdb.connect(str(path)) as connection:
+        found = connection.sql("SELECT run_id, count(quantity), count(*) FROM dpdb_results GROUP BY ALL ORDER BY ALL")
+        assert found.fetchall() == [("monday", 0, 6), ("tuesday", 6, 6)]
+
+
+@pytest.mark.parametrize("name", ["nothing.duckdb", "empty", "other.parquet", "text.txt", "other.duckdb"])
+def test_what_is_no_results_table_says_so(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / name
+    if name == "empty":
+        path.mkdir()
+    elif name == "other.parquet":
+        pq.write_table(pa.table({"time": ["x"], "a": [1]}), path)
+    elif name == "text.txt":
+        path.write_text("x")
+    elif name == "other.duckdb":
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    assert main(["report", str(path), "--out", str(tmp_path / "r.html")]) == 2
+    assert capsys.readouterr().err.startswith(f"dpdb: {path}: ")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_results_show_as_a_table_in_a_notebook(job: Path) -> None:
+    assert run(job) == 0
+    results = read_results(job.parent / "results.duckdb")
+    html = results._repr_html_()
+    assert html.count("<tr>") == 7
+    assert "<th" in html
+    assert Results(())._repr_html_().count("<tr>") == 1

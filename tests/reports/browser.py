@@ -1,0 +1,103 @@
+"""A headless Chromium through chromedriver's HTTP interface, with nothing but the standard library."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMEDRIVER = shutil.which("chromedriver")
+ABSENT = None if CHROMIUM and CHROMEDRIVER else "chromium or chromedriver is not installed on this machine"
+
+_ARGUMENTS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+]  # fmt: skip
+
+
+class Browser:
+    """One browser with one tab; everything that the page logs or asks for is kept."""
+
+    def __init__(self, profile: Path) -> None:
+        self._driver = subprocess.Popen(
+            [str(CHROMEDRIVER), "--port=0"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"HOME": str(profile), "TMPDIR": str(profile)},
+        )
+        assert self._driver.stdout is not None
+        port = None
+        for line in self._driver.stdout:
+            if found := re.search(r"started successfully on port (\d+)", line):
+                port = found[1]
+                break
+        assert port, "chromedriver did not start"
+        self._base = f"http://127.0.0.1:{port}"
+        self._open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+        self._session = ""
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"binary": CHROMIUM, "args": [*_ARGUMENTS, f"--user-data-dir={profile}/profile"]},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
+        try:
+            session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        except BaseException:
+            self.close()
+            raise
+        self._session = f"/session/{session}"
+        self._ask("POST", f"{self._session}/url", {"url": "about:blank"})  # not the browser's own first page
+
+    def show(self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+        self.log("browser"), self.log("performance")
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.devtools("Emulation.setEmulatedMedia", {"features": [scheme]})
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.devtools("Emulation.setDeviceMetricsOverride", size)
+        self._ask("POST", f"{self._session}/url", {"url": page.absolute().as_uri()})
+
+    def run(self, script: str) -> Any:
+        return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": []})
+
+    def screenshot(self) -> bytes:
+        """The whole page as PNG."""
+        asked = {"format": "png", "captureBeyondViewport": True}
+        return base64.b64decode(self.devtools("Page.captureScreenshot", asked)["data"])
+
+    def pdf(self) -> bytes:
+        return base64.b64decode(self._ask("POST", f"{self._session}/print", {"background": False}))
+
+    def log(self, kind: str) -> list[dict[str, Any]]:
+        """What was logged since the last call."""
+        return self._ask("POST", f"{self._session}/se/log", {"type": kind})
+
+    def requests(self) -> list[str]:
+        """Addresses that were asked for since the page was shown."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
+        return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+
+    def devtools(self, command: str, parameters: dict[str, Any]) -> Any:
+        return self._ask("POST", f"{self._session}/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def close(self) -> None:
+        try:
+            if self._session:
+                self._ask("DELETE", self._session, None)
+        finally:
+            self._driver.terminate()
+            self._driver.wait(30)
+            if self._driver.stdout is not None:
+                self._driver.stdout.close()
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
+        with self._open(request, timeout=60) as answer:
+            return json.load(answer)["value"]

@@ -1,0 +1,231 @@
+"""The report's source: every text escaped, nothing loaded, no private number, what it shows is what was released."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from sample import HOSTILE, RULES, START, release, row, year
+
+from dpdb.accounting import Ledger
+from dpdb.cli import main
+from dpdb.constraints import load_constraints
+from dpdb.jobs.results import Results
+from dpdb.privacy.randomness import replaced_noise
+from dpdb.reports import report_page
+
+VOID = {"meta", "br"}
+
+
+class Page(HTMLParser):
+    """What a browser would see of a page; checks that every element is closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self._open or self._open[-1] != "style":
+            self.text += data
+
+
+@pytest.mark.parametrize("hostile", [False, True])
+def test_nothing_is_loaded_and_every_text_is_escaped(hostile: bool) -> None:
+    results = year(6, hostile=hostile)
+    if hostile:
+        changes = {"measure": HOSTILE, "estimand": HOSTILE, "mechanism": HOSTILE, "guarantee": HOSTILE,
+                   "quantity": HOSTILE, "constraint": HOSTILE}  # fmt: skip
+        extra = replace(results.rows[-1], release=replace(results.rows[-1].release, **changes), gate=HOSTILE,
+                        gate_threshold=1.0, ledger_parameter=HOSTILE)  # fmt: skip
+        results = Results((*results.rows, extra))
+    html = report_page(results, title=HOSTILE if hostile else "T", generated=START)
+    page = Page(html)
+    assert set(page.tags).isdisjoint({"script", "img", "link", "iframe", "object", "form", "base", "use", "image"})
+    for name, value in page.attributes:
+        assert name not in ("src", "srcset", "xlink:href", "action", "style")
+        assert not name.startswith("on")
+        assert name != "href" or re.fullmatch(r"#s\d+", value)
+    assert re.findall(r"url\(([^)]*)\)|@import", html) == ["#open"]
+    assert "default-src 'none'" in dict(page.attributes).get("content", "") or "default-src 'none'" in html
+    assert (HOSTILE in page.text) == hostile
+
+
+def test_the_page_shows_series_gates_budget_constraints_and_guarantee() -> None:
+    results = year(14)
+    page = Page(report_page(results, generated=START))
+    assert page.tags.count("article") == 6
+    assert page.text.count("All 14 releases as a table") == 6
+    assert "2 of 4 gates failed." in page.text
+    assert "Budget after the run of 2026-10-31: epsilon 22.4 of 30 spent, 7.6 left" in page.text
+    assert "Rows with the same zip_code must have the same city." in page.text
+    assert "no upper bound" in page.text
+    assert "Pure 1-differential privacy" in page.text
+    assert "Written 2026-08-01 04:00 UTC by dpdb" in page.text
+    for one in results.rows:
+        assert f"{one.release.value:,.10g}" in page.text
+
+
+def test_charts_draw_open_intervals_gates_failures_and_changed_constraints() -> None:
+    html = report_page(year(14), generated=START)
+    charts = re.findall(r'<svg class="chart".*?</svg>', html)
+    repair, conflicts, problematic = charts[:3]
+    assert (repair.count('class="interval"'), repair.count('class="interval open"')) == (14, 0)
+    assert (conflicts.count('class="interval open"'), conflicts.count('class="arrow"')) == (14, 14)
+    assert "no upper bound" in conflicts
+    assert "no upper bound" not in repair
+    assert repair.count("dot failed") == 5
+    assert ("gate: at most 100" in repair, "gate: at most 250" in problematic) == (True, True)
+    assert problematic.count("V") == 0
+    assert 'class="gate"' not in conflicts
+    assert all(chart.count("the constraints or the statistic changed here") == 1 for chart in charts)
+    assert all(chart.count("<title>2026-") == 14 for chart in charts)
+    assert "axis starts at" in charts[3]
+    assert "axis starts at" not in repair
+
+
+@pytest.mark.parametrize("weeks", [1, 2, 300])
+def test_few_and_many_runs_can_be_drawn(weeks: int) -> None:
+    html = report_page(year(weeks), generated=START)
+    assert "nan" not in html.replace("maintenance", "")
+    Page(html)
+
+
+def test_zeros_shares_and_runs_at_one_time_can_be_drawn() -> None:
+    rows = [row(release(value=0, lower=0, upper=0)), row(release(value=0, lower=0, upper=0), run_id="again")]
+    rows.append(row(release("problematic", 0.012, lower=0.01, upper=0.02, quantity="share of rows"), release_name="s"))
+    page = Page(report_page(Results(tuple(rows)), generated=START))
+    assert "between 1% and 2% (95% sure)" in page.text
+
+
+def test_given_constraints_are_shown_and_a_different_digest_is_said() -> None:
+    results = year(3)
+    page = Page(report_page(results, constraints=load_constraints("a -> b"), generated=START))
+    assert "Rows with the same a must have the same b." in page.text
+    assert "Their digest is not that of the latest releases" in page.text
+    assert RULES[0] not in page.text
+
+
+def test_jobs_have_their_own_sections() -> None:
+    rows = (*year(2).rows, row(release(value=7), 1, job="other"))
+    page = Page(report_page(Results(rows), generated=START))
+    assert page.tags.count("h2") == 3  # two jobs, how to read
+    assert "No gates." in page.text
+
+
+# -- the command ----------------------------------------------------------------------------------------------
+
+JOB = """name = "hospital"
+source = "{source}"
+constraints = "{constraints}"
+ledger = "h.ledger"
+results = "results.duckdb"
+[[release]]
+name = "overall"
+epsilon = 1
+gate.repair = 1e9
+[[release]]
+name = "rows"
+measure = "count"
+epsilon = 1
+by = "state"
+keys = ["AL", "AK"]
+"""
+
+
+class FarNoise:
+    """Noise that is never near 0, so that no exact number can be published by chance."""
+
+    def laplace(self, value: int, scale: float) -> int:
+        del scale
+        return value + 7_000_003
+
+    def noisy_extreme(self, scores: list[int], scale: float, *, negate: bool, monotonic: bool) -> int:
+        del scores, scale, negate, monotonic
+        return 0
+
+
+def test_the_command_reads_no_source_and_its_page_holds_no_private_number(
+    hospital: Path, hospital_constraints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "h.parquet"
+    source.write_bytes(hospital.read_bytes())
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.format(source=source, constraints=hospital_constraints))
+    Ledger.create(tmp_path / "h.ledger", 5).close()
+    exact = ["exact", str(source), "--constraints", str(hospital_constraints), "--non-private", "--format", "json"]
+    assert main([*exact, "--by-constraint"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    private = {found[name] for name in ("rows", "minimal_inconsistency", "problematic", "max_degree")}
+    private |= {line["violations"] for line in found["by_constraint"]}
+    with replaced_noise(FarNoise()):  # type: ignore[arg-type]
+        assert main(["run", str(job), "--run-id", "1"]) == 0
+    source.unlink()
+    out = tmp_path / "report.html"
+    arguments = ["report", str(tmp_path / "results.duckdb"), "--out", str(out)]
+    assert main(arguments) == 0
+    html = out.read_text()
+    numbers = {int(text.replace(",", "")) for text in re.findall(r"(?<![\w.#-])\d[\d,]*(?![\w.%])", Page(html).text)}
+    secret = {int(number) for number in private if number >= 100}  # smaller ones are dates and axis marks too
+    assert len(secret) >= 5
+    assert numbers.isdisjoint(secret)
+    assert any(number > 7_000_000 for number in numbers)
+    assert str(source) not in html
+    assert "What must hold" in html
+    # What the ledger says now, and constraints of a file.
+    arguments += ["--ledger", str(tmp_path / "h.ledger"), "--constraints", str(hospital_constraints), "--title", "Q&A"]
+    assert main(arguments) == 0
+    html = out.read_text()
+    assert "Budget now" in html
+    assert "Budget after" not in html
+    assert "<h1>Q&amp;A</h1>" in html
+    assert "Their digest is not" not in html
+    assert [path.name for path in tmp_path.glob(".*partial*")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["{results}", "--out", "results.duckdb"], "the report is a .html file"),
+        (["nowhere", "--out", "r.html"], "no results there"),
+        (["{results}", "--out", "no/folder/r.html"], "cannot be written"),
+        (["{results}", "--out", "r.html", "--ledger", "x"], "no ledger there"),
+        (["{results}", "--out", "r.html", "--constraints", "x.txt"], "constraints file not found"),
+        (["{results}", "--out", "r.html", "--table", "t"], "a table name applies to DuckDB files only"),
+    ],
+)
+def test_bad_input_writes_nothing(
+    arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dpdb.jobs.results import RESULT_SCHEMA, result_table
+    from dpdb.jobs.results_parquet import ParquetResults
+
+    monkeypatch.chdir(tmp_path)
+    kept = ParquetResults(tmp_path / "kept", RESULT_SCHEMA)
+    kept.prepare()
+    kept.append(result_table(year(1).rows[:1]))
+    assert main(["report", *(word.format(results=tmp_path / "kept") for word in arguments)]) == 2
+    assert says in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
