@@ -9,6 +9,8 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -184,6 +186,33 @@ class Ledger:
             lock.close()
             return found
         return replace(found, lock=lock)
+
+    def check_together(self, releases: Sequence[tuple[Predicate, int]], deadline: float = _DECISION_SECONDS) -> None:
+        """Check that releases could be debited one after another now; spend nothing.
+
+        Another process may spend in between, so each of them is still decided by `reserve`.
+
+        Raises
+        ------
+        BudgetExceededError
+            One of them is refused, alone or with those before it.
+        """
+        with self._file.transaction():
+            self._state.read()
+        index, available = deepcopy(self._state.index), self._state.available
+        for number, (asked, charge) in enumerate(releases, 1):
+            predicate = predicate_from_text(predicate_to_text(asked))  # as `reserve` will see it
+            decision = index.would_exceed(predicate, charge, available, deadline)
+            if not decision.allowed and number == 1:
+                raise self._refusal(predicate, charge, decision)
+            if not decision.allowed:
+                asked_for = f"{self.notion.parameter} {in_words(self.notion, charge)}"
+                raise BudgetExceededError(
+                    f"budget refused by the ledger: release {number} of {len(releases)} requests {asked_for}, and "
+                    "after those before it some row would collect more than the budget; nothing was spent",
+                    requested=self.notion.value(charge),
+                )
+            index.add(predicate, charge, decision.upper)
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -50,6 +50,15 @@ class Account(Protocol):
         ------
         BudgetExceededError
             If it is more than what remains; nothing is spent then.
+        """
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Check that releases could be debited one after another now; spend nothing.
+
+        Raises
+        ------
+        BudgetExceededError
+            If they cost more together than what remains.
         """
 
     def record(self, reservation: Reservation, answer: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ["cli", "session", "accounting", "measures", "privacy", "graph", "engine", "constraints"]
+ROOMS = ["cli", "frontend", "session", "accounting", "measures", "privacy", "graph", "engine", "constraints"]
 
 
 def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
