@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,11 +12,12 @@ from sqlglot import exp
 
 from dpdb.errors import StatementRefusedError
 from dpdb.frontend.names import folded, nearest
+from dpdb.frontend.parse import is_number
 from dpdb.frontend.refusal import refused, shown
 from dpdb.session import Release, Session
 from dpdb.session.slices import Key
 
-__all__ = ["RELEASES", "ReleaseCall", "is_number", "read_call", "release_name"]
+__all__ = ["RELEASES", "ReleaseCall", "read_call", "release_name"]
 
 _TABLE = "table_name"
 _COMMON = ("where_clause", "by_column", "group_keys")
@@ -41,7 +41,6 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "max_degree": ((int,), "a whole number"),
     "group_keys": ((list,), "a list such as ['CA', 'NY']"),
 }
-_NUMBER = re.compile(r"(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
 _MOST_KEYS = 1_000
 
 
@@ -81,11 +80,6 @@ def release_name(node: exp.Expr) -> str | None:
     """Return the release function that a node calls, None if it calls none."""
     name = folded(node.name) if isinstance(node, exp.Anonymous) else ""
     return name if name in RELEASES else None
-
-
-def is_number(text: str) -> bool:
-    """Whether the text of a number literal is one, and not something that the parser lets through."""
-    return _NUMBER.fullmatch(text) is not None
 
 
 def read_call(node: exp.Expr, table: str) -> ReleaseCall:
@@ -137,7 +131,9 @@ def _typed(name: str, node: exp.Expr) -> Any:
     kinds, wanted = _KINDS[name]
     if isinstance(value, bool) or not isinstance(value, kinds):
         raise refused(node, f"cannot be {name}: write {wanted}")
-    return float(value) if isinstance(value, Decimal) and name == "confidence" else value
+    if isinstance(value, Decimal):
+        return float(value) if name == "confidence" else str(value)
+    return value
 
 
 def _literal(name: str, node: exp.Expr) -> Key | list[Key] | None:

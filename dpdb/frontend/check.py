@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Mapping
 from sqlglot import exp
 
 from dpdb.errors import StatementRefusedError
-from dpdb.frontend.call import RELEASES, is_number, release_name
+from dpdb.frontend.call import RELEASES, release_name
 from dpdb.frontend.functions import FUNCTIONS, NAMED_FUNCTIONS
 from dpdb.frontend.names import folded, nearest
 from dpdb.frontend.nodes import EXPRESSIONS, REASONS, STRUCTURES, TYPES
+from dpdb.frontend.parse import is_number
 from dpdb.frontend.refusal import refused
 
 __all__ = ["check_statement"]
@@ -71,10 +72,10 @@ class _Checker:
         if isinstance(node, exp.Anonymous) and release_name(node):
             self.calls.append(node)  # its arguments are literals, which `read_call` sees to
             return
-        self._check_kind(node)
         if isinstance(node, exp.Table):
             self._check_table(node, scope)
-        elif type(node) in _PLACES:
+        self._check_kind(node)
+        if type(node) in _PLACES:
             _PLACES[type(node)](node)
         definitions = node.args.get("with_")
         if definitions is not None:
@@ -113,11 +114,11 @@ class _Checker:
             )
         elif kind not in FUNCTIONS and kind not in EXPRESSIONS and kind not in STRUCTURES:
             raise refused(node, f"is not allowed here ({node.key})")
+        if kind is exp.DataType and node.this not in TYPES:
+            raise refused(node, "is not a type that statements may use")
         extra = sorted(k for k, v in node.args.items() if v and k not in STRUCTURES.get(kind, node.args))
         if extra:
             raise refused(node, f"is not allowed with {', '.join(extra).strip('_')}")
-        if kind is exp.DataType and node.this not in TYPES:
-            raise refused(node, "is not a type that statements may use")
         if kind is exp.Literal and not node.is_string and not is_number(node.this):
             raise refused(node, "is not a number")
         if kind is exp.Var and not (node.name.isascii() and node.name.isidentifier()):
@@ -137,7 +138,9 @@ class _Checker:
             return
         if not isinstance(node.this, exp.Identifier):
             raise refused(
-                node, "is not a table that statements may read: only releases, public tables and WITH queries are"
+                node,
+                "is not a table that statements may read: only releases, public tables and WITH queries are"
+                + nearest(node.this.name, RELEASES),
             )
         name = folded(node.name)
         if name in scope or name in self._public:

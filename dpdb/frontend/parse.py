@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from dpdb.constraints.source import shortened
 from dpdb.errors import StatementRefusedError
 
-__all__ = ["Statement", "parse_statement", "split_finished", "split_statements"]
+__all__ = ["Statement", "is_number", "parse_statement", "split_finished", "split_statements"]
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 10_000
@@ -23,6 +23,9 @@ _PIECE = re.compile(
     r"""|(?:['"]|/\*|\$\w*\$).*|.""",
     re.DOTALL,
 )
+_NUMBER = re.compile(r"(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
+# What starts like a number: the parser would read 0x1F as 0 AS x1F.
+_LIKE_NUMBER = re.compile(r"(?<![\w$.])\.?\d(?:[eE][+-]|[\w.])*", re.ASCII)
 _WORD = re.compile(r"[^\W\d]\w*|\S")
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 _WRITE = "write SELECT * FROM dp_count('table', epsilon := 0.1), EXPLAIN SELECT ... or CALL dp_count(...)"
@@ -102,6 +105,7 @@ def parse_statement(text: str) -> Statement:
         raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}")
     # Comments become spaces, so that what is left stands where it stood.
     plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _PIECE.finditer(parts[0]))
+    _refuse_odd_numbers(plain)
     word = _WORD.search(plain)
     assert word is not None
     verb = word[0].upper() if word[0].isascii() else word[0]
@@ -139,6 +143,18 @@ def _query(text: str) -> exp.Expr:
     return tree
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number literal and nothing else."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _refuse_odd_numbers(text: str) -> None:
+    words = "".join(_blank(piece[0]) if piece[0][0] in "'\"$" else piece[0] for piece in _PIECE.finditer(text))
+    for found in _LIKE_NUMBER.finditer(words):
+        if not is_number(found[0]):
+            raise StatementRefusedError(f"{shortened(found[0])} is not a decimal number; put a space after a number")
+
+
 def _called(tree: exp.Expr) -> exp.Expr:
     """Check that `CALL f(...)`, read as `FROM f(...)`, is no more than that."""
     parts = {key for key, value in tree.args.items() if value}
@@ -156,7 +172,8 @@ def _unreadable(error: Exception) -> StatementRefusedError:
         return StatementRefusedError("the statement cannot be read: a quote or comment is not closed")
     first = details[0]
     near = f", near {shortened(first['highlight'])}" if first.get("highlight") else ""
-    return StatementRefusedError(f"{first['description']}{near}", line=first.get("line"), column=first.get("col"))
+    problem = first["description"].partition(" but got <")[0]
+    return StatementRefusedError(f"{problem}{near}", line=first.get("line"), column=first.get("col"))
 
 
 def _blank(text: str) -> str:

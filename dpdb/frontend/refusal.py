@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dpdb.constraints.source import shortened
 from dpdb.errors import StatementRefusedError
@@ -20,7 +20,7 @@ def refused(node: exp.Expr, problem: str) -> StatementRefusedError:
 def shown(node: exp.Expr) -> str:
     """Return a part of a statement, quoted and cut when it is long."""
     try:
-        text = node.sql("duckdb", comments=False, normalize_functions=False)
+        text = node.sql("duckdb", comments=False, normalize_functions=False, unsupported_level=ErrorLevel.IGNORE)
     except (
         SqlglotError,
         RecursionError,
