@@ -17,6 +17,7 @@ from dpdb.frontend.parse import split_finished
 __all__ = ["run_prompt"]
 
 _MOST_LINES = 1_000
+_WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit", ".exit": ".quit"}
 _HELP = """\
 Statements end with a semicolon and may take several lines. The private table is reached through releases only:
   SELECT * FROM dp_inconsistency('{table}', measure := 'repair', epsilon := 0.5);
@@ -35,7 +36,7 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input) -> int:
         while True:
             try:
                 line = read("   -> " if pending.strip() else "dpdb> ")
-                if not pending.strip() and line.strip().startswith("."):
+                if not pending.strip() and (line.strip() in _WORDS or line.strip().startswith(".")):
                     if _command(front_end, line.strip()):
                         return 0
                     continue
@@ -68,8 +69,8 @@ def _answer(front_end: FrontEnd, statement: str) -> None:
 
 def _command(front_end: FrontEnd, line: str) -> bool:
     """Run a command; return whether it ends the prompt."""
-    name = line.rstrip(";").strip()
-    if name in (".quit", ".exit"):
+    name = _WORDS.get(line, line)
+    if name == ".quit":
         return True
     if name == ".budget":
         print(budget_words(front_end))

@@ -159,6 +159,8 @@ def _literal(name: str, node: exp.Expr) -> Key | list[Key] | None:
         digits = number.this.replace("_", "")
         value = int(digits) if digits.isdigit() else Decimal(digits)
         return -value if negative else value
+    if type(node) is exp.Column and not node.table:
+        raise refused(node, f"is a name, and {name} is a literal: write '{node.name}' in single quotes")
     raise refused(
         node, f"is not a literal: {name} is fixed before anything is computed, so write its value (a number, "
         "text in single quotes, or a list of them)",

@@ -109,9 +109,7 @@ class _Checker:
         elif (
             isinstance(node, exp.Func) and kind not in FUNCTIONS and kind not in EXPRESSIONS and kind not in STRUCTURES
         ):
-            raise refused(
-                node, "is not a function that statements may call: it is not known to be free of side effects"
-            )
+            raise refused(node, "is not a function that statements may call")
         elif kind not in FUNCTIONS and kind not in EXPRESSIONS and kind not in STRUCTURES:
             raise refused(node, f"is not allowed here ({node.key})")
         if kind is exp.DataType and node.this not in TYPES:

@@ -21,6 +21,7 @@ from dpdb.session.release_table import RELEASE_SCHEMA
 __all__ = ["CleanDatabase"]
 
 _MEMORY = "1GB"
+_DISK = "4GB"
 _MOST_ROWS = 1_000_000
 _ROWS = "result_row"
 
@@ -48,6 +49,7 @@ class CleanDatabase:
             raise ParameterError("two public tables have the same name")
         self._database = Database(memory_limit=_MEMORY)
         try:
+            self._database.execute(f"SET max_temp_directory_size = '{_DISK}'")
             self._database.execute(f"CREATE SCHEMA {ANSWERS}")
             for name, path in public.items():
                 self._load(name, str(path))

@@ -27,6 +27,7 @@ _NUMBER = re.compile(r"(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
 # What starts like a number: the parser would read 0x1F as 0 AS x1F.
 _LIKE_NUMBER = re.compile(r"(?<![\w$.])\.?\d(?:[eE][+-]|[\w.])*", re.ASCII)
 _WORD = re.compile(r"[^\W\d]\w*|\S")
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 _WRITE = "write SELECT * FROM dp_count('table', epsilon := 0.1), EXPLAIN SELECT ... or CALL dp_count(...)"
 _REASONS = {
@@ -173,6 +174,10 @@ def _unreadable(error: Exception) -> StatementRefusedError:
     first = details[0]
     near = f", near {shortened(first['highlight'])}" if first.get("highlight") else ""
     problem = first["description"].partition(" but got <")[0]
+    missing = _MISSING.fullmatch(problem)
+    if missing:
+        problem = f"something is missing in {missing[1].upper()}"
+        problem += ' (the column is written "where", in double quotes)' if missing[1] == "Where" else ""
     return StatementRefusedError(f"{problem}{near}", line=first.get("line"), column=first.get("col"))
 
 
