@@ -106,7 +106,7 @@ def parse_statement(text: str) -> Statement:
         raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}")
     # Comments become spaces, so that what is left stands where it stood.
     plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _PIECE.finditer(parts[0]))
-    _refuse_odd_numbers(plain)
+    _refuse_odd_text(plain)
     word = _WORD.search(plain)
     assert word is not None
     verb = word[0].upper() if word[0].isascii() else word[0]
@@ -149,8 +149,12 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def _refuse_odd_numbers(text: str) -> None:
+def _refuse_odd_text(text: str) -> None:
+    """Refuse what parsers read differently: numbers with something behind them, and signs that are not ASCII."""
     words = "".join(_blank(piece[0]) if piece[0][0] in "'\"$" else piece[0] for piece in _PIECE.finditer(text))
+    odd = next((c for c in words if not (c.isascii() or c.isalnum())), None)
+    if odd is not None:
+        raise StatementRefusedError(f"{odd!a} is not a character of SQL: it only looks like one; type it again")
     for found in _LIKE_NUMBER.finditer(words):
         if not is_number(found[0]):
             raise StatementRefusedError(f"{shortened(found[0])} is not a decimal number; put a space after a number")

@@ -49,7 +49,10 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, ReleaseCall, 
                 node.replace(row.subquery())
             else:
                 raise refused(node, "has several rows: write SELECT ... FROM and the release")
-        return tree.sql("duckdb", normalize_functions=False, comments=False, unsupported_level=ErrorLevel.RAISE)
+        # Every name in quotes: what one parser takes for part of a name must not be a space to the other.
+        return tree.sql(
+            "duckdb", identify=True, normalize_functions=False, comments=False, unsupported_level=ErrorLevel.RAISE
+        )
     except SqlglotError as error:
         raise StatementRefusedError(f"the statement cannot be written for DuckDB: {error}") from None
     except RecursionError:

@@ -560,6 +560,10 @@ LOOKALIKES = [
     "SEL\u0415CT 1",
     "SELECT \u2018x\u2019 FROM visits",
     "SELECT * FROM\u00a0visits",
+    "SELECT 1 AS a\u00a0FROM\u00a0duckdb_settings()",  # part of the name to one parser, a space to the other
+    "SELECT 1 a\u2003FROM\u2003states",
+    "SELECT state\u00a0FROM states",
+    "SELECT 1 AS \u4e00\u3000FROM visits",
     "SELECT * FROM dp_count\u037e",  # a Greek question mark looks like a semicolon
     "SELECT dp_count('visits', \u0435psilon := 0.5).value",
     "SELECT dp_count('visits', epsilon := \u0661).value",  # an Arabic digit
