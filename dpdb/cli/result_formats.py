@@ -13,20 +13,24 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["FORMATS", "as_arrow", "as_csv", "as_json", "as_parquet", "as_text"]
+__all__ = ["as_arrow", "as_csv", "as_json", "as_parquet", "as_text"]
 
-FORMATS = ("table", "csv", "json", "parquet", "arrow")
+_PLAN = ["explain_key", "explain_value"]
 
 
 def as_text(table: pa.Table, width: int) -> str:
     """Return rows under headings; one field per line where that would be wider than `width`."""
+    if table.column_names == _PLAN:
+        return "\n".join(
+            f"{key}\n{value.rstrip()}" for key, value in zip(*map(pa.Array.to_pylist, table.columns), strict=True)
+        )
     names = _names(table)
     columns = [[_shown(value) for value in column.to_pylist()] for column in table.columns]
     widths = [max(map(len, [name, *cells])) for name, cells in zip(names, columns, strict=True)]
     numbers = [
         pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type) for f in table.schema
     ]
-    if "explain_value" in names or sum(widths) + 2 * len(widths) > width:
+    if sum(widths) + 2 * len(widths) > width:
         return _one_field_per_line(names, columns, table.num_rows)
 
     def line(cells: Iterable[str]) -> str:
