@@ -127,12 +127,15 @@ class Database:
             text = _text(query)
             reader = interruptible(self._connection, lambda: self._connection.sql(text).to_arrow_reader(BATCH_ROWS))
             batches, rows = [], 0
-            while (batch := interruptible(self._connection, lambda: next(reader, None))) is not None:
-                batches.append(batch)
-                rows += batch.num_rows
-                if rows > most_rows:
-                    raise EngineError(f"the result has more than {most_rows:,} rows")
-            return pa.Table.from_batches(batches, schema=reader.schema)
+            try:
+                while (batch := interruptible(self._connection, lambda: next(reader, None))) is not None:
+                    batches.append(batch)
+                    rows += batch.num_rows
+                    if rows > most_rows:
+                        raise EngineError(f"the result has more than {most_rows:,} rows")
+                return pa.Table.from_batches(batches, schema=reader.schema)
+            finally:
+                reader.close()  # an open reader blocks its connection
 
     def kinds(self, query: str) -> list[str]:
         """Return what DuckDB's own parser makes of a text: one kind, such as ``"SELECT"``, per statement."""

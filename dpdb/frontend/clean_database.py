@@ -79,7 +79,7 @@ class CleanDatabase:
         try:
             for name in names:
                 schema = exp.Schema(this=exp.table_(name, db=ANSWERS), expressions=[c.copy() for c in columns])
-                self._database.execute(exp.Create(this=schema, kind="TABLE"))
+                self._database.execute(exp.Create(this=schema, kind="TABLE", replace=True))
             yield
         finally:
             for name in names:

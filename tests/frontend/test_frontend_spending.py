@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -186,18 +187,29 @@ def test_public_tables_are_checked_when_the_front_end_opens(folder: Path, sessio
         FrontEnd(session, "visits", {"a": folder / "visits.duckdb"})
 
 
-def test_statements_end_in_time_and_results_have_a_size(public: dict[str, Path]) -> None:
-    clean = CleanDatabase(public, seconds=0.3)
-    try:
-        many = "(VALUES " + ", ".join(["(1)"] * 100) + ")"
+MANY = "(VALUES " + ", ".join(["(1)"] * 100) + ")"
+
+
+def test_statements_end_in_time(public: dict[str, Path]) -> None:
+    with contextlib.closing(CleanDatabase(public, seconds=0.3)) as clean:
+        joined = ", ".join(f"{MANY} t{k}(x)" for k in range(9))
         with pytest.raises(EngineError, match=r"stopped after 0\.3 seconds"):
-            clean.run(
-                "SELECT count(*) FROM " + ", ".join(f"{many} t{k}(x)" for k in range(9)) + " WHERE t0.x + t8.x = 3"
-            )
-    finally:
-        clean.close()
-    with Database() as database, pytest.raises(EngineError, match="more than 10 rows"):
-        database.table("FROM range(11)", most_rows=10)
+            clean.run(f"SELECT count(*) FROM {joined} WHERE t0.x + t8.x = 3")
+        assert clean.run("SELECT count(*) AS n FROM states").to_pylist() == [{"n": 3}]
+
+
+def test_a_result_that_is_too_large_keeps_the_answer(
+    folder: Path, noise: CountingNoise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpdb.frontend.clean_database._MOST_ROWS", 20)
+    with dpdb.open(folder / "visits.parquet", constraints=RULE) as session, FrontEnd(session, "visits") as door:
+        with pytest.raises(StatementRefusedError, match="more than 20 rows; nothing was spent"):
+            door.run(f"SELECT x FROM {MANY} t(x), (SELECT dp_count('visits').value)")
+        with pytest.raises(EngineError, match="more than 20 rows"):
+            door.run(f"SELECT x FROM {MANY} t(x), dp_count('visits')")
+        assert (session.spent(), len(door.kept)) == (1, 1)
+        assert door.run("SELECT value FROM dp_count('visits')").table.to_pylist() == [{"value": 6.0}]
+        assert (session.spent(), noise.draws, door.kept) == (1, 1, ())
 
 
 def test_a_sealed_database_reaches_nothing_outside(folder: Path) -> None:
