@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from dpdb.cli.result_formats import as_text
-from dpdb.cli.sql import budget_words, kept_words, text_width
+from dpdb.cli.sql import budget_words, release_words, text_width
 from dpdb.engine.database import OWNER_LOG
 from dpdb.errors import DpdbError
 from dpdb.frontend import FrontEnd
 from dpdb.frontend.parse import split_finished
+from dpdb.session import Release
 
 __all__ = ["run_prompt"]
 
@@ -54,15 +55,18 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input) -> int:
 
 def _answer(front_end: FrontEnd, statement: str) -> None:
     before = front_end.session.spent()
+    unseen: Sequence[Release] = ()
     try:
         result = front_end.run(statement)
+        unseen = result.releases
         print(as_text(result.table, text_width()))
     except DpdbError as error:
         print(f"dpdb: {error}")
-        print(kept_words(front_end), end="")
+        print(release_words(front_end.kept), end="")
     except Exception:
         OWNER_LOG.exception("internal error")
         print("internal error; the reason is in the owner's log")
+        print(release_words([*unseen, *front_end.kept]), end="")
     if front_end.session.spent() != before:
         print(budget_words(front_end))
 

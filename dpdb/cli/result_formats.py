@@ -21,9 +21,7 @@ _PLAN = ["explain_key", "explain_value"]
 def as_text(table: pa.Table, width: int) -> str:
     """Return rows under headings; one field per line where that would be wider than `width`."""
     if table.column_names == _PLAN:
-        return "\n".join(
-            f"{key}\n{value.rstrip()}" for key, value in zip(*map(pa.Array.to_pylist, table.columns), strict=True)
-        )
+        return "\n".join(f"{row['explain_key']}\n{row['explain_value'].rstrip()}" for row in table.to_pylist())
     names = _names(table)
     columns = [[_shown(value) for value in column.to_pylist()] for column in table.columns]
     widths = [max(map(len, [name, *cells])) for name, cells in zip(names, columns, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -17,10 +17,10 @@ from dpdb.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_te
 from dpdb.engine.file_source import kind_of
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.frontend import FrontEnd, Result, split_statements
-from dpdb.session import Session
+from dpdb.session import Release, Session
 from dpdb.session.release_table import release_table
 
-__all__ = ["budget_words", "kept_words", "run_sql", "text_width"]
+__all__ = ["budget_words", "release_words", "run_sql", "text_width"]
 
 _BINARY = {"parquet": as_parquet, "arrow": as_arrow}
 _PIPE_WIDTH = 120
@@ -110,7 +110,7 @@ def _answer(front_end: FrontEnd, statements: list[str], options: argparse.Namesp
             for statement in statements:
                 results.append(front_end.run(statement))
         except BaseException:
-            print(kept_words(front_end), end="", file=sys.stderr)
+            print(release_words(front_end.kept), end="", file=sys.stderr)
             raise
         finally:
             if results:
@@ -155,8 +155,8 @@ def _write(stream: BinaryIO | None, results: list[Result], options: argparse.Nam
         sys.stdout.flush()
     except BrokenPipeError:
         raise
-    except (OSError, pa.ArrowException) as error:
-        print(_release_words([release for result in results for release in result.releases]), end="", file=sys.stderr)
+    except Exception as error:  # a full disk, or a value that Python or the format does not have
+        print(release_words([release for result in results for release in result.releases]), end="", file=sys.stderr)
         raise DpdbError(f"the result could not be written as {options.format}: {error}") from None
 
 
@@ -182,13 +182,9 @@ def budget_words(front_end: FrontEnd) -> str:
     return f"privacy budget: {front_end.session.spent():.12g} spent, {left} remaining"
 
 
-def kept_words(front_end: FrontEnd) -> str:
-    """Show answers that were paid for by a statement that failed afterwards; nothing if there are none."""
-    return _release_words(front_end.kept)
-
-
-def _release_words(releases: object) -> str:
-    table = release_table(releases)  # type: ignore[arg-type]  # any iterable of releases
+def release_words(releases: Iterable[Release]) -> str:
+    """Show answers that were paid for and are in no result; nothing if there are none."""
+    table = release_table(releases)
     if not table.num_rows:
         return ""
     columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]

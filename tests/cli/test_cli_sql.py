@@ -58,6 +58,28 @@ def test_results_come_as_files(form: str, command: list[str], tmp_path: Path) ->
     assert table.column("measure").to_pylist() == ["count"]
 
 
+def test_a_plan_is_printed_as_it_is(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("table", "csv", "json"):
+        assert main([*command, "--budget", "1", "--format", form, f"EXPLAIN {COUNT}"]) == 0
+        out, err = capsys.readouterr()
+        assert "epsilon 0.5 by 1 release" in out
+        assert "0 spent" in err
+        if form == "table":
+            assert out.startswith("privacy_cost\nepsilon 0.5 by 1 release\nphysical_plan\n\u256d")
+
+
+def test_a_result_that_cannot_be_shown_leaves_its_releases(
+    command: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = "SELECT DATE '20000-01-01' AS far, value FROM dp_count('hospital')"  # Python's last year is 9999
+    assert main([*command, "--budget", "1", "--format", "csv", "--out", str(tmp_path / "x.csv"), asked]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "these releases were made and are paid for" in err
+    assert "could not be written as csv" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_existing_file_is_refused_before_anything_is_spent(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

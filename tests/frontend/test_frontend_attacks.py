@@ -89,10 +89,10 @@ def test_where_statements_run_there_is_nothing_private_and_no_way_out(
     with contextlib.closing(CleanDatabase(public, seconds=5)) as clean:
         for statement in ATTACKS[group]:
             try:
-                answers += clean.run(placed(statement, folder)).to_pylist()
-            except (DpdbError, ValueError, AttributeError) as error:  # NUL characters, no statement
+                answers.append(clean.run(placed(statement, folder)).to_pylist())
+            except (DpdbError, ValueError, AttributeError, OverflowError) as error:  # NUL, no statement, far dates
                 answers.append(error)
-    assert answers
+    assert len(answers) == len(ATTACKS[group])
     assert not shows_private(*answers, *capfd.readouterr())
     assert sorted(folder.iterdir()) == files
 
