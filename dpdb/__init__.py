@@ -4,9 +4,9 @@
     r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt", measure="repair", epsilon=1.0)
     r.value, r.lower, r.upper
 
-Rooms, one direction of flow: surfaces (`cli`, `connection`) -> `session` -> `measures` -> `privacy` / `graph` ->
-`engine` -> `constraints`. A lower room never imports a higher one; SQL runs in `engine.database`, random numbers come
-from `privacy.randomness`, money lives in `session.budget`.
+Rooms, one direction of flow: surfaces (`cli`, `frontend`, `connection`, `reports`, `jobs`) -> `session` ->
+`measures` -> `privacy` / `graph` -> `engine` -> `constraints`. A lower room never imports a higher one; SQL runs in
+`engine.database`, random numbers come from `privacy.randomness`, money lives in `session.budget`.
 """
 
 from dpdb._version import __version__

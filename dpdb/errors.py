@@ -16,6 +16,7 @@ __all__ = [
     "ParameterError",
     "PredicateError",
     "SourceError",
+    "StatementRefusedError",
     "UnknownColumnError",
 ]
 
@@ -50,6 +51,21 @@ class PredicateError(DpdbError, ValueError):
 
 class SourceError(DpdbError):
     """The table cannot be found or read, or its schema is not usable."""
+
+
+class StatementRefusedError(DpdbError, ValueError):
+    """The SQL front end does not run a statement; nothing was spent. The message has the reason and what to write.
+
+    Attributes
+    ----------
+    line, column : int or None
+        Where in the statement, from 1, if that is known.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}, column {column}: {message}")
+        self.line = line
+        self.column = column
 
 
 class EngineError(DpdbError):

@@ -8,6 +8,7 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from dpdb.accounting.ledger_refusal import refusal
 from dpdb.accounting.ledger_report import history, summary
 from dpdb.accounting.ledger_runs import answered, check_run_id, earlier_try
 from dpdb.accounting.ledger_state import Epoch, LedgerState, Terms, epoch_line, terms_line
+from dpdb.accounting.ledger_together import check_together
 from dpdb.accounting.marks import SourceMark, new_key, seal
 from dpdb.accounting.online import Decision
 from dpdb.accounting.predicates import Predicate
@@ -191,6 +193,20 @@ class Ledger:
             lock.close()
             return found
         return replace(found, lock=lock)
+
+    def check_together(self, releases: Sequence[tuple[Predicate, int]], deadline: float = _DECISION_SECONDS) -> None:
+        """Check that releases could be debited one after another now; spend nothing.
+
+        Another process may spend in between, so each of them is still decided by `reserve`.
+
+        Raises
+        ------
+        BudgetExceededError
+            One of them is refused, alone or with those before it.
+        """
+        with self._file.transaction():
+            self._read()
+        check_together(self._state, releases, deadline)
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.

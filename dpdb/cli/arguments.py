@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpdb._version import __version__
+from dpdb.cli.intermixed import Parser
 
 __all__ = ["build_parser"]
 
@@ -17,19 +18,19 @@ _Command = Callable[[argparse.Namespace], int]
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser; every subcommand sets `run`, which imports its work on first use."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="dpdb",
         description="How inconsistent is a private table? Denial-constraint violations under differential privacy.",
     )
     parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_measure, _count, _explain, _plan, _exact, _noise, _budget, _overlap, _job, _report, _demo):
+    for add in (_measure, _count, _explain, _plan, _exact, _noise, _budget, _overlap, _job, _report, _sql, _demo):
         add(commands)
     return parser
 
 
-def _command(commands: Any, name: str, run: _Command, text: str, example: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
+def _command(commands: Any, name: str, run: _Command, text: str, example: str) -> Parser:
+    parser: Parser = commands.add_parser(
         name,
         help=text,
         description=text[0].upper() + text[1:] + ".",
@@ -307,6 +308,47 @@ def _report(commands: Any) -> None:
         "--constraints", metavar="FILE_OR_TEXT", action="append", help="show these; default: those of the last run"
     )
     parser.add_argument("--title", metavar="T", help="heading of the page (Data quality report)")
+
+
+def _sql(commands: Any) -> None:
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.sql import run_sql
+
+        return run_sql(options)
+
+    parser = _command(
+        commands,
+        "sql",
+        run,
+        "answer an analyst's SQL, which reaches the private table through releases only; without a statement, a prompt",
+        "dpdb sql visits.parquet --constraints rules.txt --budget 3 "
+        "\"SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)\"",
+    )
+    parser.intermixed = True
+    _source(parser)
+    parser.add_argument(
+        "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
+    )
+    parser.add_argument("--file", metavar="FILE", help="statements to run in order, up to the first error")
+    parser.add_argument("--budget", metavar="E", help="total epsilon of this command")
+    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    parser.add_argument(
+        "--public",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        help="a Parquet or CSV file for statements to read",
+    )
+    parser.add_argument(
+        "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
+    )
+    _unit(parser)
+    parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
+    parser.add_argument(
+        "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="new file for the result, instead of standard output")
+    _limits(parser)
 
 
 def _demo(commands: Any) -> None:

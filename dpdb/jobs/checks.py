@@ -11,7 +11,6 @@ from dpdb.jobs.job_file import Job, JobRelease
 from dpdb.jobs.results import open_results
 from dpdb.session import Session
 from dpdb.session.account import Charge
-from dpdb.session.planned import planned_charge
 
 __all__ = ["check_run", "job_charges", "job_session", "ledger_run"]
 
@@ -47,7 +46,7 @@ def job_charges(job: Job, session: Session) -> list[Charge]:
     charges = []
     for release in job.releases:
         try:
-            charges.append(planned_charge(session, partial(release.publish, run_id=None)))
+            charges.append(session.rehearse(partial(release.publish, run_id=None)))
         except DpdbError as error:
             raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return charges

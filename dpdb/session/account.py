@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -55,6 +55,15 @@ class Account(Protocol):
             If it is more than what remains; nothing is spent then.
         ParameterError
             If it is paid in rho, which this account does not count.
+        """
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Check that releases could be debited one after another now; spend nothing.
+
+        Raises
+        ------
+        BudgetExceededError
+            If they cost more together than what remains.
         """
 
     def record(self, reservation: Reservation, answer: str) -> None:

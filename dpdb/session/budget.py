@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from threading import Lock
 
@@ -44,6 +45,10 @@ class Budget:
             self.check(charge.epsilon)
             self._spent += charge.epsilon
         return Reservation(0)
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Raise `BudgetExceededError` if the charges together are more than what remains; spend nothing."""
+        self.check(sum(charge.epsilon for charge in charges))
 
     def check(self, epsilon: int) -> None:
         """Raise `BudgetExceededError` if it is more than what remains; spend nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -82,6 +82,17 @@ class LedgerAccount:
         if reservation.answer is None and pure:
             self._budget.debit(charge)
         return reservation
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Check the ledger and the session's own budget for all charges; runs that are answered cost nothing."""
+        self._refuse_changed_source()
+        new = [
+            charge
+            for charge in charges
+            if charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
+        ]
+        self._budget.check_together(new)
+        self._ledger.check_together([(charge.coverage, self._units(charge.epsilon)) for charge in new])
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep the answer in the ledger, unless the rows changed while they were read: then it is of no one table."""

@@ -39,6 +39,7 @@ from dpdb.session.charged_rows import charged_rows
 from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
+from dpdb.session.rehearsal import Rehearsal, RehearsedError
 from dpdb.session.release import Release, Releases, constraints_digest, make_release
 from dpdb.session.request import Request, parse_request
 from dpdb.session.shares import measure_shares
@@ -445,6 +446,29 @@ class Session:
     def _next_name(self) -> str:
         self._slices_made += 1
         return f"slice_{self._slices_made}"
+
+    # -- releases to come -------------------------------------------------------------------------------------
+
+    def rehearse(self, release: Callable[[Session], object]) -> Charge:
+        """Check everything public about a release, such as ``lambda s: s.dp_count(0.1)``, and return its charge.
+
+        Reads no row, draws nothing, spends nothing. Errors as the release, except that the budget is not asked.
+        """
+        self._refuse_closed()
+        account = self._account
+        try:
+            self._account = Rehearsal()
+            release(self)
+        except RehearsedError as stopped:
+            return stopped.charge
+        finally:
+            self._account = account
+        raise ParameterError("this is no release: it asks for no debit")
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Raise `BudgetExceededError` if releases with these charges do not all fit the budget; spend nothing."""
+        self._refuse_closed()
+        self._account.check_together(charges)
 
     # -- budget and life --------------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ import dpdb
 from dpdb.errors import ParameterError, PredicateError
 from dpdb.privacy.randomness import replaced_noise
 from dpdb.session import Session
-from dpdb.session.planned import planned_charge
 
 TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
 DOORS: dict[str, Callable[[Session], object]] = {
@@ -27,7 +26,7 @@ DOORS: dict[str, Callable[[Session], object]] = {
 def test_the_plan_is_the_charge_of_the_call(door: str, monkeypatch: pytest.MonkeyPatch) -> None:
     noise = StubNoise()
     with replaced_noise(noise), dpdb.open(TABLE, constraints="zip -> city", budget=1) as session:
-        planned = planned_charge(session, DOORS[door])
+        planned = session.rehearse(DOORS[door])
         assert (session.spent(), noise.draws) == (0.0, 0)
         charges = []
         debit = session._account.debit
@@ -39,11 +38,11 @@ def test_the_plan_is_the_charge_of_the_call(door: str, monkeypatch: pytest.Monke
 def test_the_plan_refuses_what_the_call_refuses() -> None:
     with dpdb.open(TABLE, constraints="zip -> city", budget=1) as session:
         with pytest.raises(PredicateError):
-            planned_charge(session, lambda opened: opened.dp_count(1, where="random() < 1"))
+            session.rehearse(lambda opened: opened.dp_count(1, where="random() < 1"))
         with pytest.raises(ParameterError, match="unknown measure"):
-            planned_charge(session, lambda opened: opened.dp_inconsistency("repairs", 1))
+            session.rehearse(lambda opened: opened.dp_inconsistency("repairs", 1))
         # No budget is asked, and the session's own account is back.
-        assert planned_charge(session, lambda opened: opened.dp_inconsistency("repair", 5)).epsilon == 5 * 10**9
+        assert session.rehearse(lambda opened: opened.dp_inconsistency("repair", 5)).epsilon == 5 * 10**9
         with pytest.raises(dpdb.BudgetExceededError):
             session.dp_inconsistency("repair", 5)
 
@@ -56,4 +55,4 @@ def test_no_row_is_read(tmp_path: Path) -> None:
     pq.write_table(TABLE, path)
     with dpdb.open(path, constraints="zip -> city") as session:
         path.unlink()
-        assert planned_charge(session, DOORS["all in slices"]).epsilon == 300_000_000
+        assert session.rehearse(DOORS["all in slices"]).epsilon == 300_000_000

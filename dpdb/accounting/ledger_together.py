@@ -1,0 +1,40 @@
+"""Whether several releases would fit a ledger together; spends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+from dpdb.accounting.amounts import in_words
+from dpdb.accounting.ledger_refusal import refusal
+from dpdb.accounting.ledger_state import LedgerState
+from dpdb.accounting.predicates import Predicate
+from dpdb.accounting.stored_predicate import predicate_from_text, predicate_to_text
+from dpdb.errors import BudgetExceededError
+
+__all__ = ["check_together"]
+
+
+def check_together(state: LedgerState, releases: Sequence[tuple[Predicate, int]], deadline: float) -> None:
+    """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
+
+    Raises
+    ------
+    BudgetExceededError
+        One of them is refused, alone or with those before it.
+    """
+    notion = state.terms.notion
+    index, available = deepcopy(state.index), state.available
+    for number, (asked, charge) in enumerate(releases, 1):
+        predicate = predicate_from_text(predicate_to_text(asked))  # as `reserve` will see it
+        decision = index.would_exceed(predicate, charge, available, deadline)
+        if not decision.allowed and number == 1:
+            raise refusal(state, predicate, charge, decision)
+        if not decision.allowed:
+            raise BudgetExceededError(
+                f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
+                f"{in_words(notion, charge)}, and after those before it some row would collect more than the budget; "
+                "nothing was spent",
+                requested=notion.value(charge),
+            )
+        index.add(predicate, charge, decision.upper)

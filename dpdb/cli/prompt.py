@@ -1,0 +1,110 @@
+"""The prompt of `dpdb sql`: statements up to a semicolon, commands that start with a dot, a history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpdb.cli.result_formats import as_text
+from dpdb.cli.sql import budget_words, release_words, text_width
+from dpdb.engine.database import OWNER_LOG
+from dpdb.errors import DpdbError
+from dpdb.frontend import FrontEnd
+from dpdb.frontend.parse import split_finished
+from dpdb.session import Release
+
+__all__ = ["run_prompt"]
+
+_MOST_LINES = 1_000
+_WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit", ".exit": ".quit"}
+_HELP = """\
+Statements end with a semicolon and may take several lines. The private table is reached through releases only:
+  SELECT * FROM dp_inconsistency('{table}', measure := 'repair', epsilon := 0.5);
+  SELECT (dp_count('{table}', epsilon := 0.1, where := 'age >= 65')).value;
+  EXPLAIN SELECT ...;     the plan and the privacy cost; spends nothing
+.budget   what is spent and left        .tables   what statements may name
+.help     this text                     .quit     leave (also Ctrl-D)
+"""
+
+
+def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input) -> int:
+    """Read and answer statements until the end of input; an error never ends it."""
+    print(f"dpdb: releases of {front_end.table_name!r}. {budget_words(front_end)}. Type .help for help.")
+    pending = ""
+    with _history():
+        while True:
+            try:
+                line = read("   -> " if pending.strip() else "dpdb> ")
+                if not pending.strip() and (line.strip() in _WORDS or line.strip().startswith(".")):
+                    if _command(front_end, line.strip()):
+                        return 0
+                    continue
+                statements, pending = split_finished(f"{pending}{line}\n")
+                pending = pending.lstrip()
+                for statement in statements:
+                    _answer(front_end, statement)
+            except EOFError:
+                print()
+                return 0
+            except KeyboardInterrupt:
+                print("\ncancelled; what was debited stays spent")
+                pending = ""
+
+
+def _answer(front_end: FrontEnd, statement: str) -> None:
+    before = front_end.session.spent()
+    unseen: Sequence[Release] = ()
+    try:
+        result = front_end.run(statement)
+        unseen = result.releases
+        print(as_text(result.table, text_width()))
+    except DpdbError as error:
+        print(f"dpdb: {error}")
+        print(release_words(front_end.kept), end="")
+    except Exception:
+        OWNER_LOG.exception("internal error")
+        print("internal error; the reason is in the owner's log")
+        print(release_words([*unseen, *front_end.kept]), end="")
+    if front_end.session.spent() != before:
+        print(budget_words(front_end))
+
+
+def _command(front_end: FrontEnd, line: str) -> bool:
+    """Run a command; return whether it ends the prompt."""
+    name = _WORDS.get(line, line)
+    if name == ".quit":
+        return True
+    if name == ".budget":
+        print(budget_words(front_end))
+    elif name == ".tables":
+        print(f"{front_end.table_name}  (private: releases only)")
+        print("".join(f"{table}  (public)\n" for table in front_end.public), end="")
+    elif name == ".help":
+        print(_HELP.format(table=front_end.table_name.replace("'", "''")), end="")
+    else:
+        print(f"unknown command {name}: there are .budget, .tables, .help and .quit")
+    return False
+
+
+@contextmanager
+def _history() -> Iterator[None]:
+    """Keep the lines of all prompts in one file that only its user can read."""
+    try:
+        import readline
+
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpdb"
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = state / "history"
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        readline.set_history_length(_MOST_LINES)
+        readline.read_history_file(path)
+    except (ImportError, OSError, RuntimeError):  # no readline, no home, not writable: a prompt without history
+        yield
+        return
+    try:
+        yield
+    finally:
+        readline.write_history_file(path)
+        path.chmod(0o600)

@@ -1,0 +1,152 @@
+"""Results of statements as a table of text, CSV, JSON, Parquet or Arrow."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["as_arrow", "as_csv", "as_json", "as_parquet", "as_text"]
+
+_PLAN = ["explain_key", "explain_value"]
+
+
+def as_text(table: pa.Table, width: int) -> str:
+    """Return rows under headings; one field per line where that would be wider than `width`."""
+    if table.column_names == _PLAN:
+        return "\n".join(f"{row['explain_key']}\n{row['explain_value'].rstrip()}" for row in table.to_pylist())
+    names = _names(table)
+    columns = [[_shown(value) for value in column.to_pylist()] for column in table.columns]
+    widths = [max(map(len, [name, *cells])) for name, cells in zip(names, columns, strict=True)]
+    numbers = [
+        pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type) for f in table.schema
+    ]
+    if sum(widths) + 2 * len(widths) > width:
+        return _one_field_per_line(names, columns, table.num_rows)
+
+    def line(cells: Iterable[str]) -> str:
+        padded = zip(cells, widths, numbers, strict=True)
+        return "  ".join(cell.rjust(w) if right else cell.ljust(w) for cell, w, right in padded).rstrip()
+
+    rule = "  ".join("-" * w for w in widths)
+    rows = [line(cells) for cells in zip(*columns, strict=True)]
+    return "\n".join([line(names), rule, *rows, _counted(table.num_rows)])
+
+
+def as_csv(table: pa.Table) -> str:
+    """Return a header line and rows; NULL is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_names(table))
+    columns = [[_flat(value) for value in column.to_pylist()] for column in table.columns]
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def as_json(tables: Sequence[pa.Table]) -> str:
+    """Return one document: for each statement, its rows as objects."""
+    results = []
+    for table in tables:
+        names = _names(table)
+        columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+        rows = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+        results.append({"columns": names, "rows": rows})
+    return json.dumps({"results": results}, indent=2, allow_nan=False)
+
+
+def as_parquet(table: pa.Table) -> bytes:
+    """Return the bytes of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(_storable(table), sink)
+    return bytes(sink.getvalue())
+
+
+def as_arrow(table: pa.Table) -> bytes:
+    """Return the bytes of an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    stored = _storable(table)
+    with pa.ipc.new_stream(sink, stored.schema) as writer:
+        writer.write_table(stored)
+    return bytes(sink.getvalue())
+
+
+def _names(table: pa.Table) -> list[str]:
+    """Column names, made different where two are equal: rows become objects."""
+    names: list[str] = []
+    for wanted in table.column_names:
+        name, number = wanted, 0
+        while name in names:
+            number += 1
+            name = f"{wanted}_{number}"
+        names.append(name)
+    return names
+
+
+def _storable(table: pa.Table) -> pa.Table:
+    """Different names, and intervals as text: Parquet has no such type."""
+    columns = [
+        pa.array([None if v is None else str(v) for v in column.to_pylist()], pa.string())
+        if pa.types.is_interval(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=_names(table))
+
+
+def _one_field_per_line(names: Sequence[str], columns: Sequence[Sequence[str]], rows: int) -> str:
+    widest = max(map(len, names))
+    lines = []
+    for row in range(rows):
+        lines.append(f"-- row {row + 1}")
+        for name, cells in zip(names, columns, strict=True):
+            first, *others = cells[row].split("\n")
+            lines += [f"{name.ljust(widest)}  {first}", *(f"{' ' * widest}  {other}" for other in others)]
+    return "\n".join([*lines, _counted(rows)])
+
+
+def _counted(rows: int) -> str:
+    return "(1 row)" if rows == 1 else f"({rows:,} rows)"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    text = value if isinstance(value, str) else str(_flat(value))
+    # Public files may hold characters that would steer a terminal.
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def _flat(value: Any) -> Any:
+    """A cell of CSV: nested values as JSON."""
+    plain = _plain(value)
+    return json.dumps(plain) if isinstance(plain, (dict, list)) else plain
+
+
+def _plain(value: Any) -> Any:  # noqa: PLR0911 - one line per type
+    """A value as JSON has it; what is no finite number is null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

@@ -1,0 +1,193 @@
+"""`dpdb sql`: an analyst's statements over a private table."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from dpdb.cli.options import csv_schema
+from dpdb.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
+from dpdb.engine.file_source import kind_of
+from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
+from dpdb.frontend import FrontEnd, Result, split_statements
+from dpdb.session import Release, Session
+from dpdb.session.release_table import release_table
+
+__all__ = ["budget_words", "release_words", "run_sql", "text_width"]
+
+_BINARY = {"parquet": as_parquet, "arrow": as_arrow}
+_PIPE_WIDTH = 120
+
+
+def run_sql(options: argparse.Namespace) -> int:
+    """Answer the statements of the command line, of a file or of standard input; or prompt for them."""
+    text = _statements_text(options)
+    if options.budget is None and options.ledger is None:
+        raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
+    from_database = kind_of(options.source) == "duckdb"
+    with (
+        Session(
+            options.source,
+            constraints=options.constraints,
+            table=options.table if from_database else None,
+            csv_schema=csv_schema(options),
+            budget=options.budget,
+            ledger=options.ledger,
+            rows_per_person=options.rows_per_person,
+            unit=options.unit,
+            max_rows=options.max_rows,
+            row_bound=options.row_bound,
+            memory_limit=options.memory_limit,
+            temp_directory=options.temp_directory,
+            threads=options.threads,
+        ) as session,
+        FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
+    ):
+        if text is None:
+            from dpdb.cli.prompt import run_prompt
+
+            return run_prompt(front_end)
+        _answer(front_end, split_statements(text), options)
+    return 0
+
+
+def _statements_text(options: argparse.Namespace) -> str | None:
+    """Return the text to run; None asks for the prompt."""
+    if options.file is not None and options.statement is not None:
+        raise ParameterError("give a statement or --file, not both")
+    try:
+        if options.file is not None:
+            return Path(options.file).read_text(encoding="utf-8")
+        if options.statement not in (None, "-"):
+            return str(options.statement)
+        return None if options.statement is None and sys.stdin.isatty() else sys.stdin.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise ParameterError(f"{options.file or 'standard input'}: {reason}") from None
+
+
+def _table_name(options: argparse.Namespace) -> str:
+    """Return the name by which statements call the private table."""
+    name = str(options.table or Path(options.source).name)
+    name = name.rpartition(".")[2] if options.table else name.partition(".")[0]
+    if not name or "*" in name:
+        raise ParameterError("give --table NAME: the name by which statements call this source")
+    return name
+
+
+def _public(texts: list[str]) -> Mapping[str, str]:
+    """Read every `--public NAME=FILE`."""
+    tables: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not (name.strip() and equals and path):
+            raise ParameterError(f"--public {text!r}: expected NAME=FILE")
+        if name.strip() in tables:
+            raise ParameterError(f"--public {text!r}: the name is taken")
+        tables[name.strip()] = path
+    return tables
+
+
+# -- answers --------------------------------------------------------------------------------------------------
+
+
+def _answer(front_end: FrontEnd, statements: list[str], options: argparse.Namespace) -> None:
+    """Check all statements, then run them in order up to the first error."""
+    if not statements:
+        raise StatementRefusedError("found no statement")
+    if options.format not in ("table", "json") and len(statements) > 1:
+        raise ParameterError(f"--format {options.format} holds one result, and there are {len(statements)} statements")
+    for statement in statements:
+        front_end.check(statement)
+    results: list[Result] = []
+    with _output(options) as stream:
+        try:
+            for statement in statements:
+                results.append(front_end.run(statement))
+        except BaseException:
+            print(release_words(front_end.kept), end="", file=sys.stderr)
+            raise
+        finally:
+            if results:
+                _write(stream, results, options)
+    if not options.quiet:
+        print(budget_words(front_end), file=sys.stderr)
+
+
+@contextmanager
+def _output(options: argparse.Namespace) -> Iterator[BinaryIO | None]:
+    """Open where results go, before anything is spent: a new file, removed again if nothing is written, or None."""
+    if options.out is None:
+        if options.format in _BINARY and sys.stdout.isatty():
+            raise ParameterError(f"--format {options.format} is binary: give --out FILE")
+        yield None
+        return
+    path = Path(options.out)
+    try:
+        stream = path.open("xb")
+    except FileExistsError:
+        raise ParameterError(f"{path}: exists already; it is not overwritten") from None
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        with stream:
+            yield stream
+    finally:
+        if path.stat().st_size == 0:
+            path.unlink()
+
+
+def _write(stream: BinaryIO | None, results: list[Result], options: argparse.Namespace) -> None:
+    try:
+        content = _formatted([result.table for result in results], options)
+        if stream is not None:
+            stream.write(content)
+            stream.flush()
+        elif options.format in _BINARY:
+            sys.stdout.buffer.write(content)
+        else:
+            sys.stdout.write(content.decode())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # a full disk, or a value that Python or the format does not have
+        print(release_words([release for result in results for release in result.releases]), end="", file=sys.stderr)
+        raise DpdbError(f"the result could not be written as {options.format}: {error}") from None
+
+
+def _formatted(tables: list[pa.Table], options: argparse.Namespace) -> bytes:
+    if options.format in _BINARY:
+        return _BINARY[options.format](tables[0])
+    if options.format == "json":
+        return f"{as_json(tables)}\n".encode()
+    if options.format == "csv":
+        return as_csv(tables[0]).encode()
+    return "".join(f"{as_text(table, text_width())}\n" for table in tables).encode()
+
+
+def text_width() -> int:
+    """Characters that fit in a line of output."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def budget_words(front_end: FrontEnd) -> str:
+    """Say what is spent and left."""
+    remaining = front_end.session.remaining()
+    left = "unlimited" if remaining is None else f"{remaining:.12g}"
+    return f"privacy budget: {front_end.session.spent():.12g} spent, {left} remaining"
+
+
+def release_words(releases: Iterable[Release]) -> str:
+    """Show answers that were paid for and are in no result; nothing if there are none."""
+    table = release_table(releases)
+    if not table.num_rows:
+        return ""
+    columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
+    return f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"

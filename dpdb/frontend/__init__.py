@@ -1,0 +1,12 @@
+"""The SQL front end: an analyst's statements, which reach the private table through releases only.
+
+A statement is decided on its syntax tree, default deny (`check`); of the private table it may only call
+`dp_inconsistency` and `dp_count`, with literal arguments (`call`). The session makes the releases, and the statement
+then runs in another database, which holds their answers and the public tables and nothing else (`clean_database`). The
+private table is never in that database.
+"""
+
+from dpdb.frontend.front_end import FrontEnd, Result
+from dpdb.frontend.parse import split_statements
+
+__all__ = ["FrontEnd", "Result", "split_statements"]

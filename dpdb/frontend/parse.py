@@ -1,0 +1,194 @@
+"""From text to one query tree: the forms of statements that the front end knows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dpdb.constraints.source import shortened
+from dpdb.errors import StatementRefusedError
+
+__all__ = ["Statement", "is_number", "parse_statement", "split_finished", "split_statements"]
+
+_MOST_CHARACTERS = 100_000
+_MOST_NODES = 10_000
+# Quoted text, comments, the end of a statement, what is quoted or commented and never closed, or any other character.
+_PIECE = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$.*?\$\1\$|(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)"""
+    r"""|(?:['"]|/\*|\$\w*\$).*|.""",
+    re.DOTALL,
+)
+_NUMBER = re.compile(r"(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
+# What starts like a number: the parser would read 0x1F as 0 AS x1F.
+_LIKE_NUMBER = re.compile(r"(?<![\w$.])\.?\d(?:[eE][+-]|[\w.])*", re.ASCII)
+_WORD = re.compile(r"[^\W\d]\w*|\S")
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
+_QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
+_WRITE = "write SELECT * FROM dp_count('table', epsilon := 0.1), EXPLAIN SELECT ... or CALL dp_count(...)"
+_REASONS = {
+    **dict.fromkeys(("COPY", "EXPORT", "IMPORT"), "files are not written or read: use --format and --out for results"),
+    **dict.fromkeys(("ATTACH", "DETACH", "USE", "CHECKPOINT"), "other databases are out of reach"),
+    **dict.fromkeys(("SET", "RESET", "PRAGMA"), "settings are the owner's"),
+    **dict.fromkeys(("INSTALL", "LOAD", "UPDATE_EXTENSIONS"), "extensions are the owner's"),
+    **dict.fromkeys(("CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"), "tables, views and "
+                    "macros are not made or changed: name a query with WITH"),
+    **dict.fromkeys(("PREPARE", "EXECUTE", "DEALLOCATE"), "statements take no parameters: write the values"),
+    **dict.fromkeys(("BEGIN", "COMMIT", "ROLLBACK", "ABORT", "START"), "every statement stands alone"),
+    **dict.fromkeys(("SUMMARIZE", "PIVOT", "UNPIVOT"), "it reads rows: ask for a release or query public tables"),
+    **dict.fromkeys(("SHOW", "DESC"), "the prompt has .tables, and DESCRIBE SELECT ... shows columns"),
+    "ANALYZE": "it reads rows",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One parsed statement.
+
+    Attributes
+    ----------
+    kind : str
+        ``"query"`` is answered; ``"explain"`` (the plan) and ``"describe"`` (the columns) spend nothing.
+    """
+
+    kind: Literal["query", "explain", "describe"]
+    tree: exp.Expr
+
+
+def split_statements(text: str) -> list[str]:
+    """Split a script at its semicolons; parts with nothing but comments are left out."""
+    parts, rest, empty = _split(text)
+    return parts if empty else [*parts, rest]
+
+
+def split_finished(text: str) -> tuple[list[str], str]:
+    """Split a text into the statements that end with a semicolon and the rest."""
+    parts, rest, _ = _split(text)
+    return parts, rest
+
+
+def _split(text: str) -> tuple[list[str], str, bool]:
+    """Return the finished statements, the rest, and whether that is nothing but comments."""
+    parts, start, empty = [], 0, True
+    for piece in _PIECE.finditer(text):
+        if piece["end"]:
+            if not empty:
+                parts.append(_placed(text, start, piece.start()))
+            start, empty = piece.end(), True
+        elif not piece["comment"] and not piece[0].isspace():
+            empty = False
+    return parts, _placed(text, start, len(text)), empty
+
+
+def _placed(text: str, start: int, end: int) -> str:
+    """Cut out a part, with space before it so that it stands in the line and column where it stood."""
+    line = text.rfind("\n", 0, start) + 1
+    return "\n" * text.count("\n", 0, start) + " " * (start - line) + text[start:end]
+
+
+def parse_statement(text: str) -> Statement:
+    """Parse one statement.
+
+    Raises
+    ------
+    StatementRefusedError
+        If it is not one statement, cannot be parsed, or is of a kind that is not run.
+    """
+    if len(text.strip()) > _MOST_CHARACTERS:
+        raise StatementRefusedError(f"the statement has more than {_MOST_CHARACTERS:,} characters; shorten it")
+    parts = split_statements(text)
+    if len(parts) != 1:
+        found = f"{len(parts)} statements" if parts else "no statement"
+        raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}")
+    # Comments become spaces, so that what is left stands where it stood.
+    plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _PIECE.finditer(parts[0]))
+    _refuse_odd_text(plain)
+    word = _WORD.search(plain)
+    assert word is not None
+    verb = word[0].upper() if word[0].isascii() else word[0]
+    if verb == "CALL":
+        return Statement("query", _called(_query(_swapped(plain, word, "FROM"))))
+    if verb == "EXPLAIN":
+        if re.match(r"[\s(]*ANALY[SZ]E\b", plain[word.end() :], re.IGNORECASE):
+            raise StatementRefusedError(
+                "EXPLAIN ANALYZE runs the statement; write EXPLAIN SELECT ..., which spends nothing"
+            )
+        return Statement("explain", _query(_swapped(plain, word, "")))
+    if verb == "DESCRIBE":
+        return Statement("describe", _query(_swapped(plain, word, "")))
+    return Statement("query", _query(plain))
+
+
+def _query(text: str) -> exp.Expr:
+    word = _WORD.search(text)
+    verb = "" if word is None else word[0].upper() if word[0].isascii() else word[0]
+    if verb not in _QUERIES:
+        reason = _REASONS.get(verb)
+        says = f"{shortened(verb)} is not run" + (f": {reason}" if reason else f"; {_WRITE}")
+        raise StatementRefusedError(says)
+    try:
+        trees = sqlglot.parse(text, dialect="duckdb")
+    except (SqlglotError, RecursionError) as error:
+        raise _unreadable(error) from None
+    except (ValueError, TypeError, AttributeError, IndexError, KeyError):  # the parser's own failures on odd input
+        raise StatementRefusedError("the statement cannot be parsed") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise StatementRefusedError(f"found {len(trees)} statements where one is expected; {_WRITE}")
+    tree = trees[0]
+    if sum(1 for _ in tree.walk()) > _MOST_NODES:
+        raise StatementRefusedError(f"the statement has more than {_MOST_NODES:,} parts; shorten it")
+    return tree
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number literal and nothing else."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _refuse_odd_text(text: str) -> None:
+    """Refuse what parsers read differently: numbers with something behind them, and signs that are not ASCII."""
+    words = "".join(_blank(piece[0]) if piece[0][0] in "'\"$" else piece[0] for piece in _PIECE.finditer(text))
+    odd = next((c for c in words if not (c.isascii() or c.isalnum())), None)
+    if odd is not None:
+        raise StatementRefusedError(f"{odd!a} is not a character of SQL: it only looks like one; type it again")
+    for found in _LIKE_NUMBER.finditer(words):
+        if not is_number(found[0]):
+            raise StatementRefusedError(f"{shortened(found[0])} is not a decimal number; put a space after a number")
+
+
+def _called(tree: exp.Expr) -> exp.Expr:
+    """Check that `CALL f(...)`, read as `FROM f(...)`, is no more than that."""
+    parts = {key for key, value in tree.args.items() if value}
+    table = tree.args["from_"].this if parts == {"expressions", "from_"} else None
+    if not (isinstance(table, exp.Table) and isinstance(table.this, exp.Anonymous) and not table.args.get("joins")):
+        raise StatementRefusedError("CALL takes one release and nothing else: CALL dp_count('table', epsilon := 0.1)")
+    return tree
+
+
+def _unreadable(error: Exception) -> StatementRefusedError:
+    details = getattr(error, "errors", None)
+    if isinstance(error, RecursionError):
+        return StatementRefusedError("the statement is nested too deeply")
+    if not details:
+        return StatementRefusedError("the statement cannot be read: a quote or comment is not closed")
+    first = details[0]
+    near = f", near {shortened(first['highlight'])}" if first.get("highlight") else ""
+    problem = first["description"].partition(" but got <")[0]
+    missing = _MISSING.fullmatch(problem)
+    if missing:
+        problem = f"something is missing in {missing[1].upper()}"
+        problem += ' (the column is written "where", in double quotes)' if missing[1] == "Where" else ""
+    return StatementRefusedError(f"{problem}{near}", line=first.get("line"), column=first.get("col"))
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _swapped(text: str, word: re.Match[str], other: str) -> str:
+    """Put another word in the place of one, padded so that nothing moves."""
+    return text[: word.start()] + other.ljust(len(word[0])) + text[word.end() :]

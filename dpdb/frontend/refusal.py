@@ -1,0 +1,42 @@
+"""Refusals: what is not run, where it stands, why, and what to write instead."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from dpdb.constraints.source import shortened
+from dpdb.errors import StatementRefusedError
+
+__all__ = ["refused", "shown"]
+
+
+def refused(node: exp.Expr, problem: str) -> StatementRefusedError:
+    """Return (not raise) the refusal of a part of a statement; `problem` follows that part's text."""
+    line, column = _place(node)
+    return StatementRefusedError(f"{shown(node)} {problem}", line=line, column=column)
+
+
+def shown(node: exp.Expr) -> str:
+    """Return a part of a statement, quoted and cut when it is long."""
+    try:
+        text = node.sql("duckdb", comments=False, normalize_functions=False, unsupported_level=ErrorLevel.IGNORE)
+    except (
+        SqlglotError,
+        RecursionError,
+        ValueError,
+        AttributeError,
+        TypeError,
+    ):  # the parser takes more than it writes
+        text = node.key
+    return shortened(" ".join(text.split()) or node.key)
+
+
+def _place(node: exp.Expr) -> tuple[int | None, int | None]:
+    """Line and column of the first character that the parser knows the place of."""
+    marked = [part.meta for part in node.walk() if "start" in part.meta]
+    if not marked:
+        return None, None
+    first = min(marked, key=lambda meta: int(meta["start"]))
+    # The parser's column is that of a word's last character.
+    return int(first["line"]), int(first["col"]) - (int(first["end"]) - int(first["start"]))
