@@ -17,7 +17,7 @@ __all__ = ["MOST_CELLS", "MOST_SIDES", "Side", "TreeSearch", "WideTables"]
 Side = tuple[int, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]
 """One open attribute of a node: family, its rows (ascending), who covers what (atom, row), its atoms."""
 
-MOST_CELLS = 2_000_000
+MOST_CELLS = 20_000_000
 MOST_SIDES = 200
 """Largest tables (cells over all attributes) and number of attributes that are searched compiled."""
 
@@ -91,7 +91,7 @@ class TreeSearch:
         self.users = _filled([side[1].astype(np.int32) for side in sides], users)
         self.shares = _filled([shares[side[1], column] for column, side in enumerate(sides)], users)
         self.whole, self.kept, self.blame = np.zeros(users, np.int64), np.zeros(users, np.int64), np.zeros(users)
-        self.cells = _filled([-side[2].T.astype(np.int64).ravel() for side in sides], cells)
+        self.cells = _filled([-side[2].T.astype(np.int8).ravel() for side in sides], cells)
         self.soft = np.zeros(max(len(side[3]) for side in sides), np.int64)
 
     def _grow(self) -> None:

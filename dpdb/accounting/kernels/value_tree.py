@@ -67,7 +67,7 @@ def _settle_shares(
 
 @kernel
 def _weigh(
-    column: NDArray[np.int64], whole: NDArray[np.int64], cells: NDArray[np.int64], masses: NDArray[np.int64]
+    column: NDArray[np.int64], whole: NDArray[np.int64], cells: NDArray[np.int8], masses: NDArray[np.int64]
 ) -> int:
     # Mass of every atom of one attribute; returns the largest.
     many, first, cell = column[ATOMS], column[ATOM_AT], column[CELL_AT]
@@ -86,7 +86,7 @@ def _blame(
     column: NDArray[np.int64],
     step: int,
     top: int,
-    cells: NDArray[np.int64],
+    cells: NDArray[np.int8],
     masses: NDArray[np.int64],
     soft: NDArray[np.int64],
     blame: NDArray[np.float64],
@@ -124,7 +124,7 @@ def _improve(
     shares: NDArray[np.float64],
     whole: NDArray[np.int64],
     kept: NDArray[np.int64],
-    cells: NDArray[np.int64],
+    cells: NDArray[np.int8],
     masses: NDArray[np.int64],
     best_masses: NDArray[np.int64],
     soft: NDArray[np.int64],
@@ -178,7 +178,7 @@ def _narrow(
     weight: NDArray[np.int64],
     users: NDArray[np.int32],
     kept: NDArray[np.int64],
-    cells: NDArray[np.int64],
+    cells: NDArray[np.int8],
     masses: NDArray[np.int64],
     good: NDArray[np.bool_],
     alive: NDArray[np.bool_],
@@ -314,13 +314,12 @@ def _take(
     chosen: NDArray[np.int32],
     alive: NDArray[np.bool_],
     good: NDArray[np.bool_],
-    choosy: bool,
     atoms: NDArray[np.int32],
     masses: NDArray[np.int64],
     users: NDArray[np.int32],
     shares: NDArray[np.float64],
     kept: NDArray[np.int64],
-    cells: NDArray[np.int64],
+    cells: NDArray[np.int8],
     covers: NDArray[np.uint64],
     cover_at: NDArray[np.int64],
 ) -> None:
@@ -356,7 +355,7 @@ def _take(
         keep = np.empty(size, np.int64)
         atoms_left = 0
         for a in range(first, first + size):
-            if not choosy or good[a]:
+            if good[a]:
                 keep[atoms_left] = a
                 atoms_left += 1
         cover = covers[cover_at[family] : cover_at[family + 1]]
@@ -419,7 +418,7 @@ def _heaviest_point(
     many: int,
     weight: NDArray[np.int64],
     users: NDArray[np.int32],
-    cells: NDArray[np.int64],
+    cells: NDArray[np.int8],
     masses: NDArray[np.int64],
     point: NDArray[np.int64],
 ) -> int:
@@ -447,7 +446,7 @@ def _branch(
     weight: NDArray[np.int64],
     users: NDArray[np.int32],
     kept: NDArray[np.int64],
-    cells: NDArray[np.int64],
+    cells: NDArray[np.int8],
     masses: NDArray[np.int64],
 ) -> int:
     # The attribute that leaves least work: its atoms lose most weight elsewhere and stay below its maximum.
@@ -473,6 +472,50 @@ def _branch(
 
 
 @kernel
+def _look_ahead(
+    columns: NDArray[np.int64],
+    many: int,
+    skip: int,
+    target: int,
+    alive: NDArray[np.bool_],
+    weight: NDArray[np.int64],
+    users: NDArray[np.int32],
+    kept: NDArray[np.int64],
+    cells: NDArray[np.int8],
+    masses: NDArray[np.int64],
+    good: NDArray[np.bool_],
+) -> int:
+    # What the split of a node proves about a child with the rows alive, before the child is made; `good` flags the
+    # atoms that a point above the incumbent can have there.
+    value = 0
+    for row in range(weight.shape[0]):
+        if alive[row]:
+            value += weight[row]
+    tops = np.zeros(many, np.int64)
+    for c in range(many):
+        if c == skip:
+            continue
+        size, first, cell = columns[c, ATOMS], columns[c, ATOM_AT], columns[c, CELL_AT]
+        mass = masses[first : first + size]
+        mass[:] = 0
+        for j in range(columns[c, USERS]):
+            at = columns[c, USER_AT] + j
+            if alive[users[at]]:
+                share = kept[at]
+                value -= share
+                line = cells[cell + j * size : cell + (j + 1) * size]
+                for a in range(size):
+                    mass[a] += share & line[a]
+        tops[c] = mass.max()
+        value += tops[c]
+    for c in range(many):
+        if c != skip:
+            for a in range(columns[c, ATOM_AT], columns[c, ATOM_AT] + columns[c, ATOMS]):
+                good[a] = masses[a] >= tops[c] - (value - target)
+    return int(value)
+
+
+@kernel
 def search(
     counters: NDArray[np.int64],
     limits: NDArray[np.int64],
@@ -491,7 +534,7 @@ def search(
     whole: NDArray[np.int64],
     kept: NDArray[np.int64],
     blame: NDArray[np.float64],
-    cells: NDArray[np.int64],
+    cells: NDArray[np.int8],
     soft: NDArray[np.int64],
     covers: NDArray[np.uint64],
     cover_at: NDArray[np.int64],
@@ -599,7 +642,6 @@ def search(
                     chosen,
                     alive,
                     good,
-                    True,
                     atoms,
                     masses,
                     users,
@@ -650,9 +692,19 @@ def search(
             return FULL
         masses[first + atom] = -1
         alive = np.ones(frames[d, ROWS], np.bool_)
+        weight = np.empty(frames[d, ROWS], np.int64)
+        for row in range(frames[d, ROWS]):
+            weight[row] = weights[rows[d, row]]
         for j in range(columns[d, b, USERS]):
             if cells[columns[d, b, CELL_AT] + j * size + atom] == 0:
                 alive[users[columns[d, b, USER_AT] + j]] = False
+        target = (counters[BEST] + 1) * scale
+        value = _look_ahead(
+            columns[d], frames[d, COLUMNS], b, target, alive, weight, users, kept, cells, best_masses, good
+        )
+        counters[WORK] += frames[d, CELL_END] - columns[d, 0, CELL_AT] + 1000
+        if value < target:
+            continue
         chosen[d + 1] = chosen[d]
         chosen[d + 1, columns[d, b, FAMILY]] = atoms[first + atom]
         _take(
@@ -665,7 +717,6 @@ def search(
             chosen,
             alive,
             good,
-            False,
             atoms,
             masses,
             users,
@@ -675,7 +726,7 @@ def search(
             covers,
             cover_at,
         )
-        frames[d + 1, BOUND] = bound
+        frames[d + 1, BOUND] = min(bound, value // scale)
         frames[d + 1, BRANCH] = -1
         counters[DEPTH] = d + 1
     return DONE
