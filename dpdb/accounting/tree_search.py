@@ -17,7 +17,7 @@ __all__ = ["MOST_CELLS", "MOST_SIDES", "Side", "TreeSearch", "WideTables"]
 Side = tuple[int, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]
 """One open attribute of a node: family, its rows (ascending), who covers what (atom, row), its atoms."""
 
-MOST_CELLS = 20_000_000
+MOST_CELLS = 80_000_000
 MOST_SIDES = 200
 """Largest tables (cells over all attributes) and number of attributes that are searched compiled."""
 
@@ -56,7 +56,7 @@ class TreeSearch:
         best: int,
         bound: int,
         *,
-        room: int = 3,
+        room: int = 2,
     ) -> None:
         self.tree = tree
         self.scale = scale

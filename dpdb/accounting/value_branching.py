@@ -96,7 +96,7 @@ class ValueSearch:
         if not node.sides:
             return self._reach(node)
         tree = self._tree()
-        if tree and _is_compact(node.sides):
+        if tree and _is_compact(node.sides) and not any(map(_is_large, node.sides)):
             return self._bound_compiled(tree, node)
         return self._bound_and_branch(node, steps, tree)
 
@@ -148,10 +148,10 @@ class ValueSearch:
         """The side among the rows still alive; large ones keep dead rows until here."""
         family, users, member, atoms = side
         alive = place[users] >= 0
-        if alive.all():
-            return side
         if tree and _is_large(side):
             return self.tables.narrow(tree, side, alive)
+        if alive.all():
+            return side
         return family, users[alive], member[:, alive], atoms
 
     def _bound_compiled(self, tree: ModuleType, node: _Node) -> int:

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import reference
 
 from dpdb.accounting import overlap as solver
+from dpdb.accounting import value_branching
 from dpdb.accounting.ascent import value_of
 from dpdb.accounting.bound import Deadline
 from dpdb.accounting.compiled import wait_for_tree
@@ -77,9 +78,13 @@ def check_compiled(problem: Problem, split: Split, ceiling: int, truth: int, rng
         assert value_of(problem, dict(enumerate(search.atoms))) == truth
 
 
-def check_numeric_instance(seed: int) -> None:
-    """One random instance in numbers, through each branch and bound."""
+def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One random instance in numbers, through each branch and bound, with and without the compiled search."""
     rng = random.Random(seed)
+    tree = wait_for_tree(Deadline(120))
+    monkeypatch.setattr(value_branching, "tree_if_ready", rng.choice((lambda: None, lambda: tree)))
+    monkeypatch.setattr(value_branching, "_LARGE", rng.choice((1, 20_000)))
+    monkeypatch.setattr(value_branching, "MOST_CELLS", rng.choice((2, 20, 20_000)))
     instance = reference.random_instance(seed)
     truth = reference.brute_force_instance(instance)
     problem = reduce(instance)
@@ -108,9 +113,9 @@ def test_sql_workloads_are_never_undercharged(block: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_numeric_instances_are_never_undercharged(block: int) -> None:
+def test_numeric_instances_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(block * 100, block * 100 + 100):
-        check_numeric_instance(seed)
+        check_numeric_instance(seed, monkeypatch)
 
 
 @pytest.mark.slow
@@ -120,4 +125,4 @@ def test_ten_thousand_instances_are_never_undercharged(block: int, monkeypatch: 
         if seed % 2:
             check_sql_instance(seed, monkeypatch)
         else:
-            check_numeric_instance(seed)
+            check_numeric_instance(seed, monkeypatch)
