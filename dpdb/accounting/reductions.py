@@ -173,9 +173,9 @@ def _tidy(
     if tidied and len(used) - shift == len(table):
         return codes, table, atoms  # as it was left
     codes = places
-    table = table[used[shift:]]
+    table = _some(table, used[shift:], 0)
     keep = maximal_columns(table.T)
-    table = table[:, keep]
+    table = _some(table, keep, 1)
     codes = codes - shift
     if not len(table):
         return codes, table, atoms[keep]
@@ -183,7 +183,12 @@ def _tidy(
     same = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in np.packbits(table, axis=1)], np.int64)
     first = np.unique(same, return_index=True)[1]
     whole = np.flatnonzero(table[first].all(axis=1))
-    return np.append(np.where(np.isin(same, whole), -1, same), -1)[codes], table[first], atoms[keep]
+    return np.append(np.where(np.isin(same, whole), -1, same), -1)[codes], _some(table, first, 0), atoms[keep]
+
+
+def _some(table: NDArray[np.bool_], places: NDArray[np.int64], axis: int) -> NDArray[np.bool_]:
+    """The table at distinct ascending places of one axis; large ones are not copied for nothing."""
+    return table if len(places) == table.shape[axis] else np.take(table, places, axis)
 
 
 def _merge(codes: NDArray[np.int64], weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -164,9 +164,15 @@ def _filled(parts: list[NDArray[Any]], size: int) -> NDArray[Any]:
 
 def _covers(side: Side, words: int) -> NDArray[np.uint64]:
     """Per atom the bits of the rows it covers."""
-    bits = np.zeros((len(side[3]), words * 64), np.bool_)
-    bits[:, side[1]] = side[2]
-    return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+    _, users, member, _ = side
+    if users[-1] + 1 > len(users):  # not simply the first rows
+        spread = np.zeros((len(member), int(users[-1]) + 1), np.bool_)
+        spread[:, users] = member
+        member = spread
+    packed = np.packbits(member, axis=1, bitorder="little")
+    padded = np.zeros((len(packed), words * 8), np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
 
 
 class WideTables:
