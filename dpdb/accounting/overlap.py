@@ -136,7 +136,7 @@ def solve(problem: Problem, deadline: Deadline, graph: NDArray[np.bool_] | None 
     if points(problem) <= MOST_POINTS and points(problem) * problem.size <= MOST_WORK:
         return enumerate_points(problem)
     many = len(problem.families) > MOST_DENSE_ATTRIBUTES  # then overlaps are rare, and both have little to say
-    lower, choice = ascend(problem, deadline.share(0.1), 1 if many else 300)
+    lower, choice = ascend(problem, deadline.share(0.04), 1 if many else 300)
     dual, split = dual_bound(problem, deadline.share(0.3), 2 if many else 300)
     state = _State(problem, deadline, min(problem.total, dual), lower, choice)
     if not state.settled and not many and deadline.left > LEAST_LOADING:
@@ -158,8 +158,8 @@ def _search(state: _State, graph: NDArray[np.bool_], split: Split) -> None:
         _by_components(state, graph, parts)
         return
     dense = np.count_nonzero(graph) >= DENSE * problem.size**2 and len(problem.families) <= MOST_DENSE_ATTRIBUTES
-    # Also of a dense graph many are settled at once by queries, and the others lose a tenth of the time.
-    queries = QuerySearch(problem, graph, state.lower, state.deadline.share(0.1) if dense else state.deadline)
+    # Also of a dense graph many are settled at once by queries, and the others lose a little time.
+    queries = QuerySearch(problem, graph, state.lower, state.deadline.share(0.04) if dense else state.deadline)
     state.upper = min(state.upper, queries.run(state.upper))
     if queries.rows:
         state.lower, state.choice = queries.best, shared_point(problem, queries.rows)
