@@ -20,6 +20,7 @@ from dpdb.accounting.ascent import ascend, value_of
 from dpdb.accounting.bound import Bound, Deadline, Witness
 from dpdb.accounting.clique import CliqueSearch
 from dpdb.accounting.colouring import colouring_bound, colouring_cost, dsatur
+from dpdb.accounting.compiled import ask_for_tree, wait_for_tree
 from dpdb.accounting.dual import Split, dual_bound
 from dpdb.accounting.encoding import encode
 from dpdb.accounting.enumeration import MOST_POINTS, MOST_WORK, enumerate_points, points
@@ -43,6 +44,9 @@ DENSE = 0.25
 
 MOST_DENSE_ATTRIBUTES = 200
 """Most attributes for branching over values."""
+
+LEAST_LOADING = 1.0
+"""Seconds left from which the compiled search is worth loading."""
 
 
 def maximum_overlap(
@@ -132,9 +136,11 @@ def solve(problem: Problem, deadline: Deadline, graph: NDArray[np.bool_] | None 
     if points(problem) <= MOST_POINTS and points(problem) * problem.size <= MOST_WORK:
         return enumerate_points(problem)
     many = len(problem.families) > MOST_DENSE_ATTRIBUTES  # then overlaps are rare, and both have little to say
-    lower, choice = ascend(problem, deadline.share(0.1), 1 if many else 300)
+    lower, choice = ascend(problem, deadline.share(0.04), 1 if many else 300)
     dual, split = dual_bound(problem, deadline.share(0.3), 2 if many else 300)
     state = _State(problem, deadline, min(problem.total, dual), lower, choice)
+    if not state.settled and not many and deadline.left > LEAST_LOADING:
+        ask_for_tree()
     if not state.settled and problem.size <= MOST_GRAPH_ROWS:
         graph = overlap_graph(problem) if graph is None else graph
         state.upper = min(state.upper, problem.constant + colouring_bound(graph, problem.weights))
@@ -152,12 +158,14 @@ def _search(state: _State, graph: NDArray[np.bool_], split: Split) -> None:
         _by_components(state, graph, parts)
         return
     dense = np.count_nonzero(graph) >= DENSE * problem.size**2 and len(problem.families) <= MOST_DENSE_ATTRIBUTES
-    # Also of a dense graph many are settled at once by queries, and the others lose a tenth of the time.
-    queries = QuerySearch(problem, graph, state.lower, state.deadline.share(0.1) if dense else state.deadline)
+    # Also of a dense graph many are settled at once by queries, and the others lose a little time.
+    queries = QuerySearch(problem, graph, state.lower, state.deadline.share(0.04) if dense else state.deadline)
     state.upper = min(state.upper, queries.run(state.upper))
     if queries.rows:
         state.lower, state.choice = queries.best, shared_point(problem, queries.rows)
     if dense and not state.settled:
+        if state.deadline.left > LEAST_LOADING:
+            wait_for_tree(state.deadline.share(0.2))
         values = ValueSearch(problem, state.lower, state.choice, state.deadline)
         state.upper = min(state.upper, values.run(split, state.upper))
         state.lower, state.choice = values.best, values.choice

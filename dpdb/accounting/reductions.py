@@ -119,9 +119,17 @@ def distinct_rows(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
     for column in words.view(np.uint64).T:
         hashed = (hashed ^ column) * np.uint64(0x9E3779B97F4A7C15)
         hashed ^= hashed >> np.uint64(29)
-    _, first, same = np.unique(hashed, return_index=True, return_inverse=True)
-    differs = (packed != packed[first[same.ravel()]]).any(axis=1)
-    return np.sort(np.concatenate([first, np.flatnonzero(differs)])).astype(np.int64)
+    order = hashed.argsort()
+    ordered = hashed[order]
+    begins = np.append(True, ordered[1:] != ordered[:-1])
+    if begins.all():
+        return np.arange(len(packed))
+    first = np.minimum.reduceat(order, np.flatnonzero(begins))
+    shared = np.empty(len(packed), np.int64)
+    shared[order] = first[np.cumsum(begins) - 1]
+    later = np.flatnonzero(shared != np.arange(len(packed)))
+    differs = (packed[later] != packed[shared[later]]).any(axis=1)
+    return np.sort(np.concatenate([first, later[differs]])).astype(np.int64)
 
 
 def unmerged(instance: Instance) -> Problem:
@@ -141,9 +149,9 @@ def reduce(instance: Instance, *, merge: bool = True) -> Problem:
     codes, weights = codes[:, alive], weights[alive]
     size = -1
     while size != len(weights) + sum(map(len, atoms)):
-        size = len(weights) + sum(map(len, atoms))
+        tidied, size = size >= 0, len(weights) + sum(map(len, atoms))
         for k, table in enumerate(patterns):
-            codes[k], patterns[k], atoms[k] = _tidy(codes[k], table, atoms[k])
+            codes[k], patterns[k], atoms[k] = _tidy(codes[k], table, atoms[k], tidied=tidied)
         possible = np.ones(len(weights), bool)
         for k, table in enumerate(patterns):
             possible &= np.append(table.any(axis=1), True)[codes[k]]
@@ -157,14 +165,17 @@ def reduce(instance: Instance, *, merge: bool = True) -> Problem:
 
 
 def _tidy(
-    codes: NDArray[np.int64], table: NDArray[np.bool_], atoms: NDArray[np.int64]
+    codes: NDArray[np.int64], table: NDArray[np.bool_], atoms: NDArray[np.int64], *, tidied: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """Keep the patterns in use and the maximal atoms; a pattern with every atom left becomes -1."""
-    used, codes = np.unique(codes, return_inverse=True)
+    used, places = np.unique(codes, return_inverse=True)
     shift = int(len(used) > 0 and used[0] < 0)
-    table = table[used[shift:]]
+    if tidied and len(used) - shift == len(table):
+        return codes, table, atoms  # as it was left
+    codes = places
+    table = _some(table, used[shift:], 0)
     keep = maximal_columns(table.T)
-    table = table[:, keep]
+    table = _some(table, keep, 1)
     codes = codes - shift
     if not len(table):
         return codes, table, atoms[keep]
@@ -172,7 +183,12 @@ def _tidy(
     same = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in np.packbits(table, axis=1)], np.int64)
     first = np.unique(same, return_index=True)[1]
     whole = np.flatnonzero(table[first].all(axis=1))
-    return np.append(np.where(np.isin(same, whole), -1, same), -1)[codes], table[first], atoms[keep]
+    return np.append(np.where(np.isin(same, whole), -1, same), -1)[codes], _some(table, first, 0), atoms[keep]
+
+
+def _some(table: NDArray[np.bool_], places: NDArray[np.int64], axis: int) -> NDArray[np.bool_]:
+    """The table at distinct ascending places of one axis; large ones are not copied for nothing."""
+    return table if len(places) == table.shape[axis] else np.take(table, places, axis)
 
 
 def _merge(codes: NDArray[np.int64], weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -27,10 +27,11 @@ def test_census_workload_is_exact(queries: int, limit: float) -> None:
     assert seconds < limit
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_hundred_uniform_queries_are_exact(seed: int) -> None:
-    """Domain 10^22 as eleven attributes of 100 values."""
-    workload = uniform_workload(100, [100] * 11, seed)
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("sizes", [[100] * 11, [10] * 22])
+def test_a_hundred_uniform_queries_are_exact(sizes: list[int], seed: int) -> None:
+    """Domain 10^22 as eleven attributes of 100 values and as 22 of 10."""
+    workload = uniform_workload(100, sizes, seed)
     bound, seconds = timed(workload)
     colours = maximum_overlap(workload, method="dsatur").upper
     print(f"\nuniform 100 seed {seed}: {bound.lower}..{bound.upper} in {seconds:.2f} s, colouring {colours}")
@@ -38,9 +39,9 @@ def test_a_hundred_uniform_queries_are_exact(seed: int) -> None:
     assert seconds < 10
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(10))
 def test_a_hundred_uniform_queries_over_sizes_of_the_paper(seed: int) -> None:
-    """Domain 10^22 with sizes 10^k, k in 1..6: not always exact, always below the colouring."""
+    """Domain 10^22 with sizes 10^k, k in 1..6: not exact on every machine, always below the colouring."""
     workload = uniform_workload(100, attribute_sizes(22, seed), seed)
     bound, seconds = timed(workload)
     colours = maximum_overlap(workload, method="dsatur").upper

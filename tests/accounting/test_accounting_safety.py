@@ -6,6 +6,7 @@ import random
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -13,13 +14,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 import reference
 
 from dpdb.accounting import overlap as solver
+from dpdb.accounting import value_branching
+from dpdb.accounting.ascent import value_of
 from dpdb.accounting.bound import Deadline
-from dpdb.accounting.dual import dual_bound
+from dpdb.accounting.compiled import wait_for_tree
+from dpdb.accounting.dual import Split, dual_bound, scale_for
 from dpdb.accounting.overlap import maximum_overlap
 from dpdb.accounting.predicates import parse_where
 from dpdb.accounting.query_branching import QuerySearch
 from dpdb.accounting.query_graph import overlap_graph
-from dpdb.accounting.reductions import reduce
+from dpdb.accounting.reductions import Problem, reduce
+from dpdb.accounting.tree_search import TreeSearch
 from dpdb.accounting.value_branching import ValueSearch
 
 DEADLINES = (0.0, 1e-4, 1e-3, 5.0, 5.0)
@@ -48,9 +53,38 @@ def check_sql_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert not bound.optimal or bound.lower == truth, shown
 
 
-def check_numeric_instance(seed: int) -> None:
-    """One random instance in numbers, through each branch and bound."""
+def check_compiled(problem: Problem, split: Split, ceiling: int, truth: int, rng: random.Random) -> None:
+    """The compiled search, with and without a value to beat, paused after every few cells and stopped at random."""
+    tree = wait_for_tree(Deadline(120))
+    assert tree is not None
+    sides = [
+        (k, family.users, family.member, np.arange(len(family.atoms))) for k, family in enumerate(problem.families)
+    ]
+    best = rng.choice((0, max(0, truth - problem.constant - 1), truth - problem.constant))
+    scale = scale_for(problem.total)
+    known = ceiling - problem.constant
+    search = TreeSearch(tree, problem.weights, scale, sides, split.shares, best, known, room=rng.choice((1, 3)))
+    enough = rng.choice((None, None, rng.randint(1, 20)))
+    over = False
+    for _ in range(rng.choice((0, 1, 2, 5, 10_000))):
+        over = over or search.go_on(enough, rng.choice((0, 10, 100, 10_000)))
+        assert problem.constant + search.bound >= truth >= problem.constant + search.best
+    if not over:
+        return
+    if enough is not None and search.best >= enough:
+        return
+    assert problem.constant + search.bound == truth == problem.constant + search.best
+    if search.atoms is not None:
+        assert value_of(problem, dict(enumerate(search.atoms))) == truth
+
+
+def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One random instance in numbers, through each branch and bound, with and without the compiled search."""
     rng = random.Random(seed)
+    tree = wait_for_tree(Deadline(120))
+    monkeypatch.setattr(value_branching, "tree_if_ready", rng.choice((lambda: None, lambda: tree)))
+    monkeypatch.setattr(value_branching, "_LARGE", rng.choice((1, 20_000)))
+    monkeypatch.setattr(value_branching, "MOST_CELLS", rng.choice((2, 20, 20_000)))
     instance = reference.random_instance(seed)
     truth = reference.brute_force_instance(instance)
     problem = reduce(instance)
@@ -62,6 +96,7 @@ def check_numeric_instance(seed: int) -> None:
         upper = values.run(split, ceiling)
         assert upper >= truth >= values.best, seed
         assert seconds < 1 or upper == truth == values.best, seed
+        check_compiled(problem, split, ceiling, truth, rng)
         queries = QuerySearch(problem, overlap_graph(problem), 0, Deadline(seconds))
         upper = queries.run(problem.total)
         assert upper >= truth >= queries.best, seed
@@ -78,9 +113,9 @@ def test_sql_workloads_are_never_undercharged(block: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_numeric_instances_are_never_undercharged(block: int) -> None:
+def test_numeric_instances_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(block * 100, block * 100 + 100):
-        check_numeric_instance(seed)
+        check_numeric_instance(seed, monkeypatch)
 
 
 @pytest.mark.slow
@@ -90,4 +125,4 @@ def test_ten_thousand_instances_are_never_undercharged(block: int, monkeypatch: 
         if seed % 2:
             check_sql_instance(seed, monkeypatch)
         else:
-            check_numeric_instance(seed)
+            check_numeric_instance(seed, monkeypatch)
