@@ -20,7 +20,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.schema import Column, TableSchema, comparison_type
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["Source", "SourceLike", "declared_schema", "open_source", "read_schema"]
+__all__ = ["Source", "SourceLike", "declared_schema", "open_empty", "open_source"]
 
 # A path, a glob, a DuckDB connection or relation, or anything with the Arrow C stream interface.
 SourceLike: TypeAlias = Any
@@ -83,24 +83,33 @@ def open_source(
     return _materialized(database, found) if is_view else found
 
 
-def read_schema(
+def open_empty(
     database: Database,
     source: SourceLike,
     *,
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
-) -> TableSchema:
-    """Read the schema of a source and no row of it: names and types are public, rows are not.
+) -> Source:
+    """Make a table without rows readable that has the schema of a source, and read no row of the source.
 
-    Parameters and errors as `open_source`; what that would copy (views, relations, streams) is only described here.
+    Names and types are public, rows are not. Parameters and errors as `open_source`; what that would copy (views,
+    relations, streams) is only described here.
     """
     if isinstance(source, (str, os.PathLike)):
-        return _file(database, os.fspath(source), table, csv_schema)[0].schema
+        described = _file(database, os.fspath(source), table, csv_schema)[0]
+        return _materialized(database, replace(described, scan=_without_rows(described.schema)))
     if csv_schema:
         raise SourceError("a CSV schema applies to CSV files only")
     description, schema = arrow_source.schema_of(source, table)
-    with database.arrow_table("arrow_schema", schema.empty_table()):
-        return _scanned(database, description, exp.to_table("arrow_schema")).schema
+    return _copied(database, description, schema.empty_table().to_reader())
+
+
+def _without_rows(schema: TableSchema) -> exp.Expr:
+    columns = [
+        exp.alias_(exp.cast(exp.null(), column.type or "VARCHAR", dialect="duckdb"), column.name, quoted=True)
+        for column in schema.columns
+    ]
+    return exp.select(*columns).where(exp.false()).subquery("no_row")
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:

@@ -25,7 +25,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.degree_bound import CrossTerm, GroupTerm, degree_terms
 from dpdb.engine.plan import join_plan, refuse_nested_loops
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import Source, SourceLike, open_source
+from dpdb.engine.source import Source, SourceLike, open_empty
 from dpdb.engine.unit_rows import kept_rows
 from dpdb.privacy.epsilon import as_float, as_fraction
 from dpdb.session.breakdown import Part, each_constraint_parts
@@ -80,7 +80,7 @@ def explain(
     """
     asked = parse_unit(rows_per_person, unit, max_rows)
     with Database() as database:
-        opened = open_source(database, source, table=table, csv_schema=csv_schema)
+        opened = open_empty(database, source, table=table, csv_schema=csv_schema)
         dcs = distinct(load_constraints(constraints, opened.schema.names))
         bound = bind(database, dcs, opened.schema)
         refuse_nested_loops(bound, row_bound)
@@ -100,7 +100,7 @@ def explain(
         parts: tuple[Part, ...] = (Part(request),)
         if each_constraint:
             parts = each_constraint_parts(request, bound, mechanism=mechanism, rows_per_person=protected.rows)
-        empty = Slice(database, _emptied(opened), bound, slices.predicates[0], name="slice")
+        empty = Slice(database, opened, bound, slices.predicates[0], name="slice")
         return {
             "source": opened.description,
             "where": slices.covered,
@@ -111,11 +111,6 @@ def explain(
             "epsilon": as_float(request.charged),
             "charged": charged_rows_words(charged_rows(slices, opened.schema)),
         }
-
-
-def _emptied(source: Source) -> Source:
-    nothing = exp.select("*").from_(source.scan.copy()).where(exp.false()).subquery("no_row")
-    return Source(source.description, source.schema, nothing)
 
 
 def _kept(source: Source, unit: PrivacyUnit) -> str | None:

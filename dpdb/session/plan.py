@@ -13,7 +13,7 @@ from dpdb.engine.binding import bind
 from dpdb.engine.database import Database
 from dpdb.engine.plan import NESTED_LOOP_ROWS
 from dpdb.engine.schema import TableSchema
-from dpdb.engine.source import SourceLike, declared_schema, read_schema
+from dpdb.engine.source import SourceLike, declared_schema, open_empty
 from dpdb.errors import ParameterError
 from dpdb.privacy.epsilon import as_float
 from dpdb.session.request import MEASURES, parse_request
@@ -178,7 +178,7 @@ def _constrained_types(
                 raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
             known = declared_schema(database, schema)
         else:
-            known = read_schema(database, source, table=table, csv_schema=schema)
+            known = open_empty(database, source, table=table, csv_schema=schema).schema
         dcs = distinct_constraints(load_constraints(constraints, known.names))
         bind(database, dcs, known)
     named = {name for dc in dcs for name in dc.columns}

@@ -166,7 +166,7 @@ def test_every_mechanism_is_simulated_or_said_to_be_skipped():
     with_degree = small(max_degree=100)
     assert {(error.measure, error.mechanism) for error in with_degree.expected} == every
     assert with_degree.skipped == {}
-    assert [error.mechanism for error in with_degree.together] == ["bound", "witness", "fractional"]
+    assert [error.mechanism for error in with_degree.together] == ["marginal", "marginal", "fractional"]
     assert sum(error.epsilon for error in with_degree.together) == pytest.approx(1)
 
 
@@ -281,8 +281,8 @@ def test_bad_guesses_are_refused(changed, error, message):
         small(**changed)
 
 
-def test_read_schema_and_open_source_agree(hospital):
+def test_open_empty_and_open_source_agree(hospital):
     with Database() as one, Database() as other:
-        from dpdb.engine.source import read_schema
+        from dpdb.engine.source import open_empty
 
-        assert read_schema(one, str(hospital)) == open_source(other, str(hospital)).schema
+        assert open_empty(one, str(hospital)).schema == open_source(other, str(hospital)).schema
