@@ -20,7 +20,7 @@ ROLES = {
 def print_errors(title: str, points: Sequence[Point], paper: dict[str, str]) -> None:
     """Print mean relative errors over all levels, per measure and data set, with what the paper prints."""
     print(f"\n{title}: mean relative error over all noise levels, epsilon 1")
-    print(f"{'measure':<8}{'data set':<10}{'levels':>7}{'default':>10}{'paper’s':>10}{'R2T':>10}   paper")
+    print(f"{'measure':<8}{'data set':<10}{'levels':>7}{'default':>10}{'paper':>10}{'R2T':>10}   printed")
     for measure in ROOMS:
         for data in dict.fromkeys(one.data for one in points):
             here = [one for one in points if (one.data, one.measure) == (data, measure)]
@@ -44,7 +44,13 @@ def draw_curves(path: Path, title: str, points: Sequence[Point]) -> None:
             for axis, data in zip(line, sets, strict=True):
                 here = [one for one in points if (one.data, one.measure) == (data, measure)]
                 if measure == "repair":
-                    _curve(axis, here, lambda one: 2 * one.tau, label="2 tau* (the published code's reference)", **TWICE_TAU)
+                    _curve(
+                        axis,
+                        here,
+                        lambda one: 2 * one.tau,
+                        label="2 tau* (the published code's reference)",
+                        **TWICE_TAU,
+                    )
                 for role, (text, style) in ROLES.items():
                     shown = [one for one in here if is_shown(one, role)]
                     if shown:

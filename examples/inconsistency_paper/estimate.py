@@ -11,7 +11,6 @@ from datasets import ALPHA, SEED, data_sets, largest_data_set, subset
 from figure_6 import EPSILONS
 from figure_7 import ALPHAS, repeats, sizes
 from measuring import SlowMechanism, measured, table_points
-from table_5 import SEEDS
 from timing import timings, warm_up
 
 from dpdb.noise import rnoise
@@ -44,7 +43,7 @@ def _noise_experiments(chosen: Chosen) -> float:
         curves = 2 * scale.tables * scale.levels * (alone + scale.releases * release)
         # Figure 6 releases by 6 of the about 20 mechanisms.
         budgets = scale.tables * (alone + len(EPSILONS) * scale.releases * release * 6 / 20)
-        total += curves + budgets + SEEDS[chosen.quick] * alone
+        total += curves + budgets + scale.samples * alone
     return total
 
 
@@ -62,9 +61,7 @@ def _growing_tables(chosen: Chosen) -> float:
     exponent = math.log(large / small) / math.log(second / first) if second > first else 1.0
     # Toward millions of rows the conflicts rule, and they grow with the square of the rows.
     exponent = max(exponent, 2.0 if rows > second else exponent)
-    per_size = [
-        repeats(chosen, size) * large * max(1.0, (size / second) ** exponent) for size in sizes(chosen, rows)
-    ]
+    per_size = [repeats(chosen, size) * large * max(1.0, (size / second) ** exponent) for size in sizes(chosen, rows)]
     return len(ALPHAS) * sum(per_size)
 
 

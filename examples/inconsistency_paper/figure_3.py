@@ -25,7 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     paper = {measure: f"{error} on average, worst {worst}" for measure, (error, worst) in PAPER_ERRORS.items()}
     print_errors("Figure 3 (RNoise)", points, paper)
     write_csv(chosen.out / "figure_3.csv", points)
-    draw_curves(chosen.out / "figure_3.png", "Figure 3: true and released measures, RNoise up to alpha = 0.01, epsilon = 1", points)
+    draw_curves(
+        chosen.out / "figure_3.png",
+        "Figure 3: true and released measures, RNoise up to alpha = 0.01, epsilon = 1",
+        points,
+    )
     return report([one for measure in ROOMS for one in measure_statements(measure, points)])
 
 

@@ -20,9 +20,19 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     points = noise_points("conoise", chosen)
     print_errors("Figure 4 (CONoise)", points, {})
     write_csv(chosen.out / "figure_4.csv", points)
-    draw_curves(chosen.out / "figure_4.png", "Figure 4: true and released measures, CONoise up to 200 iterations, epsilon = 1", points)
+    draw_curves(
+        chosen.out / "figure_4.png",
+        "Figure 4: true and released measures, CONoise up to 200 iterations, epsilon = 1",
+        points,
+    )
     spread = {
-        measure: mean([one.deviation / one.true for one in points if one.measure == measure and is_shown(one, "paper") and one.true])
+        measure: mean(
+            [
+                one.deviation / one.true
+                for one in points
+                if one.measure == measure and is_shown(one, "paper") and one.true
+            ]
+        )
         for measure in ("minimal_inconsistency", "problematic", "repair")
     }
     return report(
@@ -30,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
             Statement(
                 "Section 6.2",
                 "our approach for I_MI and I_P has a higher standard deviation compared to I_R",
-                ", ".join(f"{measure} {value:.3f}" for measure, value in spread.items()) + " of the true value, CONoise",
+                ", ".join(f"{measure} {value:.3f}" for measure, value in spread.items())
+                + " of the true value, CONoise",
                 spread["repair"] < min(spread["minimal_inconsistency"], spread["problematic"]),
             )
         ]

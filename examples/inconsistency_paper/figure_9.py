@@ -85,16 +85,32 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     print(f"\nFigure 9: error at beta = {EXAMPLE} (the paper: only shown as a curve)")
     print("epsilon1, epsilon2   printed bound  with the tail  true quantile  P(error > printed bound)")
     for one in settings:
-        values = "".join(f"{value:>15.2f}" for value in (one.printed(EXAMPLE), one.corrected(EXAMPLE), one.quantile(EXAMPLE)))
+        values = "".join(
+            f"{value:>15.2f}" for value in (one.printed(EXAMPLE), one.corrected(EXAMPLE), one.quantile(EXAMPLE))
+        )
         print(f"{one.first:>8g}, {one.second:<8g}{values}{one.exceeds(one.printed(EXAMPLE)):>18.4f}")
     write_csv(chosen.out / "figure_9.csv", rows)
 
     def draw(picture: Any, axes: Any) -> None:
         for axis, one in zip(axes.flat, settings, strict=True):
-            axis.plot(betas, [one.corrected(beta) for beta in betas], "-", color="#0072b2", label="with the missing tail")
+            axis.plot(
+                betas, [one.corrected(beta) for beta in betas], "-", color="#0072b2", label="with the missing tail"
+            )
             axis.plot(betas, [one.printed(beta) for beta in betas], "--", color="#d55e00", label="Theorem 2 as printed")
-            axis.plot(betas, [one.quantile(beta) for beta in betas], ":", color="#000000", linewidth=2.2, label="error exceeded with probability beta")
-            axis.set(title=f"epsilon1 = {one.first:g}, epsilon2 = {one.second:g}", xlabel="beta", xscale="log", ylim=(0, None))
+            axis.plot(
+                betas,
+                [one.quantile(beta) for beta in betas],
+                ":",
+                color="#000000",
+                linewidth=2.2,
+                label="error exceeded with probability beta",
+            )
+            axis.set(
+                title=f"epsilon1 = {one.first:g}, epsilon2 = {one.second:g}",
+                xlabel="beta",
+                xscale="log",
+                ylim=(0, None),
+            )
         axes[0][0].set_ylabel("distance |o - a|")
         axes[0][1].legend(fontsize=8, loc="upper right")
         picture.suptitle("Figure 9: bound of the error against beta, graph of Example 1")
@@ -118,9 +134,9 @@ def statements(settings: Sequence[Setting], betas: Sequence[float]) -> list[Stat
         Statement(
             "Theorem 2",
             "with a probability of at least 1 - beta the error is at most Equation 9",
-            f"epsilon1 = 10, epsilon2 = 1: exceeded with probability {other.exceeds(other.printed(EXAMPLE)):.4f} at beta = "
-            f"{EXAMPLE} and {other.exceeds(other.printed(worst)) / worst:.1f} times beta at beta = {worst:.2g}; with the tail "
-            f"{other.exceeds(other.corrected(EXAMPLE)):.4f}",
+            f"epsilon1 = 10, epsilon2 = 1: exceeded with probability {other.exceeds(other.printed(EXAMPLE)):.4f} at "
+            f"beta = {EXAMPLE} and {other.exceeds(other.printed(worst)) / worst:.1f} times beta at beta = {worst:.2g}; "
+            f"with the tail {other.exceeds(other.corrected(EXAMPLE)):.4f} at beta = {EXAMPLE}",
             all(setting.exceeds(setting.printed(beta)) <= beta for setting in settings for beta in betas),
         ),
     ]

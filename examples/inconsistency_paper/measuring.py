@@ -82,9 +82,7 @@ class Measured:
         values: list[float] = []
         began = time.perf_counter()
         while len(values) < count and time.perf_counter() - began <= patience:
-            release = self._session.dp_inconsistency(
-                measure, epsilon, mechanism=mechanism, max_degree=self._rows
-            )
+            release = self._session.dp_inconsistency(measure, epsilon, mechanism=mechanism, max_degree=self._rows)
             values.append(release.value)
         return values
 

@@ -25,7 +25,9 @@ def all_measures(nodes: int) -> dict[str, NDArray[np.float64]]:
     """Every measure of every graph, by the graph's integer."""
     bits = edge_bits(nodes)
     graphs = np.arange(1 << len(bits))
-    degree = [sum((graphs & bit > 0).astype(int) for pair, bit in bits.items() if node in pair) for node in range(nodes)]
+    degree = [
+        sum((graphs & bit > 0).astype(int) for pair, bit in bits.items() if node in pair) for node in range(nodes)
+    ]
     edges = sum(degree) // 2
     cover = np.full(graphs.size, nodes)
     maximal = np.zeros(graphs.size, int)
@@ -35,7 +37,9 @@ def all_measures(nodes: int) -> dict[str, NDArray[np.float64]]:
         cover[independent] = np.minimum(cover[independent], nodes - sum(chosen))
         for node in range(nodes):
             if not chosen[node]:  # maximal: every other node has a neighbour inside
-                independent &= graphs & sum(bit for pair, bit in bits.items() if node in pair and chosen[sum(pair) - node]) > 0
+                independent &= (
+                    graphs & sum(bit for pair, bit in bits.items() if node in pair and chosen[sum(pair) - node]) > 0
+                )
         maximal += independent
     return {
         "I_D": (edges > 0).astype(float),

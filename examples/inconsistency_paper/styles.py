@@ -14,10 +14,16 @@ TWICE_TAU = {"color": "#888888", "linestyle": "-.", "linewidth": 1.2}
 
 _STRATEGIES: dict[str, tuple[str, dict[str, Any]]] = {
     "baseline_max": ("paper: baseline 1, theta = |V|", {"color": "#0072b2", "linestyle": ":", "marker": "v"}),
-    BASELINE_TRUE: ("paper: baseline 2, true degree, NOT private", {"color": "#e69f00", "linestyle": "--", "marker": ""}),
+    BASELINE_TRUE: (
+        "paper: baseline 2, true degree, NOT private",
+        {"color": "#e69f00", "linestyle": "--", "marker": ""},
+    ),
     "em": ("paper: EM (Algorithm 3)", {"color": "#009e73", "linestyle": "-.", "marker": "^"}),
     "hierarchical": ("paper: hierarchical EM", {"color": "#d62728", "linestyle": "--", "marker": "x"}),
-    "optimized": ("paper: bound + hierarchical EM (Algorithm 4)", {"color": "#9467bd", "linestyle": "-", "marker": "s"}),
+    "optimized": (
+        "paper: bound + hierarchical EM (Algorithm 4)",
+        {"color": "#9467bd", "linestyle": "-", "marker": "s"},
+    ),
     SLOW: ("R2T", {"color": "#8c564b", "linestyle": ":", "marker": "D"}),
 }
 _OTHERS = ("1", "2", "3", "4", "+")

@@ -26,11 +26,21 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     """Compute, print, write table_2.csv and table_2.png."""
     chosen = options(__doc__, arguments)
     found = {nodes: sensitivities(nodes) for nodes in NODES}
-    print("\nTable 2: largest change by one row, n rows with it\nmeasure " + "".join(f"{f'n = {n}':>8}" for n in NODES) + "   paper")
+    print(
+        "\nTable 2: largest change by one row, n rows with it\nmeasure "
+        + "".join(f"{f'n = {n}':>8}" for n in NODES)
+        + "   paper"
+    )
     rows = []
     for name in MEASURES:
         values = [found[nodes][name] for nodes in NODES]
-        rows.append({"measure": name, **{f"n_{n}": value for n, value in zip(NODES, values, strict=True)}, "paper": PAPER_TABLE_2[name]})
+        rows.append(
+            {
+                "measure": name,
+                **{f"n_{n}": value for n, value in zip(NODES, values, strict=True)},
+                "paper": PAPER_TABLE_2[name],
+            }
+        )
         print(f"{name:<8}" + "".join(f"{value:>8g}" for value in values) + f"   {PAPER_TABLE_2[name]}")
     write_csv(chosen.out / "table_2.csv", rows)
 
@@ -56,7 +66,12 @@ def table_statements(found: dict[int, dict[str, float]]) -> list[Statement]:
     last = found[most]
     drastic = exact_measures(TABLE, CONSTRAINT, non_private=True).drastic
     return [
-        Statement("Definition 1", "I_D = 1 if D is consistent and 0 otherwise", f"{drastic} for the inconsistent table of Figure 1", drastic == 0),
+        Statement(
+            "Definition 1",
+            "I_D = 1 if D is consistent and 0 otherwise",
+            f"{drastic} for the inconsistent table of Figure 1",
+            drastic == 0,
+        ),
         Statement("Table 2", "I_D has sensitivity 1", f"{last['I_D']:g}", last["I_D"] == 1),
         Statement("Table 2", "I_R has sensitivity 1", f"{last['I_R']:g}", last["I_R"] == 1),
         Statement(
@@ -108,7 +123,7 @@ def lemma_statements() -> list[Statement]:
         Statement(
             "Algorithm 5, line 7",
             "return c + Lap(epsilon / 2)",
-            f"at epsilon = 1 one row that changes the cover by {cover} costs {cover / 0.5:g} epsilon; Lap(2 / epsilon) is meant",
+            f"at epsilon = 1 a row that changes the cover by {cover} costs {cover / 0.5:g}; Lap(2 / epsilon) is meant",
             cover / 0.5 <= 1,
         ),
     ]

@@ -34,8 +34,24 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
         (axis,) = axes.flat
         bias, noise = [row["bias"] for row in rows], [row["noise"] for row in rows]
         axis.bar(CANDIDATES, bias, 0.55, color="#0072b2", label="bias: edges left out")
-        axis.bar(CANDIDATES, noise, 0.55, bottom=bias, color="#e69f00", hatch="//", edgecolor="white", label="noise: sqrt(2) theta")
-        axis.plot(CANDIDATES, [-row["paper_quality"] for row in rows], "k_", markersize=40, markeredgewidth=2, label="-q printed in Table 3")
+        axis.bar(
+            CANDIDATES,
+            noise,
+            0.55,
+            bottom=bias,
+            color="#e69f00",
+            hatch="//",
+            edgecolor="white",
+            label="noise: sqrt(2) theta",
+        )
+        axis.plot(
+            CANDIDATES,
+            [-row["paper_quality"] for row in rows],
+            "k_",
+            markersize=40,
+            markeredgewidth=2,
+            label="-q printed in Table 3",
+        )
         axis.set_xticks(CANDIDATES)
         axis.set(xlabel="theta", ylabel="-q = bias + noise", ylim=(0, 6))
         axis.legend(fontsize=8)
@@ -45,7 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     gap = max(abs(row["quality"] - row["paper_quality"]) for row in rows)
     best = max(rows, key=lambda row: row["quality"])["theta"]
     return report(
-        [Statement("Table 3", "theta = 1 has the best quality", f"best theta {best}, largest difference to the table {gap:.2g}", best == 1 and gap < 0.005)]
+        [
+            Statement(
+                "Table 3",
+                "theta = 1 has the best quality",
+                f"best theta {best}, largest difference to the table {gap:.2g}",
+                best == 1 and gap < 0.005,
+            )
+        ]
     )
 
 

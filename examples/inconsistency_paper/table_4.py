@@ -51,11 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     def draw(picture: Any, axes: Any) -> None:
         for axis, column in zip(axes.flat, COLUMNS, strict=True):
             here = [row for row in rows if row["column"] == column]
-            looks = (("paper", "#bbbbbb", ""), ("algorithm", "#0072b2", "//"), ("first_choice_removed", "#d55e00", ".."))
+            looks = (
+                ("paper", "#bbbbbb", ""),
+                ("algorithm", "#0072b2", "//"),
+                ("first_choice_removed", "#d55e00", ".."),
+            )
             texts = ("printed", "Algorithm 3 or 4", "first choice removed")
             for number, ((key, colour, hatch), text) in enumerate(zip(looks, texts, strict=True)):
                 places = [theta + 0.27 * (number - 1) for theta in CANDIDATES]
-                axis.bar(places, [row[key] for row in here], 0.25, color=colour, hatch=hatch, edgecolor="white", label=text)
+                axis.bar(
+                    places, [row[key] for row in here], 0.25, color=colour, hatch=hatch, edgecolor="white", label=text
+                )
             axis.set_xticks(CANDIDATES)
             axis.set(title=column, xlabel="theta", ylim=(0, 1.05))
         axes[0][0].set_ylabel("probability")
@@ -73,14 +79,15 @@ def statements(edges: Sequence[int]) -> list[Statement]:
     after_3, after_2 = (chances(edges, first, keep=True)[0] for first in (3, 2))
     first_step = probabilities([quality for _, quality in qualities(edges, 1)], 0.5, CANDIDATES[-1])
     total = first_step[0] + first_step[1] * after_2 + first_step[2] * after_3
+    words = ", ".join(f"{one:.3f}" for one in found)
     return [
-        Statement("Table 4", "EM chooses theta = 1, 2, 3 with 0.35, 0.33, 0.31", ", ".join(f"{one:.3f}" for one in found), close),
+        Statement("Table 4", "EM chooses theta = 1, 2, 3 with 0.35, 0.33, 0.31", words, close),
         Statement(
             "Example 4",
             "with a two-step exponential mechanism the likelihood of theta = 1 goes up to 0.51 if the first step chose "
             "theta = 3 or 1 if it chose theta = 2",
-            f"Algorithm 4 keeps theta <= theta*: {after_3:.3f} after theta = 3, {after_2:.3f} after theta = 2, {total:.3f} "
-            f"over both steps, against {found[0]:.3f} for EM",
+            f"Algorithm 4 keeps theta <= theta*: {after_3:.3f} after theta = 3, {after_2:.3f} after theta = 2, "
+            f"{total:.3f} over both steps, against {found[0]:.3f} for EM",
             abs(after_3 - 0.51) <= 0.01 and abs(after_2 - 1) <= 0.01,
         ),
     ]  # fmt: skip

@@ -21,7 +21,7 @@ from dpdb.noise import rnoise
 from dpdb.session import Session
 
 COLOURS = {"minimal_inconsistency": "#0072b2", "problematic": "#d55e00", "repair": "#009e73"}
-LOOKS = {"default": ("-", "o"), "paper": ("--", "s")}
+LOOKS = {"default": ("-", "o", "dpdb's default"), "paper": ("--", "s", "paper's mechanism")}
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ def print_timings(title: str, runs: Iterable[Timing], varied: str, paper: Any) -
 def draw_timings(axis: Any, runs: Sequence[Timing], varied: str) -> None:
     """One line per measure and mechanism; log scale of seconds."""
     for measure in ROOMS:
-        for role, (style, marker) in LOOKS.items():
+        for role, (style, marker, _) in LOOKS.items():
             same = [run for run in runs if (run.measure, run.role) == (measure, role)]
-            words = f"{SYMBOLS[measure]}, {'dpdb’s default' if role == 'default' else 'paper’s mechanism'}"
+            words = f"{SYMBOLS[measure]}, {LOOKS[role][2]}"
             x = [getattr(run, varied) for run in same]
             y = [run.seconds for run in same]
             axis.plot(x, y, style, color=COLOURS[measure], marker=marker, markersize=4.5, label=words)

@@ -18,7 +18,8 @@ SHARED = ROOT.parent / "shared" / "data"
 SCRIPTS = [*(f"table_{number}" for number in range(1, 6)), *(f"figure_{number}" for number in range(3, 10))]
 TINY = (
     "import sys; sys.modules['matplotlib'] = None; sys.path.insert(0, sys.argv[1]); import common;"
-    "common.QUICK = common.Scale(rows=200, levels=2, tables=1, releases=2, largest=200, repeats=1);"
+    "common.QUICK = common.Scale(rows=200, levels=2, tables=1, releases=2, largest=100, repeats=1, samples=1,"
+    " constraint_step=12);"
     "import run_all; run_all.main(sys.argv[2:])"
 )
 
@@ -116,5 +117,7 @@ def test_the_quick_set(tmp_path: Path) -> None:
         if importlib.util.find_spec("matplotlib") is not None:
             assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     # Algorithm 5 counts both ends of every edge it takes: about twice the minimum vertex cover.
-    greedy = [row for row in rows_of(tmp_path / "figure_3.csv") if row["mechanism"] == "greedy" and row["data"] != "stock"]
+    greedy = [
+        row for row in rows_of(tmp_path / "figure_3.csv") if row["mechanism"] == "greedy" and row["data"] != "stock"
+    ]
     assert all(0.5 < float(row["error"]) <= 1.05 for row in greedy)
