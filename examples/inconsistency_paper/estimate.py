@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable
 
+import pyarrow as pa
 from common import Chosen
-from datasets import ALPHA, SEED, data_sets, largest_data_set, subset
+from datasets import ALPHA, SEED, DataSet, data_sets, largest_data_set, subset
 from figure_6 import EPSILONS
-from figure_7 import ALPHAS, repeats, sizes
-from measuring import SlowMechanism, measured, table_points
-from timing import timings, warm_up
+from figure_7 import ALPHAS, effort, sizes
+from measuring import PATIENCE, ROOMS, SLOW, SlowMechanism, measured, table_points
+from timing import LOOKS, timings, warm_up
 
 from dpdb.noise import rnoise
 
@@ -20,30 +22,45 @@ _SAMPLED_ROWS = (30_000, 100_000)
 
 
 def estimated_seconds(chosen: Chosen) -> float:
-    """Seconds of all experiments; the slow R2T counts as far as it was fast enough to be sampled."""
+    """Seconds of all experiments together."""
     warm_up(data_sets(chosen.data)[0])
-    return _noise_experiments(chosen) + _growing_tables(chosen)
+    return _noise_experiments(chosen) + _slow_mechanism(chosen) + _growing_tables(chosen)
+
+
+def _half_dirty(chosen: Chosen, data: DataSet) -> pa.Table:
+    return rnoise(subset(data, chosen.scale.rows), data.constraints, alpha=ALPHA / 2, seed=SEED)
 
 
 def _noise_experiments(chosen: Chosen) -> float:
     """Table 5 and Figures 3 to 6: a table costs its graph, and its releases by all mechanisms."""
     scale, total = chosen.scale, 0.0
     for data in data_sets(chosen.data):
-        dirty = rnoise(subset(data, scale.rows), data.constraints, alpha=ALPHA / 2, seed=SEED)
+        dirty = _half_dirty(chosen, data)
+        graph = _seconds(functools.partial(_open, data, dirty))
+        points = functools.partial(table_points, data, "rnoise", SEED, 0, dirty, _SAMPLED_RELEASES, None)
+        release = max(0.0, _seconds(points) - graph) / _SAMPLED_RELEASES
+        curves = 2 * scale.tables * scale.levels * (graph + scale.releases * release)
+        # Figure 6 releases by two mechanisms per measure.
+        part = 2 * len(ROOMS) / (sum(len(room.MECHANISMS) for room in ROOMS.values()) + 2)
+        budgets = scale.tables * (graph + len(EPSILONS) * scale.releases * release * part)
+        total += curves + budgets + scale.samples * graph
+    return total
 
-        def all_releases(dirty=dirty, data=data) -> None:
-            table_points(data, "rnoise", SEED, 0, dirty, _SAMPLED_RELEASES, SlowMechanism(1.0))
 
-        def graph(dirty=dirty, data=data) -> None:
-            with measured(dirty, data.constraints):
-                pass
-
-        alone = _seconds(graph)
-        release = max(0.0, _seconds(all_releases) - alone) / _SAMPLED_RELEASES
-        curves = 2 * scale.tables * scale.levels * (alone + scale.releases * release)
-        # Figure 6 releases by 6 of the about 20 mechanisms.
-        budgets = scale.tables * (alone + len(EPSILONS) * scale.releases * release * 6 / 20)
-        total += curves + budgets + scale.samples * alone
+def _slow_mechanism(chosen: Chosen) -> float:
+    """R2T at every level, where its time for the conflicts there is within the patience."""
+    if SLOW not in ROOMS["minimal_inconsistency"].MECHANISMS:
+        return 0.0
+    judge, total = SlowMechanism(math.inf), 0.0
+    for data in data_sets(chosen.data):
+        with measured(_half_dirty(chosen, data), data.constraints) as table:
+            if not judge.seconds_per_edge:  # the first data set with enough conflicts tells
+                judge.releases(table, "minimal_inconsistency", SLOW, 1)
+            most = 2 * table.truth.minimal_inconsistency
+        levels = [
+            judge.seconds_per_edge * most * level / chosen.scale.levels for level in range(1, chosen.scale.levels + 1)
+        ]
+        total += 2 * sum(seconds for seconds in levels if seconds <= PATIENCE[chosen.quick])
     return total
 
 
@@ -59,10 +76,16 @@ def _growing_tables(chosen: Chosen) -> float:
 
     small, large = timed(first), timed(second)
     exponent = math.log(large / small) / math.log(second / first) if second > first else 1.0
-    # Toward millions of rows the conflicts rule, and they grow with the square of the rows.
-    exponent = max(exponent, 2.0 if rows > second else exponent)
-    per_size = [repeats(chosen, size) * large * max(1.0, (size / second) ** exponent) for size in sizes(chosen, rows)]
-    return len(ALPHAS) * sum(per_size)
+    total = 0.0
+    for size in sizes(chosen, rows):
+        runs, roles = effort(chosen, size)
+        total += runs * len(roles) / len(LOOKS) * large * max(1.0, (size / second) ** exponent)
+    return len(ALPHAS) * total
+
+
+def _open(data: DataSet, dirty: pa.Table) -> None:
+    with measured(dirty, data.constraints):
+        pass
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(__doc__, arguments)
     if not chosen.quick:
         print("measuring samples of the work ...", file=sys.stderr)
-        print(f"this will take about {estimated_seconds(chosen) / 60:.0f} minutes (--quick: under 5)", file=sys.stderr)
+        print(f"this will take about {estimated_seconds(chosen) / 60:.0f} minutes", flush=True)
     passed = [str(chosen.out), "--data", str(chosen.data), *(["--quick"] if chosen.quick else [])]
     began = time.perf_counter()
     statements: list[Statement] = []
