@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dpdb.measures.answer import GraphStatistics
 from dpdb.privacy.randomness import discrete_laplace
+from dpdb.privacy.tails import laplace_tail
 
-__all__ = ["release_degree_cap"]
+__all__ = ["DegreeCap", "release_degree_cap"]
 
 
-def release_degree_cap(statistics: GraphStatistics, epsilon: int) -> int:
+@dataclass(frozen=True)
+class DegreeCap:
+    """A released cap, at least 1, and the scale of its noise (0 if nothing was drawn)."""
+
+    value: int
+    scale: float
+
+    def above_all_degrees(self, beta: float) -> int:
+        """Return a theta that is below some degree with probability at most beta: the cap plus its noise's tail."""
+        return self.value + (laplace_tail(self.scale, beta) if self.scale else 0)
+
+
+def release_degree_cap(statistics: GraphStatistics, epsilon: int) -> DegreeCap:
     """Release max(1, d + DLap(l / epsilon)): epsilon-DP, because one row changes d by at most l.
 
     d is the sum of the terms of `dpdb.engine.degree_bound`, l the sum of their sensitivities (paper A, Lemma 3 and
@@ -17,6 +32,6 @@ def release_degree_cap(statistics: GraphStatistics, epsilon: int) -> int:
     """
     sensitivity = statistics.degree_sensitivity
     if sensitivity == 0:
-        return 1
-    noisy, _ = discrete_laplace(statistics.degree_bound(), sensitivity, epsilon)
-    return max(1, noisy)
+        return DegreeCap(1, 0.0)
+    noisy, scale = discrete_laplace(statistics.degree_bound(), sensitivity, epsilon)
+    return DegreeCap(max(1, noisy), scale)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
+from dpdb.measures.degree_cap import DegreeCap
 from dpdb.privacy.epsilon import split
 
 __all__ = ["Mechanism", "Run"]
@@ -24,7 +25,7 @@ class Run:
         Nano-epsilon to spend, without what the degree cap has cost.
     beta : float
         1 - confidence.
-    cap : int or None
+    cap : DegreeCap or None
         The released degree cap, if the mechanism uses one.
     max_degree : int or None
         The public bound that the caller gave.
@@ -33,12 +34,17 @@ class Run:
     statistics: GraphStatistics
     epsilon: int
     beta: float
-    cap: int | None = None
+    cap: DegreeCap | None = None
     max_degree: int | None = None
 
     @property
     def degree_cap(self) -> int:
         """The released cap of a mechanism that uses one."""
+        return self.released_cap.value
+
+    @property
+    def released_cap(self) -> DegreeCap:
+        """The same, with the scale of its noise."""
         assert self.cap is not None, "this mechanism was declared without a cap weight"
         return self.cap
 

@@ -1,8 +1,8 @@
 """Paper A's mechanisms for edges and positive-degree nodes (Algorithms 2, 3, 4), with the corrected sensitivities.
 
-They stay selectable because experiments need them. Differences from the paper: candidates come from a public grid,
-never from the private number of rows; the degree cap has one noise draw and covers every kind of constraint; noise is
-discrete; the exponential mechanism is permute-and-flip, which is never worse.
+They stay selectable because experiments need them. Differences from the paper: candidates are those of its experiments
+up to a public or released cap, never the private number of rows; the degree cap has one noise draw and covers every
+kind of constraint; noise is discrete; the exponential mechanism is permute-and-flip, which is never worse.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.projected import ProjectedStatistic, noisy_answer
 from dpdb.privacy.epsilon import split
-from dpdb.privacy.selection import paper_exponential_mechanism, power_grid
+from dpdb.privacy.selection import paper_exponential_mechanism, paper_grid
 
 __all__ = ["paper_mechanisms"]
 
@@ -61,7 +61,7 @@ def paper_mechanisms(statistic: ProjectedStatistic, noise: str) -> tuple[Mechani
 
 
 def _choose(statistic: ProjectedStatistic, run: Run, cap: int, epsilon: int, answer_epsilon: int) -> int:
-    candidates = power_grid(cap)
+    candidates = paper_grid(cap)
     chosen = paper_exponential_mechanism(
         statistic.read(run.statistics, candidates),
         candidates,

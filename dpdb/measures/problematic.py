@@ -6,14 +6,19 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.gem import gem_answer
+from dpdb.measures.marginal import Marginal
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.paper_mechanisms import paper_mechanisms
 from dpdb.measures.projected import NODES, WITNESSES
+from dpdb.measures.two_sided import two_sided
 from dpdb.privacy.epsilon import split
 
-__all__ = ["MECHANISMS", "default_mechanism"]
+__all__ = ["MARGINAL", "MECHANISMS", "default_mechanism"]
 
 _NOISE = "theta + 1"
+
+# Chosen like those of minimal_inconsistency. W grows faster with theta than edges do: no stretch, a higher price.
+MARGINAL = Marginal(WITNESSES, cap=5, select=35, answer=60, price=Fraction(17, 10), stretch=Fraction(1))
 
 
 def _witness(run: Run) -> Answer:
@@ -25,13 +30,15 @@ def _witness(run: Run) -> Answer:
 MECHANISMS = {
     mechanism.name: mechanism
     for mechanism in (
+        MARGINAL.mechanism("marginal", _NOISE),
         Mechanism("witness", _witness, Fraction(70, 100), _NOISE, cap_weight=5, answer_weight=95),
+        two_sided(WITNESSES, "problematic", _NOISE),
         *paper_mechanisms(NODES, _NOISE),
     )
 }
 
 
 def default_mechanism(*, covers_all_rows: bool) -> Mechanism:
-    """`witness`, whatever the constraints."""
+    """`marginal`, whatever the constraints."""
     del covers_all_rows
-    return MECHANISMS["witness"]
+    return MECHANISMS["marginal"]

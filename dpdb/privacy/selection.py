@@ -12,17 +12,23 @@ from fractions import Fraction
 from dpdb.privacy.epsilon import as_fraction
 from dpdb.privacy.randomness import noisy_max, noisy_min
 
-__all__ = ["generalized_exponential_mechanism", "paper_exponential_mechanism", "power_grid"]
+__all__ = ["generalized_exponential_mechanism", "paper_exponential_mechanism", "paper_grid", "power_grid"]
 
 # Scores become integers after multiplication by this; flooring then costs one part in 65,536 of the noise.
 _K = 1 << 16
 _LARGEST_SCORE = 1 << 60  # scores are 64-bit integers
 _SQRT2 = Fraction(math.isqrt(2 * 10**24), 10**12)
+_PAPER_THETAS = (1, 5, 10, 100, 500, *range(1_000, 11_000, 1_000))
 
 
 def power_grid(cap: int) -> tuple[int, ...]:
     """Return the candidates: powers of two below `cap`, then `cap`. Public once `cap` is released."""
     return (*(1 << k for k in range(cap.bit_length()) if 1 << k < cap), cap)
+
+
+def paper_grid(cap: int) -> tuple[int, ...]:
+    """Return the candidates of paper A's experiments (section 6.1) below `cap`, then `cap`. Public like `cap`."""
+    return (*(theta for theta in _PAPER_THETAS if theta < cap), cap)
 
 
 def generalized_exponential_mechanism(

@@ -24,12 +24,13 @@ from dpdb.engine.slice import Slice
 from dpdb.engine.source import SourceLike, open_source
 from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
+from dpdb.measures import problematic
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
+from dpdb.measures.minimal_inconsistency import MARGINAL, MARGINAL_ORDER
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon, split
-from dpdb.privacy.selection import power_grid
 from dpdb.session.account import Account, Charge
 from dpdb.session.budget import Budget
 from dpdb.session.ledger_account import LedgerAccount
@@ -309,8 +310,8 @@ class Session:
         cap_share = sum(share.cap for share in shares)
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
         if len(request.measures) > 1 and cap is not None:
-            grid = power_grid(cap)
-            statistics.prepare(grid if self._terms.covers_all_rows else [cap], grid)
+            edges = MARGINAL_ORDER if self._terms.covers_all_rows else MARGINAL
+            statistics.prepare(edges.thetas(cap.value), problematic.MARGINAL.thetas(cap.value))
         beta = 1 - request.confidence
         return [
             mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
 
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.answer import Answer, GraphStatistics
@@ -17,16 +19,30 @@ _CAP, _SELECT, _ANSWER = "cap", "select", "answer"
 SHARES: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("repair", "fractional"): [(_ANSWER, "1")],
     ("repair", "greedy"): [(_ANSWER, "1")],
+    ("minimal_inconsistency", "marginal"): [(_CAP, ".1"), (_SELECT, ".3"), (_ANSWER, ".6")],
+    ("minimal_inconsistency", "marginal_order"): [(_CAP, ".03"), (_SELECT, ".42"), (_ANSWER, ".55")],
+    ("problematic", "marginal"): [(_CAP, ".05"), (_SELECT, ".35"), (_ANSWER, ".6")],
     ("minimal_inconsistency", "bound"): [(_CAP, ".1"), (_ANSWER, ".9")],
     ("minimal_inconsistency", "gem"): [(_CAP, ".1"), (_SELECT, ".35"), (_ANSWER, ".55")],
     ("minimal_inconsistency", "progressive"): [(_CAP, ".1"), ("first", ".2"), (_SELECT, ".27"), (_ANSWER, ".43")],
     ("problematic", "witness"): [(_CAP, ".05"), (_SELECT, ".25"), (_ANSWER, ".7")],
 }
 for _measure in ("minimal_inconsistency", "problematic"):
+    SHARES[_measure, "two_sided"] = [(_CAP, ".1"), (_ANSWER, ".9")]
     SHARES[_measure, "em"] = [(_SELECT, ".4"), (_ANSWER, ".6")]
     SHARES[_measure, "hierarchical"] = [(_SELECT, ".2"), (_SELECT, ".2"), (_ANSWER, ".6")]
     SHARES[_measure, "optimized"] = [(_CAP, ".1"), (_SELECT, ".15"), (_SELECT, ".15"), (_ANSWER, ".6")]
     SHARES[_measure, "baseline_max"] = [(_ANSWER, "1")]
+
+# What the scores of `marginal` are multiplied by.
+K = 65_536
+
+
+def marginal_unit(cap: int, extra: int) -> Fraction:
+    """How far apart one row can move two scores: K (1 + greatest ratio of neighbouring sensitivities)."""
+    thetas = [cap // 3**k for k in range(40) if cap >= 3**k]
+    return K * (1 + max(Fraction(small + extra, large + extra) for large, small in pairwise(thetas)))
+
 
 ALL = [(measure, name) for measure, room in ROOMS.items() for name in room.MECHANISMS]
 

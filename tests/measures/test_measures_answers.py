@@ -37,7 +37,8 @@ def check_form(key, answer):
         assert answer.upper >= answer.value
         assert answer.theta is None
     else:
-        assert answer.upper is None
+        assert (answer.upper is not None) == (key[1] == "two_sided")
+        assert answer.upper is None or answer.upper >= answer.value
         assert answer.theta >= 1
 
 

@@ -24,7 +24,12 @@ from dpdb.session import Session
 
 EPSILON = 2  # where a doubled loss shows with few samples
 CHEAP = {"fractional", "greedy", "baseline_max"}
-DEFAULTS = [("minimal_inconsistency", "bound"), ("problematic", "witness"), ("repair", "fractional")]
+DEFAULTS = [
+    ("minimal_inconsistency", "marginal"),
+    ("minimal_inconsistency", "marginal_order"),
+    ("problematic", "marginal"),
+    ("repair", "fractional"),
+]
 
 
 def outcome(draws: list[Draw]) -> tuple[int, ...]:
@@ -101,7 +106,7 @@ def test_every_pair(key, pair):
 @pytest.mark.parametrize("key", [*DEFAULTS, ("repair", "greedy")], ids="-".join)
 def test_a_multiplied_epsilon_is_caught(key):
     """Doubled; tripled where a selection takes part of it, which these few samples do not see."""
-    factor = 3 if key[1] == "witness" else 2
+    factor = 3 if key[1].startswith("marginal") else 2
     assert caught(key, "hub", trials=2_000, epsilon=factor * EPSILON)
 
 
@@ -109,7 +114,8 @@ def test_a_multiplied_epsilon_is_caught(key):
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 def test_every_multiplied_epsilon_is_caught(key):
     """Doubled; tripled where much of it goes into a selection whose loss this pair of tables does not attain."""
-    factor = 3 if key[1] in ("gem", "progressive", "optimized", "hierarchical") else 2
+    partly = ("gem", "progressive", "optimized", "hierarchical", "marginal", "marginal_order")
+    factor = 3 if key[1] in partly else 2
     assert caught(key, "hub", trials=8_000, epsilon=factor * EPSILON)
 
 

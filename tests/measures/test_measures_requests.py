@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from mechanisms_under_test import ALL, Case
+from mechanisms_under_test import ALL, Case, marginal_unit
 from neighbour_tables import FD, NO_EQUALITY, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
 from small_graphs import SmallGraph, neighbours, star
@@ -37,29 +37,37 @@ def test_costs_of_all_add_up_exactly(epsilon, rows_per_person):
         assert sum(parse_epsilon(release.epsilon) for release in releases) == parse_epsilon(epsilon)
         assert parse_epsilon(opened.spent()) == parse_epsilon(epsilon)
     assert [release.measure for release in releases] == ["minimal_inconsistency", "problematic", "repair"]
-    assert [release.mechanism for release in releases] == ["bound", "witness", "fractional"]
+    assert [release.mechanism for release in releases] == ["marginal", "marginal", "fractional"]
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
-    """cap .10; bound .36; witness .36 in 25 : 70; fractional .18."""
+    """cap .10; edges .36 in 30 : 60 and witnesses .36 in 35 : 60, undivided if the cap leaves no choice; repair .18."""
     releases, draws = recorded(lambda: session.dp_inconsistency("all", epsilon))
-    assert [draw.kind for draw in draws] == ["laplace", "laplace", "select", "laplace", "laplace"]
-    bound, witness, fractional = releases
+    edges, witnesses, fractional = releases
     cap = max(1, draws[0].result)
-    assert bound.theta == cap
-    assert witness.theta <= cap
+    edge_share, witness_share, repair_share = (Fraction(part) for part in (".36", ".36", ".18"))
+    expected = [("laplace", 1, Fraction(1, 10))]
+    if cap < 3:  # no choice of theta
+        expected += [("laplace", edges.theta, edge_share), ("laplace", witnesses.theta + 1, witness_share)]
+    else:
+        expected += [
+            ("select", marginal_unit(cap, 0), edge_share * 30 / 90),
+            ("laplace", edges.theta, edge_share * 60 / 90),
+        ]
+        expected += [("select", marginal_unit(cap, 1), witness_share * 35 / 95)]
+        expected += [("laplace", witnesses.theta + 1, witness_share * 60 / 95)]
+    expected += [("laplace", 2, repair_share)]
+    assert [draw.kind for draw in draws] == [kind for kind, _, _ in expected]
+    assert max(edges.theta, witnesses.theta) <= cap
     assert fractional.theta is None
-    units = [1, cap, 2 * 65_536, witness.theta + 1, 2]
-    costs = [Fraction(unit) / Fraction(draw.scale) for unit, draw in zip(units, draws, strict=True)]
+    costs = [Fraction(unit) / Fraction(draw.scale) for (_, unit, _), draw in zip(expected, draws, strict=True)]
     total = as_fraction(parse_epsilon(epsilon))
     assert sum(costs) <= total
-    for cost, share in zip(
-        costs, (".10", ".36", Fraction(36, 95) / 4, Fraction(36, 95) * Fraction(7, 10), ".18"), strict=True
-    ):
-        assert abs(cost - Fraction(share) * total) <= total / 50_000 + Fraction(4, NANO)
-    scales = [bound.noise_scale, witness.noise_scale, 2 * fractional.noise_scale]
-    assert scales == [draws[1].scale, draws[3].scale, draws[4].scale]
+    for cost, (_, _, share) in zip(costs, expected, strict=True):
+        assert abs(cost - share * total) <= total / 30_000 + Fraction(4, NANO)
+    numbers = [draw.scale for draw in draws[1:] if draw.kind == "laplace"]
+    assert [edges.noise_scale, witnesses.noise_scale, 2 * fractional.noise_scale] == numbers
 
 
 def all_draws(session, graph, outputs, epsilon):
@@ -85,7 +93,8 @@ def worst_joint_loss(session, epsilon):
 
 def test_joint_loss_of_all_is_exactly_epsilon_at_most(session):
     """8 graphs x (3 removals + 1 self-conflict), and hubs; every path; the three releases together."""
-    assert 0.9 < worst_joint_loss(session, 1) <= 1 + 1e-9
+    # A choice among thetas of a small graph loses less than its share.
+    assert 0.8 < worst_joint_loss(session, 1) <= 1 + 1e-9
     assert worst_joint_loss(session, 2) > 1 + 1e-9
 
 
@@ -93,12 +102,17 @@ def test_all_in_a_session_without_two_tuple_constraints():
     with Session(_table(ROWS), constraints=[SINGLE]) as opened:
         releases, draws = recorded(lambda: opened.dp_inconsistency("all", 1))
         assert [release.theta for release in releases] == [1, 1, None]
-        assert len(draws) == 4  # nothing is drawn for a cap that is 0 on every table
+        # Nothing is drawn for a cap that is 0 on every table, nor for a choice among one theta.
+        assert [draw.kind for draw in draws] == ["laplace"] * 3
 
 
-def test_all_without_equality_uses_gem():
+def test_all_without_equality_uses_marginal_order():
     with Session(_table(ROWS), constraints=[NO_EQUALITY]) as opened:
-        assert [release.mechanism for release in opened.dp_inconsistency("all", 1)] == ["gem", "witness", "fractional"]
+        assert [release.mechanism for release in opened.dp_inconsistency("all", 1)] == [
+            "marginal_order",
+            "marginal",
+            "fractional",
+        ]
 
 
 # -- several rows per person ----------------------------------------------------------------------------------

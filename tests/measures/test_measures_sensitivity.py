@@ -73,7 +73,8 @@ def test_four_nodes(key, record_property):
         for larger, smaller in neighbours(nodes):
             audit.pair(larger, smaller)
     assert audit.worst <= 1 + SLACK
-    assert audit.worst > 0.5  # the audit is not blind
+    # The audit is not blind; the theta of `two_sided` lies above these degrees, and large hubs show its loss.
+    assert audit.worst > (0.1 if key[1] == "two_sided" else 0.5)
     record_property("pairs", audit.pairs)
     record_property("paths", audit.cases)
 
@@ -93,7 +94,7 @@ def test_five_nodes(key, record_property):
 def test_hubs(key, hub_first):
     """A hub on isolated rows, where every sensitivity is attained."""
     audit = Audit(key, caps=(1, 2, 5))
-    for leaves in range(1, 9):
+    for leaves in (*range(1, 9), 60):
         audit.pair(star(leaves, hub_first=hub_first), SmallGraph(leaves, ()))
     assert audit.worst <= 1 + SLACK
     answer_share = float(Case(*key).shares[-1][1])
@@ -128,7 +129,7 @@ def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
 @pytest.mark.parametrize("key", ALL, ids="-".join)
 def test_a_doubled_epsilon_is_caught(key):
     audit = Audit(key, epsilon=2 * EPSILON)
-    for leaves in range(1, 5):
+    for leaves in (*range(1, 5), 60):
         audit.pair(star(leaves), SmallGraph(leaves, ()))
     assert audit.worst > 1 + SLACK
 

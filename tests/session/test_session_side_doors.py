@@ -207,14 +207,14 @@ def numbers_in(value: object) -> set[float]:
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_release_carries_no_exact_value(measure: str) -> None:
-    """Exact values here are 3989, 4110 and 2055 or so; the noise adds at least 100 000 to all that leaves."""
+    """Exact values here are 3989, 4110 and 2055 or so; the noise adds 200 000 to all that leaves."""
     rows = [(k % 1000, k) for k in range(5110)]
     table = pa.table({"k": [row[0] for row in rows], "v": [row[1] for row in rows]})
 
     class Far(StubNoise):
         def laplace(self, value: int, scale: float) -> int:
             exact.append(value)
-            return value + 100_000
+            return value + 200_000
 
     exact: list[int] = []
     with replaced_noise(Far()), dpdb.open(table, constraints="k -> v") as session:
@@ -238,8 +238,9 @@ def test_release_ids_are_random_hexadecimal(session: dpdb.Session) -> None:
     assert all(len(name) == 32 and set(name) <= set("0123456789abcdef") for name in ids)
 
 
+# The degree cap of this small table leaves no choice of theta.
 @pytest.mark.parametrize(
-    ("measure", "draws"), [("repair", 1), ("minimal_inconsistency", 2), ("problematic", 3), ("all", 5)]
+    ("measure", "draws"), [("repair", 1), ("minimal_inconsistency", 2), ("problematic", 2), ("all", 4)]
 )
 def test_noise_is_drawn_once_however_often_a_release_is_shown(session: dpdb.Session, measure: str, draws: int) -> None:
     noise = StubNoise()
