@@ -42,7 +42,7 @@ class Scale:
     """Figure 7 takes every so many of Flight's constraints."""
 
 
-QUICK = Scale(rows=10_000, levels=8, tables=1, releases=20, largest=100_000, repeats=1, samples=5, constraint_step=3)
+QUICK = Scale(rows=10_000, levels=8, tables=1, releases=20, largest=100_000, repeats=1, samples=5, constraint_step=4)
 FULL = Scale(rows=10_000, levels=20, tables=3, releases=50, largest=1_000_000, repeats=3, samples=20, constraint_step=1)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from common import Statement, figure, options, report, shared_legend, write_csv
-from measuring import ROOMS, SYMBOLS, Point, last_level, mean, noise_points
+from measuring import ROOMS, SYMBOLS, Point, mean, noise_points
 from styles import strategy_name, strategy_style
 
 MEASURES = ("problematic", "minimal_inconsistency")
@@ -80,7 +80,6 @@ def _panel(axis: Any, here: Sequence[Point], registered: Sequence[str]) -> None:
 
 def statements(points: Sequence[Point], sets: Sequence[str]) -> list[Statement]:
     """The four observations of section 6.2 on strategies."""
-    last = last_level(points)
     sets = [data for data in sets if any(one.true for one in points if one.data == data)]
 
     def beaten(data: str, measure: str, mine: str, theirs: Sequence[str]) -> bool:
@@ -94,20 +93,21 @@ def statements(points: Sequence[Point], sets: Sequence[str]) -> list[Statement]:
     fell = []
     for data, measure in every:
         levels = sorted({one.changes for one in points if one.data == data and one.true})
-        first, end = (error_at(points, data, measure, "optimized", level) for level in (levels[0], levels[-1]))
-        fell.append((first > end, f"{data} {SYMBOLS[measure]} {first:.3g} to {end:.3g}"))
+        first = error_at(points, data, measure, "optimized", levels[0])
+        later = mean([error_at(points, data, measure, "optimized", level) for level in levels[1:]])
+        fell.append((first > later, f"{data} {SYMBOLS[measure]} {first:.3g} then {later:.3g}"))
     found = [
         Statement(
             "Section 6.2",
             "the initial error was higher at smaller iterations across all five datasets and inconsistency measures",
-            f"Algorithm 4, first to last level: {'; '.join(text for _, text in fell)}",
+            f"Algorithm 4, first level and mean of the others: {'; '.join(text for _, text in fell)}",
             all(down for down, _ in fell),
         )
     ]
     if "stock" in sets:
         ratios = {
-            f"{name} {SYMBOLS[measure]}": error_at(last, "stock", measure, name)
-            / error_at(last, "stock", measure, "optimized")
+            f"{name} {SYMBOLS[measure]}": error_at(points, "stock", measure, name)
+            / error_at(points, "stock", measure, "optimized")
             for measure in MEASURES
             for name in OTHERS
         }
@@ -116,7 +116,7 @@ def statements(points: Sequence[Point], sets: Sequence[str]) -> list[Statement]:
                 "Section 6.2",
                 "for the sparsest dataset (Stock), all strategies have errors of magnitude 3-4 larger, except "
                 "baseline 2 and our approach",
-                "times Algorithm 4's error at alpha = 0.01: "
+                "times Algorithm 4's error, over all levels: "
                 + ", ".join(f"{name} {ratio:.3g}" for name, ratio in ratios.items()),
                 all(10**2.5 <= ratio <= 10**4.5 for ratio in ratios.values()),
             )

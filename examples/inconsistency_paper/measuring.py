@@ -181,11 +181,14 @@ def noise_points(noise: str, chosen: Chosen) -> tuple[Point, ...]:
 def table_points(
     data: DataSet, noise: str, seed: int, changes: int, dirty: pa.Table, count: int, slow: SlowMechanism | None
 ) -> list[Point]:
-    """All measures by all mechanisms on one table, the slow one only if there is a judge of its time."""
+    """All measures on one table by all mechanisms (CONoise: by those of Figure 4); the slow one if its time is judged."""
     points = []
     with measured(dirty, data.constraints) as table:
         for measure in ROOMS:
+            shown = {table.default(measure), PAPERS[measure], SLOW}
             for mechanism in table.mechanisms(measure):
+                if noise == "conoise" and mechanism not in shown:
+                    continue
                 if mechanism != SLOW:
                     values = table.releases(measure, mechanism, count)
                 else:

@@ -26,7 +26,7 @@ _STRATEGIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     SLOW: ("R2T", {"color": "#8c564b", "linestyle": ":", "marker": "D"}),
 }
-_OTHERS = ("1", "2", "3", "4", "+")
+_OTHERS = ("<", ">", "p", "*", "+", "d", "h")
 
 
 def strategy_name(mechanism: str) -> str:
@@ -40,4 +40,4 @@ def strategy_style(mechanism: str, number: int, is_default: bool) -> dict[str, A
         return {"color": "#000000", "linestyle": "-", "marker": "o", "linewidth": 2.2, "markersize": 4}
     if mechanism in _STRATEGIES:
         return {**_STRATEGIES[mechanism][1], "markersize": 4}
-    return {"color": "#777777", "linestyle": "-", "linewidth": 1, "marker": _OTHERS[number % len(_OTHERS)]}
+    return {"color": "#888888", "linewidth": 0.8, "markersize": 4, "marker": _OTHERS[number % len(_OTHERS)]}
