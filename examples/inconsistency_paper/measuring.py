@@ -181,7 +181,7 @@ def noise_points(noise: str, chosen: Chosen) -> tuple[Point, ...]:
 def table_points(
     data: DataSet, noise: str, seed: int, changes: int, dirty: pa.Table, count: int, slow: SlowMechanism | None
 ) -> list[Point]:
-    """All measures on one table by all mechanisms (CONoise: by those of Figure 4); the slow one if its time is judged."""
+    """All measures on one table by all mechanisms (CONoise: those of Figure 4); the slow one if its time is judged."""
     points = []
     with measured(dirty, data.constraints) as table:
         for measure in ROOMS:
