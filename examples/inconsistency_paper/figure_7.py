@@ -128,7 +128,10 @@ def statements(rows: Sequence[Timing]) -> list[Statement]:
     """Growth of edges and of time."""
     shown = [run for run in rows if run.alpha == ALPHAS[0] and run.edges > 0]
     one = [run for run in shown if (run.measure, run.role) == ("minimal_inconsistency", "paper")]
-    exponential, words = is_exponential([run.rows for run in one], [run.edges for run in one])
+    if len(one) > 2:
+        exponential, words = is_exponential([run.rows for run in one], [run.edges for run in one])
+    else:
+        exponential, words = None, f"only {len(one)} sizes with conflicts"
     found = [
         Statement(
             "Section 6.2",
