@@ -39,9 +39,9 @@ def _noise_experiments(chosen: Chosen) -> float:
         graph = _seconds(functools.partial(_open, data, dirty))
         points = functools.partial(table_points, data, "rnoise", SEED, 0, dirty, _SAMPLED_RELEASES, None)
         release = max(0.0, _seconds(points) - graph) / _SAMPLED_RELEASES
-        curves = 2 * scale.tables * scale.levels * (graph + scale.releases * release)
-        # Figure 6 releases by two mechanisms per measure.
+        # Figures 4 and 6 release by two mechanisms per measure.
         part = 2 * len(ROOMS) / (sum(len(room.MECHANISMS) for room in ROOMS.values()) + 2)
+        curves = scale.tables * scale.levels * (2 * graph + scale.releases * release * (1 + part))
         budgets = scale.tables * (graph + len(EPSILONS) * scale.releases * release * part)
         total += curves + budgets + scale.samples * graph
     return total

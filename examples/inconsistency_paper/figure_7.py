@@ -127,7 +127,7 @@ def is_exponential(x: Sequence[float], y: Sequence[float]) -> tuple[bool, str]:
 def statements(rows: Sequence[Timing]) -> list[Statement]:
     """Growth of edges and of time."""
     shown = [run for run in rows if run.alpha == ALPHAS[0] and run.edges > 0]
-    one = [run for run in shown if (run.measure, run.role) == ("minimal_inconsistency", "paper")]
+    one = [run for run in shown if (run.measure, run.role) == ("minimal_inconsistency", "default")]
     if len(one) > 2:
         exponential, words = is_exponential([run.rows for run in one], [run.edges for run in one])
     else:
