@@ -11,14 +11,14 @@ import pyarrow as pa
 from common import Chosen
 from datasets import ALPHA, SEED, DataSet, data_sets, largest_data_set, subset
 from figure_6 import EPSILONS
-from figure_7 import ALPHAS, effort, sizes
+from figure_7 import ALPHAS, MODERATE, effort, sizes
 from measuring import PATIENCE, ROOMS, SLOW, SlowMechanism, measured, table_points
-from timing import LOOKS, timings, warm_up
+from timing import timings, warm_up
 
 from dpdb.noise import rnoise
 
 _SAMPLED_RELEASES = 5
-_SAMPLED_ROWS = (30_000, 100_000)
+_LARGE = 300_000
 
 
 def estimated_seconds(chosen: Chosen) -> float:
@@ -65,21 +65,19 @@ def _slow_mechanism(chosen: Chosen) -> float:
 
 
 def _growing_tables(chosen: Chosen) -> float:
-    """Figure 7: two smaller tables timed, and their power law carried on to the largest."""
+    """Figure 7: a moderate and a large table timed; beyond, time grows as conflicts, with the square of the rows."""
     data = largest_data_set(chosen)
     rows = subset(data, chosen.scale.largest).num_rows
-    first, second = (min(rows, wanted) for wanted in _SAMPLED_ROWS)
-
-    def timed(count: int) -> float:
-        dirty = rnoise(subset(data, count), data.constraints, alpha=ALPHAS[-1], seed=SEED)
-        return _seconds(lambda: timings(data, dirty, ALPHAS[-1], data.constraints))
-
-    small, large = timed(first), timed(second)
-    exponent = math.log(large / small) / math.log(second / first) if second > first else 1.0
+    seconds: dict[int, float] = {}
+    for sample in (min(rows, MODERATE), min(rows, _LARGE)):
+        if sample not in seconds:
+            dirty = rnoise(subset(data, sample), data.constraints, alpha=ALPHAS[-1], seed=SEED)
+            roles = effort(chosen, sample)[1]
+            seconds[sample] = _seconds(functools.partial(timings, data, dirty, ALPHAS[-1], data.constraints, 1, roles))
     total = 0.0
     for size in sizes(chosen, rows):
-        runs, roles = effort(chosen, size)
-        total += runs * len(roles) / len(LOOKS) * large * max(1.0, (size / second) ** exponent)
+        sample = min(seconds) if size <= MODERATE else max(seconds)
+        total += effort(chosen, size)[0] * seconds[sample] * max(1.0, (size / sample) ** 2)
     return len(ALPHAS) * total
 
 

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run every script with the same arguments."""
     chosen = options(__doc__, arguments)
     if not chosen.quick:
-        print("measuring samples of the work ...", file=sys.stderr)
+        print("measuring samples of the work, itself some minutes ...", file=sys.stderr)
         print(f"this will take about {estimated_seconds(chosen) / 60:.0f} minutes", flush=True)
     passed = [str(chosen.out), "--data", str(chosen.data), *(["--quick"] if chosen.quick else [])]
     began = time.perf_counter()
