@@ -1,0 +1,124 @@
+"""The data sets and their dirty versions (section 6.1): subsets of at most 10,000 consistent rows, RNoise, CONoise.
+
+Flight, Hospital and Stock are bundled (Stock as a sample of 10,000 rows); Adult and Tax are read from the folder given
+by --data and left out if it does not have them. The data sets are real except Tax, which the literature generates; row
+numbers and cells differ from the paper's.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from common import Chosen
+
+from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, load_constraints
+from dpdb.noise import conoise, rnoise
+from dpdb.session import Session
+from dpdb.session.exact import exact_measures
+
+NAMES = ("stock", "tax", "hospital", "flight", "adult")
+"""Ordered as in the paper, from the sparsest conflict graph to the densest."""
+
+SEED = 2026
+ALPHA = 0.01
+ITERATIONS = 200
+
+_HERE = Path(__file__).resolve().parent
+_BUNDLED = (_HERE / "data", _HERE.parent / "data")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A table and its constraints."""
+
+    name: str
+    path: Path
+    constraints: tuple[DenialConstraint, ...]
+
+    @property
+    def dependencies(self) -> int:
+        """Functional dependencies, keys included as the paper counts them."""
+        return sum(functional_dependency(dc) is not None or key_columns(dc) is not None for dc in self.constraints)
+
+
+@functools.cache
+def data_sets(data: Path) -> tuple[DataSet, ...]:
+    """Find the data sets; says which are missing."""
+    found = [one for name in NAMES if (one := _find(name, data)) is not None]
+    missing = sorted(set(NAMES) - {one.name for one in found})
+    print(f"data sets: {', '.join(f'{one.name} ({one.path.name})' for one in found)}")
+    if missing:
+        print(f"missing, so left out: {', '.join(missing)} (neither in {data} nor bundled)")
+    return tuple(found)
+
+
+def _find(name: str, data: Path) -> DataSet | None:
+    for folder in (data, *_BUNDLED):
+        for file in (f"{name}_consistent.parquet", f"{name}.parquet"):
+            path, rules = folder / file, folder / f"{name}.dcs.txt"
+            if path.exists() and rules.exists():
+                return DataSet(name, path, tuple(load_constraints(rules, pq.read_schema(path).names)))
+    return None
+
+
+def largest_data_set(chosen: Chosen) -> DataSet:
+    """The one for Figure 7: Tax at the paper's size if it is there, else Tax, else the last one bundled."""
+    sets = {one.name: one for one in data_sets(chosen.data)}
+    if "tax" not in sets:
+        return sets["hospital"]
+    full = sets["tax"].path.with_name("tax_synthetic.parquet")
+    return DataSet("tax", full, sets["tax"].constraints) if full.exists() else sets["tax"]
+
+
+@functools.lru_cache(maxsize=16)
+def subset(data: DataSet, rows: int, seed: int = SEED) -> pa.Table:
+    """At most `rows` random rows in table order, without those in conflict as published (53 rows of Hospital)."""
+    table = pq.read_table(data.path)
+    if table.num_rows > rows:
+        chosen = np.random.default_rng(seed).choice(table.num_rows, rows, replace=False)
+        table = table.take(np.sort(chosen))
+    with Session(table, constraints=data.constraints) as session:
+        if not session._statistics(None).graph.degree_summary().edge_count:
+            return table
+    return table.take(np.flatnonzero(~in_conflict(table, data.constraints)))
+
+
+def in_conflict(table: pa.Table, constraints: Sequence[DenialConstraint]) -> np.ndarray:
+    """Booleans, one per row: lists the conflicts, so for tables with few of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "violations.parquet"
+        exact_measures(table, list(constraints), non_private=True, violations=found, time_limit=0.1)
+        pairs = pq.read_table(found, columns=["row_1", "row_2"])
+    hit = np.zeros(table.num_rows, np.bool_)
+    for column in pairs.columns:
+        hit[column.drop_null().to_numpy()] = True
+    return hit
+
+
+def rnoise_levels(data: DataSet, rows: int, levels: int, seed: int) -> Iterator[tuple[int, pa.Table]]:
+    """(changes so far, table) at `levels` equal steps up to alpha = 0.01; each step dirties the table before it."""
+    table = subset(data, rows)
+    cells = table.num_rows * table.num_columns
+    done = 0
+    for level in range(levels):
+        wanted = round(ALPHA * cells * (level + 1) / levels)
+        table = rnoise(table, data.constraints, alpha=(wanted - done) / cells, seed=1000 * seed + level)
+        done = wanted
+        yield done, table
+
+
+def conoise_levels(data: DataSet, rows: int, levels: int, seed: int) -> Iterator[tuple[int, pa.Table]]:
+    """(iterations, table) at `levels` equal steps up to 200; one seed, so each table goes on where the last ended."""
+    for level in range(levels):
+        iterations = max(1, ITERATIONS * (level + 1) // levels)
+        yield iterations, conoise(subset(data, rows), data.constraints, iterations=iterations, seed=seed)
+
+
+LEVELS = {"rnoise": rnoise_levels, "conoise": conoise_levels}

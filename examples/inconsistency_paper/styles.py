@@ -1,0 +1,43 @@
+"""How mechanisms are named and drawn: colour, line and marker differ together, so pictures survive black and white."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from measuring import BASELINE_TRUE, SLOW
+
+TRUE = {"color": "#000000", "linestyle": "-", "linewidth": 2.2}
+DEFAULT = {"color": "#0072b2", "linestyle": "-", "marker": "o", "markersize": 4}
+PAPER = {"color": "#d55e00", "linestyle": "--", "marker": "s", "markersize": 4}
+R2T = {"color": "#009e73", "linestyle": ":", "marker": "^", "markersize": 5}
+TWICE_TAU = {"color": "#888888", "linestyle": "-.", "linewidth": 1.2}
+
+_STRATEGIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "baseline_max": ("paper: baseline 1, theta = |V|", {"color": "#0072b2", "linestyle": ":", "marker": "v"}),
+    BASELINE_TRUE: (
+        "paper: baseline 2, true degree, NOT private",
+        {"color": "#e69f00", "linestyle": "--", "marker": ""},
+    ),
+    "em": ("paper: EM (Algorithm 3)", {"color": "#009e73", "linestyle": "-.", "marker": "^"}),
+    "hierarchical": ("paper: hierarchical EM", {"color": "#d62728", "linestyle": "--", "marker": "x"}),
+    "optimized": (
+        "paper: bound + hierarchical EM (Algorithm 4)",
+        {"color": "#9467bd", "linestyle": "-", "marker": "s"},
+    ),
+    SLOW: ("R2T", {"color": "#8c564b", "linestyle": ":", "marker": "D"}),
+}
+_OTHERS = ("<", ">", "p", "*", "+", "d", "h")
+
+
+def strategy_name(mechanism: str) -> str:
+    """The legend's text for a mechanism of Figure 5."""
+    return _STRATEGIES[mechanism][0] if mechanism in _STRATEGIES else f"dpdb: {mechanism}"
+
+
+def strategy_style(mechanism: str, number: int, is_default: bool) -> dict[str, Any]:
+    """Line of Figure 5: the paper's colours for the paper's, black for the default, grey for the rest by number."""
+    if is_default:
+        return {"color": "#000000", "linestyle": "-", "marker": "o", "linewidth": 2.2, "markersize": 4}
+    if mechanism in _STRATEGIES:
+        return {**_STRATEGIES[mechanism][1], "markersize": 4}
+    return {"color": "#888888", "linewidth": 0.8, "markersize": 4, "marker": _OTHERS[number % len(_OTHERS)]}
