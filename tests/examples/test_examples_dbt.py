@@ -19,7 +19,7 @@ from dpdb.accounting import Ledger
 try:
     version("dbt-duckdb")
 except PackageNotFoundError:
-    pytest.skip("needs dbt-core and dbt-duckdb: pip install -e '.[test,dbt]'", allow_module_level=True)
+    pytest.skip("needs dbt-core and dbt-duckdb: pip install -e '.[dbt]'", allow_module_level=True)
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
