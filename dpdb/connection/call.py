@@ -17,7 +17,7 @@ class Call:
     function: str
     table: str
     measure: str
-    epsilon: float
+    epsilon: float | None
     where: str | None
     by: str | None
     keys: tuple[str, ...] | None
@@ -35,6 +35,8 @@ class Call:
 
     def answer(self, session: Session) -> tuple[Release, ...]:
         """Release what was asked; cost and errors as the session's methods."""
+        if self.epsilon is None:
+            raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")
         released: Release | tuple[Release, ...]
         if self.function == "dp_count":
             released = session.dp_count(

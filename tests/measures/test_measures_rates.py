@@ -13,7 +13,7 @@ import pytest
 from distribution_check import is_caught
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanisms_under_test import ALL, Case
+from mechanisms_under_test import ALL, Case, marginal_unit
 from neighbour_tables import FD, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
 from scipy.stats import binom
@@ -104,7 +104,8 @@ def test_a_rate_spends_a_count_and_the_mechanism_on_the_rest(key, epsilon):
         options = {"mechanism": key[1], "max_degree": 5}
         rate, draws = recorded(lambda: session.dp_inconsistency(key[0], epsilon, rate=True, **options), Zero())
         statistics = session._statistics(None)
-        _, alone = recorded(lambda: Case(*key, max_degree=5).answer(statistics, rest), Zero())
+        case = Case(*key, max_degree=5, beta=rate_beta(1 - 0.95)[1])
+        _, alone = recorded(lambda: case.answer(statistics, rest), Zero())
         assert parse_epsilon(rate.epsilon) == parse_epsilon(session.spent()) == count + rest
     first, *others = draws
     assert (first.kind, first.value) == ("laplace", 4)
@@ -120,15 +121,24 @@ def test_both_rates_share_one_count_and_their_costs_add_up(epsilon):
         releases, draws = recorded(lambda: session.dp_inconsistency("all", epsilon, rate=True))
         assert [release.measure for release in releases] == ["problematic", "repair"]
         assert sum(parse_epsilon(release.epsilon) for release in releases) == parse_epsilon(epsilon)
-    assert [draw.kind for draw in draws] == ["laplace", "laplace", "select", "laplace", "laplace"]
-    units = [1, 1, 2 * 65_536, releases[0].theta + 1, 2]  # row count, cap, selection, witnesses, 2 tau*
-    costs = [Fraction(unit) / Fraction(draw.scale) for unit, draw in zip(units, draws, strict=True)]
+    cap = max(1, draws[1].result)
+    problematic = Fraction(95, 100) * Fraction(2, 3)
+    chosen = [  # witnesses: undivided if the cap leaves no choice of theta
+        ("select", marginal_unit(cap, 1), problematic * Fraction(35, 100)),
+        ("laplace", releases[0].theta + 1, problematic * Fraction(60, 100)),
+    ] if cap >= 3 else [("laplace", releases[0].theta + 1, problematic * Fraction(95, 100))]  # fmt: skip
+    expected = [
+        ("laplace", 1, Fraction(1, 20)),  # row count
+        ("laplace", 1, problematic * Fraction(5, 100)),  # cap
+        *chosen,
+        ("laplace", 2, Fraction(95, 300)),  # 2 tau*
+    ]
+    assert [draw.kind for draw in draws] == [kind for kind, _, _ in expected]
+    costs = [Fraction(unit) / Fraction(draw.scale) for (_, unit, _), draw in zip(expected, draws, strict=True)]
     total = as_fraction(parse_epsilon(epsilon))
     assert sum(costs) <= total
-    problematic = Fraction(95, 100) * Fraction(2, 3)
-    expected = [Fraction(1, 20), *(problematic * Fraction(k, 100) for k in (5, 25, 70)), Fraction(95, 300)]
-    for cost, share in zip(costs, expected, strict=True):
-        assert abs(cost - share * total) <= total / 50_000 + Fraction(4, NANO)
+    for cost, (_, _, share) in zip(costs, expected, strict=True):
+        assert abs(cost - share * total) <= total / 30_000 + Fraction(4, NANO)
 
 
 # -- what is revealed -----------------------------------------------------------------------------------------
