@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.block_constraint import BlockConstraint
+from dpdb.graph.block_projection import BlockProjection
 from dpdb.graph.degrees import DegreeSummary
-from dpdb.graph.edges import Batch, EdgeArrays
-from dpdb.graph.projection import ProjectedCounts, projected_counts
+from dpdb.graph.edges import Batch
+from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph.thetas import theta_lanes
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_degrees import Members
@@ -32,8 +34,6 @@ R = TypeVar("R")
 # Two cores; the scans of different thetas are independent and hold no lock.
 _THREADS = min(2, os.cpu_count() or 1)
 _BATCH = 1_000_000
-# Up to this many edges, 8 bytes each, are listed for projections.
-_LISTED_EDGES = 32_000_000
 
 
 class BlockGraph:
@@ -100,14 +100,14 @@ class BlockGraph:
             total[members.row] += np.sum(shares, axis=0, dtype=np.int64)
         return total
 
-    def _members(self, k: int, *, by_rank: bool = False) -> Members:
-        """Gather what the kernels ask of the rows of constraint k's groups, plain rows first in each or by rank."""
+    def _members(self, k: int) -> Members:
+        """Gather what the kernel asks of the rows of constraint k's groups, plain rows first in each."""
         from dpdb.graph.kernels.block_degrees import Members
         from dpdb.graph.kernels.grouping import sort_into_groups
 
         constraint = self._constraints[k]
         concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
-        special = np.logical_or.reduce([other.minority for other in concerned]) & (not by_rank)
+        special = np.logical_or.reduce([other.minority for other in concerned])
         # Two parts per group: plain rows, then special ones.
         halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + special).astype(np.int32)
         row, starts = sort_into_groups(halves, 2 * constraint.group_count)
@@ -129,22 +129,17 @@ class BlockGraph:
 
     def projected_counts(self, thetas: Sequence[int]) -> tuple[ProjectedCounts, ...]:
         """See `dpdb.graph.projected_counts`. A theta that no degree exceeds projects nothing away: no scan."""
-        from dpdb.graph.kernels.blocks import project
-
+        asked = theta_lanes(thetas, self._node_count).thetas
         summary = self.degree_summary()
-
         found = {
             theta: ProjectedCounts(theta, summary.edge_count, summary.positive_degree_nodes)
-            for theta in thetas
+            for theta in asked
             if theta >= summary.max_degree
         }
-        scanned = sorted(set(thetas) - set(found))
-        if summary.edge_count <= _LISTED_EDGES:
-            found.update(zip(scanned, projected_counts(self._listed, scanned), strict=True))
-        else:
-            counts = _in_threads(lambda theta: ProjectedCounts(theta, *project(self._blocks, theta)), scanned)
-            found.update(zip(scanned, counts, strict=True))
-        return tuple(found[theta] for theta in thetas)
+        scanned = sorted(set(asked) - set(found), reverse=True)  # the longest scans first: threads end together
+        if scanned:
+            found.update(zip(scanned, _in_threads(self._projection.counts, scanned), strict=True))
+        return tuple(found[theta] for theta in asked)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`.
@@ -185,20 +180,8 @@ class BlockGraph:
         return int(match(self._blocks))
 
     @cached_property
-    def _listed(self) -> EdgeArrays:
-        """The edges in memory: for few of them one scan for all thetas beats a scan of the blocks for each.
-
-        The constraints' pairs come one constraint after the other, each u's by ascending v; a stable sort by u gives
-        the canonical order.
-        """
-        from dpdb.graph.kernels.block_pairs import list_pairs, sort_by_first
-
-        count = self.degree_summary().edge_count
-        u, v = np.empty(count, np.uint32), np.empty(count, np.uint32)
-        filled = 0
-        for k in range(len(self._constraints)):
-            filled = list_pairs(self._members(k, by_rank=True), u, v, filled)
-        return EdgeArrays(self._node_count, *sort_by_first(u, v, self._node_count))
+    def _projection(self) -> BlockProjection:
+        return BlockProjection(self._constraints, self._blocks)
 
     @cached_property
     def _listings(self) -> list[_Listing]:

@@ -54,7 +54,7 @@ class Answer:
 
 
 class GraphStatistics(Protocol):
-    """Exact statistics of one conflict graph. All private except `degree_sensitivity` and `covers_all_rows`."""
+    """Exact statistics of one conflict graph. All private but what is marked public."""
 
     @property
     def self_conflicts(self) -> int:
@@ -69,6 +69,11 @@ class GraphStatistics(Protocol):
     @property
     def covers_all_rows(self) -> bool:
         """Whether a constraint has no equality, so that the degree bound is the number of rows. Public."""
+        ...
+
+    @property
+    def scans_once(self) -> bool:
+        """Whether thetas asked for together cost one scan, not one each; changes no answer. Public."""
         ...
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:

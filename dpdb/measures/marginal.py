@@ -52,7 +52,7 @@ class Marginal:
             return noisy_answer(self.statistic, run.statistics, run.degree_cap, run.epsilon, run.beta)
         select, answer = split(run.epsilon, (self.select, self.answer))
         # One scan for all that may follow, where statistics come from a stream of edges.
-        thetas = self.thetas(run.degree_cap)
+        thetas = self.thetas(run.degree_cap) if run.statistics.scans_once else grid
         values = dict(zip(thetas, self.statistic.read(run.statistics, thetas), strict=True))
         chosen = marginal_choice(
             [values[theta] for theta in grid], [self.statistic.sensitivity(theta) for theta in grid], self.price, select

@@ -52,6 +52,11 @@ class SliceStatistics:
         """Whether some constraint has no equality. Public."""
         return self._terms.covers_all_rows
 
+    @property
+    def scans_once(self) -> bool:
+        """Whether thetas asked for together cost one scan: so for an edge table. Public."""
+        return isinstance(self.graph, EdgeGraph)
+
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
         """Compute what all measures of a call will ask, in one scan where the graph is an edge table."""
         if isinstance(self.graph, EdgeGraph):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpdb.errors import ParameterError
 from dpdb.graph import BlockConstraint, BlockGraph, EdgeArrays, EdgeGraph, by_class, by_order
 from dpdb.graph.kernels.grouping import factorize
 
@@ -64,15 +65,13 @@ def agree(seed: int) -> int:
         (int(u), int(k), int(v)) for us, vs, ks in blocks.labelled_batches() for u, v, k in zip(us, vs, ks, strict=True)
     ]
     assert listed == expected
-    at_once = [pair for batch in blocks._listed.batches() for pair in zip(*(s.tolist() for s in batch), strict=True)]
-    assert at_once == [(u, v) for u, _, v in expected]
     edges = EdgeGraph(EdgeArrays.from_pairs(row_count, [(u, v) for u, _, v in expected]))
     assert blocks.degree_summary() == edges.degree_summary()
     assert blocks.problematic_count == edges.degree_summary().positive_degree_nodes
     assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpdb.graph.block_graph._LISTED_EDGES", -1)  # as for graphs too large to list
-        assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
+    thetas = range(1, edges.degree_summary().max_degree + 2)
+    scanned = tuple(map(blocks._projection.counts, thetas))  # also where no scan is needed
+    assert scanned == edges.projected_counts(thetas)
     assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
     assert blocks.greedy_cover_size() == edges.greedy_cover_size()
     assert blocks.twice_fractional_cover() == edges.twice_fractional_cover()
@@ -83,6 +82,13 @@ def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.F
     edges = [agree(seed) for seed in range(150)]
     record_property("graphs", len(edges))  # type: ignore[operator]
     assert sum(edges) > 3_000  # the tables are not trivially clean
+
+
+@pytest.mark.parametrize("theta", [0, -1, 2.0])
+def test_a_theta_must_be_a_positive_integer(theta: int) -> None:
+    graph = BlockGraph(3, [by_class([], np.array([0, 1, 1], np.int32), 3)])
+    with pytest.raises(ParameterError, match="theta must be"):
+        graph.projected_counts([theta])
 
 
 @pytest.mark.slow

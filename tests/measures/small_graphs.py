@@ -32,6 +32,7 @@ class SmallGraph:
     self_conflicts: int = 0
     degree_sensitivity: int = 1
     covers_all_rows: bool = True
+    scans_once: bool = False
 
     @cached_property
     def _edges(self) -> EdgeArrays:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph.kernels.jit import kernel
 
-__all__ = ["Blocks", "fill_edges", "match", "project", "witness"]
+__all__ = ["Blocks", "fill_edges", "match", "witness"]
 
 Ints = NDArray[np.int32]
 
@@ -152,52 +152,6 @@ def _leave(blocks: Blocks, row: int, left: Ints) -> None:
 
 
 # -- scans ------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def project(blocks: Blocks, theta: int) -> tuple[int, int]:
-    """Edge-addition projection (Algorithm 1); returns edges and positive-degree nodes.
-
-    Rows that have reached theta leave the lists: an edge to them would not be kept.
-    """
-    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
-    longs, shorts = _chains(blocks.members), _chains(blocks.short)
-    left = _minority_sizes(blocks)
-    full = np.zeros(n, np.bool_)
-    degree = np.zeros(n, np.int32)
-    edges = 0
-    for u in range(n):
-        for k in range(constraints):
-            group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
-            if group < 0:
-                continue
-            if full[u]:
-                break
-            if begin < 0:
-                listed, chain, end, place = blocks.members[k], longs[k], blocks.starts[k, group + 1], -begin
-            else:
-                if left[k, group] == 0:
-                    continue
-                listed, chain, end, place = blocks.short[k], shorts[k], blocks.short_starts[k, group + 1], begin
-            place = _next_kept(chain, listed, full, place, end)
-            while place < end:
-                v = listed[place]
-                if _first_violated(blocks, k, u, v):
-                    edges += 1
-                    degree[u] += 1
-                    degree[v] += 1
-                    if degree[v] == theta:
-                        full[v] = True
-                        _leave(blocks, v, left)
-                    if degree[u] == theta:
-                        full[u] = True
-                        _leave(blocks, u, left)
-                        break
-                place = _next_kept(chain, listed, full, place + 1, end)
-    positive = 0
-    for u in range(n):
-        positive += degree[u] > 0
-    return edges, positive
 
 
 @kernel

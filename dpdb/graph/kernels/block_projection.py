@@ -1,0 +1,110 @@
+"""Edge-addition projection of a conflict graph given by blocks.
+
+The scan is bound by memory, so what it asks of a candidate lies in the order in which candidates are met.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph.kernels.blocks import Blocks
+from dpdb.graph.kernels.jit import kernel
+
+__all__ = ["Candidates", "project"]
+
+Ints = NDArray[np.int32]
+
+# Columns of `Blocks.row`.
+_GROUP, _X, _Y, _PLACE = 0, 1, 2, 3
+
+
+class Candidates(NamedTuple):
+    """What a scan asks of the rows in `Blocks.members` or `Blocks.short`, place by place.
+
+    Attributes
+    ----------
+    slot, x, y : int32 (constraints, longest)
+        Where the row's state is kept, and its positions; y is read for order constraints only.
+    """
+
+    slot: Ints
+    x: Ints
+    y: Ints
+
+
+@kernel
+def _all_present(places: Ints) -> Ints:
+    chains = np.empty((places.shape[0], places.shape[1] + 1), np.int32)
+    for k in range(chains.shape[0]):
+        chains[k] = np.arange(chains.shape[1])
+    return chains
+
+
+@kernel
+def project(blocks: Blocks, slot_of: Ints, members: Candidates, short: Candidates, theta: int) -> tuple[int, int]:
+    """Edge-addition projection (Algorithm 1); returns edges and positive-degree nodes.
+
+    The edges (u, v) of one u are met constraint by constraint, v ascending. A candidate v that has reached theta leaves
+    the list when it is met: `chain` leads from a place to the next present one. So each row looked at gives an edge, or
+    leaves for good, or is below theta without being in conflict, or was joined at an earlier constraint.
+
+    A pair counts at the first constraint it violates, yet the earlier ones need no test. Let (u, v) violate j < k, and
+    let v be met at k while both are below theta. They were below theta at j as well, since degrees only grow, and v was
+    a candidate there, since a majority row conflicts with the minority only: so the edge was kept at j, and v still
+    remembers u as the last row whose scan joined it. Conversely, v remembers u only if an earlier constraint of this
+    scan joined them: within one constraint each candidate is met once.
+
+    Parameters
+    ----------
+    slot_of : int32 (rows,)
+        A permutation: where the state of each row is kept. It changes no result, only locality.
+    """
+    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    member_chains, short_chains = _all_present(members.slot), _all_present(short.slot)
+    degree_and_last = np.zeros((n, 2), np.int32)  # the last row is stored + 1
+    edges = 0
+    for u in range(n):
+        degree = degree_and_last[slot_of[u], 0]
+        for k in range(constraints):
+            if degree >= theta:
+                break
+            group, place = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
+            if group < 0:
+                continue
+            if place < 0:
+                slot, x, y, chain = members.slot[k], members.x[k], members.y[k], member_chains[k]
+                place, end = -place, blocks.starts[k, group + 1]
+            else:
+                slot, x, y, chain = short.slot[k], short.x[k], short.y[k], short_chains[k]
+                end = blocks.short_starts[k, group + 1]
+            ordered, x_u, y_u = blocks.ordered[k], blocks.row[u, k, _X], blocks.row[u, k, _Y]
+            while place < end:
+                following = chain[place]
+                if following != place:
+                    chain[place] = chain[following]  # path halving
+                    place = chain[place]
+                    continue
+                v = slot[place]
+                if degree_and_last[v, 0] >= theta:
+                    chain[place] = place + 1
+                elif degree_and_last[v, 1] != u + 1:
+                    if ordered:
+                        conflict = (x[place] > x_u and y[place] < y_u) or (x[place] < x_u and y[place] > y_u)
+                    else:
+                        conflict = x[place] != x_u
+                    if conflict:
+                        degree_and_last[v, 0] += 1
+                        degree_and_last[v, 1] = u + 1
+                        edges += 1
+                        degree += 1
+                        if degree == theta:
+                            break
+                place += 1
+        degree_and_last[slot_of[u], 0] = degree
+    positive = 0
+    for u in range(n):
+        positive += degree_and_last[u, 0] > 0
+    return edges, positive
