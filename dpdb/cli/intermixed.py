@@ -14,9 +14,7 @@ class Parser(argparse.ArgumentParser):
 
     intermixed = False
 
-    def parse_known_args(  # type: ignore[override]  # the base class has overloads that say no more
-        self, args: Sequence[str] | None = None, namespace: Any = None
-    ) -> tuple[Any, list[str]]:
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         """Parse what is known and return the rest."""
         if not self.intermixed:
             return super().parse_known_args(args, namespace)
