@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 __all__ = ["Parser"]
@@ -14,7 +13,7 @@ class Parser(argparse.ArgumentParser):
 
     intermixed = False
 
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse what is known and return the rest."""
         if not self.intermixed:
             return super().parse_known_args(args, namespace)
