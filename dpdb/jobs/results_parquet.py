@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from dpdb.accounting.file_lock import FileLock, sync_folder
@@ -65,6 +64,8 @@ class ParquetResults:
         if not files:
             raise ParameterError(f"{self._path}: no results there; `dpdb run JOB.toml` writes them")
         try:
+            import pyarrow.dataset as ds  # brings pandas along, which no other command needs
+
             return ds.dataset([str(file) for file in files], schema=self._schema, format="parquet").to_table()
         except (pa.ArrowException, OSError) as error:
             raise ParameterError(f"{self._path}: not a results table of dpdb: {error}") from None
