@@ -115,8 +115,10 @@ def test_a_multiplied_epsilon_is_caught(key):
     assert caught(key, "hub", trials=2_000, epsilon=factor * EPSILON)
 
 
+# The theta of `two_sided` lies far above the degrees of these tables, so its loss hardly shows in samples; the exact
+# audit of test_measures_sensitivity catches it on larger hubs.
 @pytest.mark.slow
-@pytest.mark.parametrize("key", ALL, ids="-".join)
+@pytest.mark.parametrize("key", [key for key in ALL if key[1] != "two_sided"], ids="-".join)
 def test_every_multiplied_epsilon_is_caught(key):
     """Doubled; tripled where much of it goes into a selection whose loss this pair of tables does not attain."""
     partly = ("gem", "progressive", "optimized", "hierarchical", "marginal", "marginal_order")
