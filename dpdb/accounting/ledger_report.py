@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from dpdb.accounting.amounts import in_parameter
 from dpdb.accounting.ledger_file import LedgerFile
 from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary
 from dpdb.accounting.ledger_state import LedgerState
+from dpdb.accounting.pld import reported_epsilon
 from dpdb.accounting.stored_predicate import predicate_from_text
+from dpdb.errors import ParameterError
 
-__all__ = ["history", "summary"]
+__all__ = ["epsilon_at", "history", "summary"]
 
 
 def summary(file: LedgerFile, state: LedgerState) -> LedgerSummary:
@@ -36,6 +39,22 @@ def summary(file: LedgerFile, state: LedgerState) -> LedgerSummary:
         unanswered=unanswered,
         created=terms.created,
     )
+
+
+def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: float) -> float:
+    """Epsilon at `delta` of everything released from a pure ledger: the least of what was spent and the tight report.
+
+    The tight report takes every release for one that covers the same row, which no row can exceed. It holds for
+    releases that were fixed in advance; where some were chosen by looking at earlier answers, only what was spent does.
+
+    Raises
+    ------
+    ParameterError
+        The ledger is not pure (it reports at its own delta), or `delta` is out of range.
+    """
+    if summary.notion != "pure":
+        raise ParameterError(f"a {summary.notion} ledger reports at its own delta, {summary.delta:g}")
+    return min(summary.spent, reported_epsilon([entry.charge for entry in entries], delta))
 
 
 def history(file: LedgerFile, state: LedgerState) -> list[LedgerEntry]:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dpdb.accounting import Ledger, LedgerSummary
+from dpdb.accounting.ledger_report import epsilon_at
 
 __all__ = ["run_budget"]
 
@@ -32,7 +33,12 @@ def run_budget(options: argparse.Namespace) -> int:
         if options.action == "epoch":
             ledger.open_epoch()
         summary = ledger.summary()
-        print(json.dumps(_finite(asdict(summary)), indent=2) if options.format == "json" else _summary_words(summary))
+        fields, words = _finite(asdict(summary)), _summary_words(summary)
+        if options.action == "show" and options.at_delta is not None:
+            epsilon = epsilon_at(summary, ledger.history(), options.at_delta)
+            fields["at_delta"] = {"epsilon": epsilon, "delta": options.at_delta}
+            words += f"\nat delta   ({epsilon:.6g}, {options.at_delta:g}), if no release was chosen by earlier answers"
+        print(json.dumps(fields, indent=2) if options.format == "json" else words)
     return 0
 
 

@@ -106,6 +106,9 @@ def add_budget(commands: Any) -> None:
     for parser in (create, show, history, epoch):
         parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
         format_option(parser)
+    show.add_argument(
+        "--at-delta", type=float, metavar="D", help="of a pure ledger: also the tighter epsilon at delta D"
+    )
     create.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
     create.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
     create.add_argument("--delta", type=float, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")

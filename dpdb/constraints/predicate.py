@@ -43,11 +43,6 @@ class Operator(Enum):
         return _FLIPPED.get(self, self)
 
     @property
-    def negated(self) -> Operator:
-        """The operator that is true exactly where this one is false (on values that are not NULL)."""
-        return _NEGATED[self]
-
-    @property
     def is_strict_order(self) -> bool:
         """Whether this is `<` or `>`."""
         return self in {Operator.LT, Operator.GT}
@@ -58,14 +53,6 @@ _FLIPPED = {
     Operator.GT: Operator.LT,
     Operator.LE: Operator.GE,
     Operator.GE: Operator.LE,
-}
-_NEGATED = {
-    Operator.EQ: Operator.NE,
-    Operator.NE: Operator.EQ,
-    Operator.LT: Operator.GE,
-    Operator.GE: Operator.LT,
-    Operator.GT: Operator.LE,
-    Operator.LE: Operator.GT,
 }
 
 

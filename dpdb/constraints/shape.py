@@ -11,7 +11,6 @@ from dpdb.constraints.predicate import ColumnRef, Operator, Predicate, quoted_na
 __all__ = [
     "FunctionalDependency",
     "OrderDependency",
-    "cross_equalities",
     "describe",
     "distinct",
     "equality_columns",
@@ -112,18 +111,6 @@ def equality_columns(dc: DenialConstraint) -> frozenset[str]:
         for predicate in dc.predicates
         if predicate.op is Operator.EQ and _is_same_column(predicate)
     )
-
-
-def cross_equalities(dc: DenialConstraint) -> tuple[tuple[str, str], ...]:
-    """Return the pairs A < B of columns with `t1.A = t2.B` or `t1.B = t2.A`, sorted."""
-    pairs: set[tuple[str, str]] = set()
-    for predicate in dc.predicates:
-        left, right = predicate.left, predicate.right
-        if predicate.op is not Operator.EQ or not isinstance(right, ColumnRef):
-            continue
-        if left.tuple_index != right.tuple_index and left.column != right.column:
-            pairs.add((min(left.column, right.column), max(left.column, right.column)))
-    return tuple(sorted(pairs))
 
 
 def is_symmetric(dc: DenialConstraint) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import math
+from pathlib import Path
 
 import pytest
 
+from dpdb.accounting import Ledger, SourceMark, parse_where
 from dpdb.accounting.pld import reported_epsilon, tight_epsilon
+from dpdb.cli import main
 from dpdb.errors import ParameterError
 
-with_pld = pytest.mark.skipif(
-    importlib.util.find_spec("dp_accounting") is None, reason="dp-accounting is not installed (extra `pld`)"
-)
+with_extra = importlib.util.find_spec("dp_accounting") is not None
+with_pld = pytest.mark.skipif(not with_extra, reason="dp-accounting is not installed (extra `pld`)")
 
 DELTAS = (1e-9, 1e-6, 1e-3, 0.05)
 
@@ -92,3 +95,29 @@ def test_the_report_is_the_smaller_one() -> None:
 def test_a_report_out_of_range_is_refused(epsilons: list[float], delta: float) -> None:
     with pytest.raises(ParameterError, match="must be"):
         reported_epsilon(epsilons, delta)
+
+
+def test_a_pure_ledger_reports_at_a_delta(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """40 releases of the same rows at epsilon .05: 2 in sum, less at a delta; disjoint slices count once in the sum."""
+    path = tmp_path / "t.ledger"
+    main(["budget", "create", str(path), "--epsilon", "3"])
+    source = SourceMark("a BIGINT", "1")
+    with Ledger.open(path) as ledger:
+        for _ in range(40):
+            ledger.reserve(parse_where("a > 1"), 50_000_000, source=source, request="{}").close()
+    capsys.readouterr()
+    assert main(["budget", "show", str(path), "--at-delta", "1e-6", "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    expected = min(2.0, tight_epsilon([0.05] * 40, 1e-6)) if with_extra else 2.0
+    assert shown["at_delta"] == {"epsilon": expected, "delta": 1e-6}
+    assert main(["budget", "show", str(path), "--at-delta", "1"]) == 2
+    assert "delta must be" in capsys.readouterr().err
+    assert main(["budget", "show", str(path), "--at-delta", "1e-6"]) == 0
+    assert "if no release was chosen by earlier answers" in capsys.readouterr().out
+
+
+def test_other_ledgers_report_at_their_own_delta(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.ledger"
+    assert main(["budget", "create", str(path), "--epsilon", "3", "--notion", "zcdp", "--delta", "1e-6"]) == 0
+    assert main(["budget", "show", str(path), "--at-delta", "1e-5"]) == 2
+    assert "a zcdp ledger reports at its own delta" in capsys.readouterr().err

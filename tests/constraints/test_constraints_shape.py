@@ -5,7 +5,6 @@ import pytest
 from dpdb.constraints import (
     FunctionalDependency,
     OrderDependency,
-    cross_equalities,
     describe,
     distinct,
     equality_columns,
@@ -84,7 +83,6 @@ def test_order_dependency(text, expected):
 def test_equalities():
     dc = one("not(t1.a=t2.a&t1.d=t2.c&t1.c=t2.d&t1.x=t1.y&t1.z=5&t1.b<t2.b&t2.p=t1.b)")
     assert equality_columns(dc) == {"a"}
-    assert cross_equalities(dc) == (("b", "p"), ("c", "d"))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_canonical_forgets_only_writing(dc, random):
 @settings(deadline=None)
 @given(st.sampled_from(Operator), st.integers(0, 2), st.integers(0, 2))
 def test_operators(op, a, b):
-    assert APPLY[op](a, b) == APPLY[op.flipped](b, a) == (not APPLY[op.negated](a, b))
+    assert APPLY[op](a, b) == APPLY[op.flipped](b, a)
     assert op.is_strict_order == (op.value in {"<", ">"})
 
 
