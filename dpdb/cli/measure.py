@@ -8,11 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from dpdb.cli.breakdown import breakdown_tables
-from dpdb.cli.options import csv_schema, keys, thresholds
+from dpdb.cli.open_session import open_session
+from dpdb.cli.options import keys, thresholds
 from dpdb.cli.progress import step_bar
 from dpdb.cli.words import in_words
 from dpdb.jobs.gates import Gate, check_gates
-from dpdb.session import Release, Session
+from dpdb.session import Release
 from dpdb.session.request import measures_named
 
 __all__ = ["as_tuple", "print_releases", "run_measure"]
@@ -24,20 +25,11 @@ def run_measure(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
     measures = measures_named(options.measure, rate=options.rate)
     gates = thresholds(options, measures)
-    with Session(
-        options.source,
+    with open_session(
+        options,
         constraints=options.constraints,
-        table=options.table,
-        csv_schema=csv_schema(options),
         budget=None if options.ledger else options.epsilon,
-        ledger=options.ledger,
-        rows_per_person=options.rows_per_person,
-        unit=options.unit,
-        max_rows=options.max_rows,
         row_bound=options.row_bound,
-        memory_limit=options.memory_limit,
-        temp_directory=options.temp_directory,
-        threads=options.threads,
         progress=step_bar(options, _STEPS),
     ) as session:
         released = session.dp_inconsistency(

@@ -12,12 +12,12 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from dpdb.cli.options import csv_schema
+from dpdb.cli.open_session import open_session
 from dpdb.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
 from dpdb.engine.file_source import kind_of
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.frontend import FrontEnd, Result, split_statements
-from dpdb.session import Release, Session
+from dpdb.session import Release
 from dpdb.session.release_table import release_table
 
 __all__ = ["budget_words", "release_words", "run_sql", "text_width"]
@@ -33,20 +33,12 @@ def run_sql(options: argparse.Namespace) -> int:
         raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
     from_database = kind_of(options.source) == "duckdb"
     with (
-        Session(
-            options.source,
+        open_session(
+            options,
             constraints=options.constraints,
             table=options.table if from_database else None,
-            csv_schema=csv_schema(options),
             budget=options.budget,
-            ledger=options.ledger,
-            rows_per_person=options.rows_per_person,
-            unit=options.unit,
-            max_rows=options.max_rows,
             row_bound=options.row_bound,
-            memory_limit=options.memory_limit,
-            temp_directory=options.temp_directory,
-            threads=options.threads,
         ) as session,
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
     ):
