@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -104,6 +105,15 @@ def test_charts_draw_open_intervals_gates_failures_and_changed_constraints() -> 
     assert all(chart.count("<title>2026-") == 14 for chart in charts)
     assert "axis starts at" in charts[3]
     assert "axis starts at" not in repair
+
+
+def test_the_page_is_the_recorded_one() -> None:
+    """A change that is wanted shows as a difference of the file: write it anew with DPDB_WRITE_GOLDEN=1."""
+    recording = Path(__file__).parent / "golden" / "page.html"
+    found = report_page(year(8), generated=START).replace("><", ">\n<")
+    if os.environ.get("DPDB_WRITE_GOLDEN"):
+        recording.write_text(found, encoding="utf-8")
+    assert found == recording.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("weeks", [1, 2, 300])
