@@ -13,15 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from statistics import NormalDist
 
+from dpdb.accounting.gaussian import gdp_delta, gdp_epsilon, gdp_of_pure
 from dpdb.errors import ParameterError
 
-__all__ = ["GDP", "NOTIONS", "PURE", "ZCDP", "Notion", "gdp_delta", "gdp_epsilon", "zcdp_delta", "zcdp_epsilon"]
+__all__ = ["GDP", "NOTIONS", "PURE", "ZCDP", "Notion", "zcdp_delta", "zcdp_epsilon"]
 
 Number = int | float | str | Decimal | Fraction
-
-_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,8 @@ class Notion:
         Notes
         -----
         zCDP: rho = epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4). GDP: the largest Gaussian trade-off curve below
-        that of epsilon-DP touches it where both errors are equal, mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)).
+        that of epsilon-DP touches it where both errors are equal, mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)); see
+        `gdp_of_pure`.
         """
         exact = _fraction(epsilon, "epsilon")
         if self is PURE:
@@ -67,8 +66,7 @@ class Notion:
             return 0
         if exact > 30:
             raise ParameterError(f"epsilon {float(exact)} is too large to be charged as GDP; use at most 30")
-        mu = -2 * _NORMAL.inv_cdf(1 / (1 + math.exp(float(exact)))) * (1 + 1e-9)
-        return _ceil(Fraction(mu) ** 2 * self.unit)
+        return _ceil(Fraction(gdp_of_pure(float(exact))) ** 2 * self.unit)
 
     def value(self, charge: int) -> float:
         """Native parameter of a sum of charges."""
@@ -80,14 +78,19 @@ class Notion:
         _check_delta(delta)
         if self is PURE:
             return charge / self.unit
-        return (zcdp_epsilon if self is ZCDP else gdp_epsilon)(self.value(charge), delta)
+        return (zcdp_epsilon if self is ZCDP else gdp_epsilon)(self._at_least(charge), delta)
 
     def delta(self, charge: int, epsilon: float) -> float:
         """The delta of (epsilon, delta)-DP for a sum of charges."""
         if self is PURE:  # tight for a pure guarantee: randomized response reaches it
             loss = charge / self.unit
             return max(0.0, math.tanh(loss / 2) if epsilon <= 0 else _pure_delta(loss, epsilon))
-        return (zcdp_delta if self is ZCDP else gdp_delta)(self.value(charge), epsilon)
+        return (zcdp_delta if self is ZCDP else gdp_delta)(self._at_least(charge), epsilon)
+
+    def _at_least(self, charge: int) -> float:
+        """`value`, rounded up."""
+        value = self.value(charge)
+        return math.nextafter(value, math.inf) if value else 0.0
 
     def _additive(self, value: Number) -> Fraction:
         exact = _fraction(value, self.parameter)
@@ -150,32 +153,6 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         return (order - 1) * (order * rho - epsilon + math.log1p(-1 / order)) - math.log(order)
 
     return min(1.0, math.exp(min(0.0, _least(at, -20.0, 25.0))))
-
-
-def gdp_delta(mu: float, epsilon: float) -> float:
-    """Delta of a mu-GDP guarantee at `epsilon` (Dong, Roth & Su 2019, Corollary 2.13)."""
-    if mu == 0:
-        return 0.0
-    high = _NORMAL.cdf(-epsilon / mu + mu / 2)
-    low = _NORMAL.cdf(-epsilon / mu - mu / 2)
-    return max(0.0, high - (math.exp(epsilon) * low if low > 0 else 0.0))
-
-
-def gdp_epsilon(mu: float, delta: float) -> float:
-    """Epsilon of a mu-GDP guarantee at `delta`, rounded up."""
-    if mu == 0:
-        return 0.0
-    if delta == 0:
-        return math.inf
-    low, high = 0.0, 1.0
-    if gdp_delta(mu, 0.0) <= delta:
-        return 0.0
-    while gdp_delta(mu, high) > delta:
-        high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gdp_delta(mu, middle) > delta else (low, middle)
-    return high
 
 
 def _least(function: Callable[[float], float], low: float, high: float) -> float:
