@@ -7,7 +7,7 @@ as the sorted *cuts* at which membership flips, so intervals, points, lists and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, total_ordering
@@ -100,6 +100,16 @@ class ValueSet:
         """All values between two ends; empty when the ends cross."""
         return ValueSet.above(low, closed=closed_low) & ValueSet.below(high, closed=closed_high)
 
+    @staticmethod
+    def union(sets: Sequence[ValueSet]) -> ValueSet:
+        """What belongs to some of the sets."""
+        return _halved(sets, _NOTHING, ValueSet.__or__)
+
+    @staticmethod
+    def intersection(sets: Sequence[ValueSet]) -> ValueSet:
+        """What belongs to all of the sets."""
+        return _halved(sets, _EVERYTHING, ValueSet.__and__)
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing belongs to the set."""
@@ -165,6 +175,14 @@ def canonical_number(value: Any) -> Key:
     if isinstance(value, Fraction) and value.denominator == 1:
         return int(value)
     return int(value) if isinstance(value, bool) else value
+
+
+def _halved(sets: Sequence[ValueSet], of_none: ValueSet, combine: Callable[[ValueSet, ValueSet], ValueSet]) -> ValueSet:
+    """Combine many sets, halving the list so that long ones stay cheap."""
+    if len(sets) <= 1:
+        return sets[0] if sets else of_none
+    middle = len(sets) // 2
+    return combine(_halved(sets[:middle], of_none, combine), _halved(sets[middle:], of_none, combine))
 
 
 def _combine(one: ValueSet, two: ValueSet, rule: Callable[[bool, bool], bool]) -> ValueSet:

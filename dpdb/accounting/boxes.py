@@ -6,14 +6,17 @@ union counts once however its boxes are treated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dpdb.accounting.attribute_sets import ValueSet
 
-__all__ = ["Box", "disjoint", "hull", "make_box", "meet"]
+__all__ = ["EVERYTHING", "Box", "disjoint", "hull", "intersection", "make_box", "meet", "one_side", "union"]
 
 Box = tuple[tuple[str, ValueSet], ...]
 """Attribute and value set, sorted by attribute, attributes without restriction left out; `()` covers everything."""
+
+EVERYTHING: list[Box] = [()]
+"""The union that covers every row."""
 
 
 def make_box(sets: Mapping[str, ValueSet]) -> Box | None:
@@ -25,6 +28,12 @@ def make_box(sets: Mapping[str, ValueSet]) -> Box | None:
 
 def _name(side: tuple[str, ValueSet]) -> str:
     return side[0]
+
+
+def one_side(name: str, values: ValueSet) -> list[Box]:
+    """The rows whose attribute lies in a set of values, as a union of at most one box."""
+    box = make_box({name: values})
+    return [] if box is None else [box]
 
 
 def meet(one: Box, two: Box) -> Box | None:
@@ -43,6 +52,40 @@ def hull(boxes: Iterable[Box]) -> Box:
     for sets in others:
         around = {name: values | sets[name] for name, values in around.items() if name in sets}
     return make_box(around) or ()
+
+
+def union(boxes: Iterable[Box], limit: int, too_many: Callable[[], None]) -> list[Box]:
+    """The same rows in few boxes: alternatives on one attribute are one set.
+
+    Boxes that are more than `limit` disjoint ones become the box around them, and `too_many` is told.
+    """
+    single: dict[str, list[ValueSet]] = {}
+    kept: list[Box] = []
+    for box in dict.fromkeys(boxes):
+        if not box:
+            return EVERYTHING
+        if len(box) == 1:
+            single.setdefault(box[0][0], []).append(box[0][1])
+        else:
+            kept.append(box)
+    merged = [box for name, sets in single.items() for box in one_side(name, ValueSet.union(sets))]
+    if () in merged:
+        return EVERYTHING
+    found = merged + kept
+    if len(found) > 1 and disjoint(found, limit) is None:
+        too_many()
+        return [hull(found)]
+    return found
+
+
+def intersection(parts: Sequence[list[Box]], limit: int, too_many: Callable[[], None]) -> list[Box]:
+    """The rows in all of several unions, as a union; see `union`. The list is halved, so that long ones stay cheap."""
+    if len(parts) <= 1:
+        return parts[0] if parts else EVERYTHING
+    middle = len(parts) // 2
+    halves = intersection(parts[:middle], limit, too_many), intersection(parts[middle:], limit, too_many)
+    both = (meet(one, two) for one in halves[0] for two in halves[1])
+    return union((box for box in both if box is not None), limit, too_many)
 
 
 def disjoint(boxes: Sequence[Box], limit: int) -> list[Box] | None:

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from fractions import Fraction
 
 import numpy as np
 
 from dpdb.accounting.attribute_sets import NAN, Key, ValueSet, canonical_number
+from dpdb.accounting.meaning import UNSURE, Meaning, enclosed, exactly, neighbours
 
-__all__ = ["ColumnType", "Literal", "LiteralKind", "Meaning", "column_type", "meaning"]
+__all__ = ["ColumnType", "Literal", "LiteralKind", "column_type", "meanings"]
 
 
 class LiteralKind(Enum):
@@ -57,18 +59,21 @@ class Reading(Enum):
 
 @dataclass(frozen=True)
 class ColumnType:
-    """A declared column type: how its literals are read, and the scale of a decimal."""
+    """A declared column type: how its literals are read, and an exact number's digits before and after the point."""
 
     reading: Reading
     scale: int = 0
+    whole: int = 0
 
 
 UNKNOWN_TYPE = ColumnType(Reading.UNKNOWN)
 
-_INTEGERS = ["TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT"]
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "INT": 10, "BIGINT": 19, "HUGEINT": 39}
+_DIGITS |= {f"U{name}": digits for name, digits in _DIGITS.items()} | {"UBIGINT": 20, "UHUGEINT": 40}
+_DECIMAL_DIGITS = 38  # what needs more is compared as DOUBLE
+_REAL_DIGITS, _DOUBLE_DIGITS = 6, 15  # up to here different numbers stay different, and are read as the nearest
 
 _TYPES = {
-    **dict.fromkeys(_INTEGERS + [f"U{name}" for name in _INTEGERS], Reading.INTEGER),
     **dict.fromkeys(["DOUBLE", "DOUBLE PRECISION", "FLOAT8"], Reading.DOUBLE),
     **dict.fromkeys(["FLOAT", "REAL", "FLOAT4"], Reading.REAL),
     **dict.fromkeys(["BOOLEAN", "BOOL"], Reading.BOOLEAN),
@@ -83,86 +88,47 @@ def column_type(name: str | None) -> ColumnType:
     if name is None:
         return UNKNOWN_TYPE
     words = name.strip().upper()
-    decimal = re.fullmatch(r"(?:DECIMAL|NUMERIC)(?:\(\s*\d+\s*(?:,\s*(\d+)\s*)?\))?", words)
+    decimal = re.fullmatch(r"(?:DECIMAL|NUMERIC)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?", words)
     if decimal:
-        return ColumnType(Reading.DECIMAL, int(decimal[1] or (0 if "(" in words else 3)))
+        width, scale = (int(decimal[1]), int(decimal[2] or 0)) if decimal[1] else (18, 3)
+        return ColumnType(Reading.DECIMAL, scale, width - scale)
+    if words in _DIGITS:
+        return ColumnType(Reading.INTEGER, 0, _DIGITS[words])
     return ColumnType(_TYPES.get(words, Reading.OPAQUE))
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """What comparisons with one literal may match on one column.
+def meanings(literals: Sequence[Literal], column: ColumnType) -> list[Meaning]:
+    """What literals may match on a column of type `column`; NULL literals never get here.
 
-    `low` and `high` enclose the literal in the column's order and are equal when its place is exact; None means that
-    its place is not known and a range covers every value that is not NULL.
+    They are brought to one type with each other, as in a list or BETWEEN: one that is a DOUBLE makes the others DOUBLE.
     """
-
-    equal: ValueSet
-    unequal: ValueSet
-    low: Key | None
-    high: Key | None
-
-    @property
-    def understood(self) -> bool:
-        """Whether the literal restricts anything at all."""
-        return self != UNSURE
-
-    def compare(self, operator: str) -> ValueSet:
-        """Values for which `column operator literal` may be true."""
-        if operator == "=":
-            return self.equal
-        if operator == "<>":
-            return self.unequal
-        if self.low is None:
-            return ValueSet.present()
-        closed = operator in ("<=", ">=") or self.low != self.high
-        if operator in ("<", "<="):
-            return ValueSet.below(self.high, closed=closed)
-        return ValueSet.above(self.low, closed=closed)
+    exact = _compared_exactly([number for literal in literals if (number := _numeral_of(literal.text))], column)
+    return [_meaning(literal, column, exact=exact) for literal in literals]
 
 
-UNSURE = Meaning(ValueSet.present(), ValueSet.present(), None, None)
-
-
-def _exact(key: Key) -> Meaning:
-    point = ValueSet.points([key])
-    return Meaning(point, ValueSet.present() & ~point, key, key)
-
-
-def _between(low: Key, high: Key) -> Meaning:
-    low, high = canonical_number(low), canonical_number(high)
-    if low == high:
-        return _exact(low)
-    return Meaning(ValueSet.interval(low, high), ValueSet.present(), low, high)
-
-
-def meaning(literal: Literal, column: ColumnType) -> Meaning:
-    """What `literal` may match on a column of type `column`; NULL literals never get here."""
-    if column.reading is Reading.OPAQUE:
-        return UNSURE
-    if literal.kind in (LiteralKind.BOOLEAN, LiteralKind.NUMBER):
-        if column.reading not in _NUMERIC:
-            return UNSURE
-        return (
-            _boolean(literal.text == "true") if literal.kind is LiteralKind.BOOLEAN else _number(literal.text, column)
-        )
+def _meaning(literal: Literal, column: ColumnType, *, exact: bool) -> Meaning:
+    if literal.kind is LiteralKind.BOOLEAN:
+        return _boolean(literal.text == "true") if column.reading in _NUMERIC else UNSURE
+    if literal.kind is LiteralKind.NUMBER:
+        return _number(literal.text, column, exact=exact) if column.reading in _NUMERIC else UNSURE
     if column.reading is Reading.UNKNOWN:
         return _untyped_text(literal.text)
     if column.reading in (Reading.DATE, Reading.TIMESTAMP):
         return _moment(literal.text, column.reading)
-    return UNSURE if literal.kind is LiteralKind.MOMENT else _quoted(literal.text, column)
+    sure = literal.kind is not LiteralKind.MOMENT and column.reading is not Reading.OPAQUE
+    return _quoted(literal.text, column, exact=exact) if sure else UNSURE
 
 
-def _quoted(text: str, column: ColumnType) -> Meaning:
+def _quoted(text: str, column: ColumnType, *, exact: bool) -> Meaning:
     """Quoted text on a column of text, of numbers or of booleans."""
     if column.reading is Reading.TEXT:
-        return _exact(text)
+        return exactly(text)
     word = text.strip()
     if column.reading is Reading.BOOLEAN and word.lower() in _TRUE + _FALSE:
         return _boolean(word.lower() in _TRUE)
     if column.reading in (Reading.DOUBLE, Reading.REAL) and word.lower() in _SPECIAL_NUMBERS:
-        return _exact(_SPECIAL_NUMBERS[word.lower()])
-    return _number(word, column)
+        return exactly(_SPECIAL_NUMBERS[word.lower()])
+    return _number(word, column, exact=exact)
 
 
 _NUMERIC = (
@@ -185,23 +151,62 @@ def _boolean(value: bool) -> Meaning:
     return Meaning(zero, not_zero, None, None)
 
 
-def _number(text: str, column: ColumnType) -> Meaning:
-    written = _NUMBER.fullmatch(text)
+@dataclass(frozen=True)
+class _Numeral:
+    """A number as it was written: digits before and after the point, all that are not leading zeros, exponent."""
+
+    value: Fraction
+    whole: int
+    decimals: int
+    digits: int
+    has_exponent: bool
+
+
+def _numeral_of(text: str) -> _Numeral | None:
+    written = _NUMBER.fullmatch(text.strip())
     if not written or not (written[2] or written[3]):
+        return None
+    whole, decimals = written[2] or "", written[3] or ""
+    digits = len((whole + decimals).lstrip("0"))
+    return _Numeral(Fraction(text.strip()), len(whole), len(decimals), digits, bool(written[4]))
+
+
+def _compared_exactly(numbers: Sequence[_Numeral], column: ColumnType) -> bool:
+    """Whether a column and all these numbers compare in one type that changes neither; else they may as DOUBLE."""
+    if column.reading is Reading.DOUBLE:
+        return all(number.digits <= _DOUBLE_DIGITS for number in numbers)
+    if any(number.has_exponent for number in numbers):
+        return False
+    if column.reading in (Reading.REAL, Reading.UNKNOWN):
+        return all(number.digits <= _REAL_DIGITS for number in numbers)
+    decimals = max([column.scale, *(number.decimals for number in numbers)])
+    written = max((number.whole for number in numbers), default=0)
+    if decimals == 0 and column.whole <= _DIGITS["HUGEINT"]:
+        return written < _DIGITS["HUGEINT"]
+    return max(written, column.whole) + decimals <= _DECIMAL_DIGITS
+
+
+def _number(text: str, column: ColumnType, *, exact: bool) -> Meaning:
+    number = _numeral_of(text)
+    if number is None:
         return UNSURE
-    value = Fraction(text)
-    digits = len(((written[2] or "") + (written[3] or "")).lstrip("0"))
+    value = number.value
     if column.reading is Reading.UNKNOWN:
-        plain = digits <= 6 and (value == 0 or Fraction(1, 10**37) < abs(value) < 10**38)
-        return _between(value, value) if plain else _neighbourhood(value, np.float32)
-    if column.reading in (Reading.DOUBLE, Reading.REAL):
-        kind = np.float32 if column.reading is Reading.REAL else np.float64
+        plain = exact and (value == 0 or Fraction(1, 10**37) < abs(value) < 10**38)
+        return enclosed(value, value) if plain else _single_precision(value)
+    if column.reading is Reading.REAL:
+        near = _to_float(value)
         with np.errstate(over="ignore"):
-            return _exact(canonical_number(float(kind(_to_float(value)))))
-    if written[4] or digits > 38:  # a DOUBLE literal: the column is compared as DOUBLE
-        return _neighbourhood(value, np.float64)
+            return exactly(canonical_number(float(np.float32(near)))) if exact else _single_precision(value)
+    if column.reading is Reading.DOUBLE:
+        near = _to_float(value)
+        return exactly(canonical_number(near)) if exact else enclosed(*neighbours(near))
     step = Fraction(1, 10**column.scale)
-    return _between(math.floor(value / step) * step, math.ceil(value / step) * step)
+    low, high = math.floor(value / step) * step, math.ceil(value / step) * step
+    if exact:
+        return enclosed(low, high)
+    ends = neighbours(_to_float(value))
+    return enclosed(min(low, ends[0]), max(high, ends[1]))
 
 
 def _to_float(value: Fraction) -> float:
@@ -211,11 +216,12 @@ def _to_float(value: Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _neighbourhood(value: Fraction, kind: type[np.float32] | type[np.float64]) -> Meaning:
-    """Everything that may be equal to `value` once rounded to the given precision."""
+def _single_precision(value: Fraction) -> Meaning:
+    """Everything that may be equal to `value` once rounded to single precision."""
     with np.errstate(over="ignore", under="ignore"):
-        near = kind(_to_float(value))
-        return _between(float(np.nextafter(near, kind(-np.inf))), float(np.nextafter(near, kind(np.inf))))
+        near = np.float32(_to_float(value))
+        low, high = np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))
+        return enclosed(float(low), float(high))
 
 
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?)?")
@@ -239,9 +245,9 @@ def _moment(text: str, reading: Reading) -> Meaning:
         return UNSURE
     day = instant.strftime("%Y").rjust(4, "0") + instant.strftime("-%m-%d")
     if reading is Reading.TIMESTAMP:
-        return _exact(f"{day} {instant:%H:%M:%S.%f}")
+        return exactly(f"{day} {instant:%H:%M:%S.%f}")
     if ":" not in text:
-        return _exact(day)
+        return exactly(day)
     # a timestamp on a DATE column: the day it falls on may or may not be included by a range
     return Meaning(ValueSet.points([day]), ValueSet.present(), day, day + "\0")
 
@@ -252,6 +258,8 @@ _LAST = "\U0010ffff"
 _UUID = re.compile(r"\{?[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}\}?")
 _DATE_LIKE = re.compile(r"[-+]?(\d{1,6})[-/\\ ](\d{1,2})[-/\\ ](\d{1,2})(?!\d)(.*)", re.DOTALL)
 _SPECIAL = re.compile(r"[-+]?(inf|infinity|nan|epoch)", re.IGNORECASE)
+_UNIT = "us|usec|ms|msec|micro|milli|s|sec|m|min|h|hr|hour|d|day|w|week|mon|month|quarter|y|yr|year|dec|decade|c|cent"
+_INTERVAL = re.compile(rf"[-+]?\d[\d.]*\s*({_UNIT}|\w*second|minute|century|centuries|millenni\w*)s?\b", re.IGNORECASE)
 
 
 def _untyped_text(text: str) -> Meaning:
@@ -259,12 +267,13 @@ def _untyped_text(text: str) -> Meaning:
     for reader in (_truth_word, _numeral, _iso_moment, _uuid):
         spellings = reader(text)
         if spellings:
-            day = text[:10] if reader is _iso_moment else None
-            if day == text:
-                return _exact(text)
-            itself = ValueSet.present() & ~ValueSet.points([text])
-            return Meaning(ValueSet.points({text, *spellings}), itself, day, day and day + _LAST)
-    return UNSURE if _may_be_something_else(text.strip()) else _exact(text)
+            if spellings == {text}:
+                return exactly(text)
+            equal, itself = ValueSet.points({text, *spellings}), ValueSet.present() & ~ValueSet.points([text])
+            if reader is _iso_moment:
+                return Meaning(equal, itself, min(spellings), max(spellings) + _LAST)
+            return Meaning(equal, itself, None, None)
+    return UNSURE if _may_be_something_else(text.strip()) else exactly(text)
 
 
 def _truth_word(text: str) -> set[str] | None:
@@ -279,16 +288,23 @@ def _truth_word(text: str) -> set[str] | None:
 
 def _numeral(text: str) -> set[str] | None:
     """Names of the number, and of the whole numbers a cast may round it to."""
-    written = _NUMBER.fullmatch(text.strip())
-    if not written or not (written[2] or written[3]):
+    number = _numeral_of(text)
+    if number is None:
         return None
-    value = Fraction(text.strip())
-    return {_rounded(value), _rounded(Fraction(math.floor(value))), _rounded(Fraction(math.ceil(value)))}
+    return {
+        _rounded(number.value),
+        _rounded(Fraction(math.floor(number.value))),
+        _rounded(Fraction(math.ceil(number.value))),
+    }
 
 
 def _iso_moment(text: str) -> set[str] | None:
-    """The day of a strictly written date or timestamp."""
-    return {text[:10]} if _instant(text) else None
+    """The day of a strictly written date or timestamp, and the next one if whole seconds round up to it."""
+    instant = _instant(text)
+    if instant is None:
+        return None
+    half = timedelta(seconds=0.5)
+    return {text[:10], (min(instant, datetime.max - half) + half).isoformat()[:10]}
 
 
 def _uuid(text: str) -> set[str] | None:
@@ -306,7 +322,7 @@ def _may_be_something_else(word: str) -> bool:
     """Whether some column type reads this text in a way that is not modelled: odd dates, times, huge numbers."""
     if _SPECIAL.match(word) or re.fullmatch(r"[-+]?[\d_.,]*\d[\d_.,]*([eE][-+]?\d+)?|0[xXbBoO][\da-fA-F_]+", word):
         return True
-    if re.match(r"\d{1,3}:\d", word):
+    if re.match(r"\d{1,3}:\d", word) or _INTERVAL.match(word) or "\\" in word:  # times, intervals, bytes
         return True
     date = _DATE_LIKE.fullmatch(word)
     return bool(date) and int(date[2]) <= 12 and int(date[3]) <= 31  # type: ignore[index]

@@ -12,11 +12,15 @@ from typing import Any
 
 from dpdb.accounting.attribute_sets import ValueSet
 from dpdb.accounting.boxes import Box, disjoint, hull, make_box, meet
+from dpdb.errors import PredicateError
 
 __all__ = ["Predicate", "parse_counting_query", "parse_where"]
 
 UNION_LIMIT = 24
 """Most disjoint boxes one predicate is split into; a larger union is charged as the box around it."""
+
+TOO_MANY_PARTS = "an OR over several columns has too many parts and is charged as the box around them"
+"""A note on such a union."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,11 @@ class Predicate:
     def attributes(self) -> frozenset[str]:
         """The attributes that are restricted."""
         return frozenset(name for box in self.boxes for name, _ in box)
+
+    def refuse_no_row(self) -> None:
+        """Raise `PredicateError` if no row is covered: nothing would be charged, and nothing is free."""
+        if self.is_contradiction:
+            raise PredicateError("the predicate selects no row, whatever the table holds; nothing was spent")
 
     def __and__(self, other: Predicate) -> Predicate:
         """Rows covered by both, as when a slice of public keys is taken inside a WHERE clause."""

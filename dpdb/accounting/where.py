@@ -7,16 +7,16 @@ truth, so a condition that is not understood answers "every row" to both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.accounting.attribute_sets import ValueSet
-from dpdb.accounting.boxes import Box, disjoint, hull, meet
-from dpdb.accounting.literals import Literal, LiteralKind, column_type, meaning
-from dpdb.accounting.predicates import UNION_LIMIT, Predicate, lower_ascii
+from dpdb.accounting.boxes import EVERYTHING, Box, intersection, one_side, union
+from dpdb.accounting.literals import Literal, LiteralKind, column_type, meanings
+from dpdb.accounting.predicates import TOO_MANY_PARTS, UNION_LIMIT, Predicate, lower_ascii
 from dpdb.errors import PredicateError
 
 __all__ = ["read_counting_query", "read_where"]
@@ -40,8 +40,6 @@ _NOT_COLUMNS = frozenset(
     for name in names
 )
 _PLAIN_QUERY = frozenset(["kind", "expressions", "from_", "where", "group", "having", "order", "limit"])
-
-_EVERYTHING: list[Box] = [()]
 
 
 def read_where(where: str | None, types: Mapping[str, str] | None = None) -> Predicate:
@@ -141,7 +139,7 @@ class _Reader:
         words = tree.sql(dialect="duckdb")
         shown = words if len(words) <= 60 else words[:57] + "..."
         self.notes.append(f"`{shown}` is not understood, so it is taken to cover every row")
-        return _EVERYTHING
+        return EVERYTHING
 
     def paren(self, tree: exp.Expr, truth: bool) -> list[Box]:
         return self.rows(tree.this, truth)
@@ -151,36 +149,16 @@ class _Reader:
 
     def connective(self, tree: exp.Expr, truth: bool) -> list[Box]:
         parts = [self.rows(part, truth) for part in tree.flatten()]
-        if isinstance(tree, exp.And) is truth:
-            return self.all_of(parts)
-        return self.small([box for part in parts for box in part])
+        return self.all_of(parts) if isinstance(tree, exp.And) is truth else self.any_of(parts)
 
-    def all_of(self, parts: Iterable[list[Box]]) -> list[Box]:
-        boxes = _EVERYTHING
-        for part in parts:
-            boxes = self.small([both for one in boxes for two in part if (both := meet(one, two)) is not None])
-        return boxes
+    def all_of(self, parts: Sequence[list[Box]]) -> list[Box]:
+        return intersection(parts, UNION_LIMIT, self.too_many)
 
-    def small(self, boxes: list[Box]) -> list[Box]:
-        """The same union with few boxes: alternatives on one attribute are one set, a long list becomes its hull."""
-        if () in boxes:
-            return _EVERYTHING
-        merged: dict[str, Box] = {}
-        kept: list[Box] = []
-        for box in dict.fromkeys(boxes):
-            if len(box) == 1 and box[0][0] in merged:
-                merged[box[0][0]] = hull([merged[box[0][0]], box])
-            elif len(box) == 1:
-                merged[box[0][0]] = box
-            else:
-                kept.append(box)
-        boxes = [*merged.values(), *kept]
-        if () in boxes:
-            return _EVERYTHING
-        if len(boxes) > 1 and disjoint(boxes, UNION_LIMIT) is None:
-            self.notes.append("an OR over several columns has too many parts and is charged as the box around them")
-            return [hull(boxes)]
-        return boxes
+    def any_of(self, parts: Iterable[list[Box]]) -> list[Box]:
+        return union((box for part in parts for box in part), UNION_LIMIT, self.too_many)
+
+    def too_many(self) -> None:
+        self.notes.append(TOO_MANY_PARTS)
 
     def comparison(self, tree: exp.Expr, truth: bool) -> list[Box]:
         operator = _OPERATORS[type(tree)]
@@ -192,57 +170,63 @@ class _Reader:
         return self.compare(column, operator if truth else _NEGATED[operator], literal)
 
     def compare(self, column: str, operator: str, literal: Literal) -> list[Box]:
-        if literal.kind is LiteralKind.NULL:
-            return []
-        meant = meaning(literal, column_type(self.types.get(column)))
-        if not meant.understood:
-            self.notes.append(
-                f"what {literal.text!r} means on column {column} is not certain, so it covers all its values"
-            )
-        return _one(column, meant.compare(operator))
+        return self.compare_each(column, [(operator, literal)])[0]
+
+    def compare_each(self, column: str, compared: Sequence[tuple[str, Literal]]) -> list[list[Box]]:
+        """The rows of several comparisons with one column, whose literals a database brings to one type."""
+        known = [literal for _, literal in compared if literal.kind is not LiteralKind.NULL]
+        meant = dict(zip(known, meanings(known, column_type(self.types.get(column))), strict=True))
+        for literal, found in meant.items():
+            if not found.understood:
+                self.notes.append(
+                    f"what {literal.text!r} means on column {column} is not certain, so it covers all its values"
+                )
+        return [
+            [] if literal.kind is LiteralKind.NULL else one_side(column, meant[literal].compare(operator))
+            for operator, literal in compared
+        ]
 
     def between(self, tree: exp.Expr, truth: bool) -> list[Box]:
         column, low, high = self.column(tree.this), _literal(tree.args["low"]), _literal(tree.args["high"])
         if column is None or low is None or high is None:
             return self.not_understood(tree)
         if truth:
-            return self.all_of([self.compare(column, ">=", low), self.compare(column, "<=", high)])
-        return self.small(self.compare(column, "<", low) + self.compare(column, ">", high))
+            return self.all_of(self.compare_each(column, [(">=", low), ("<=", high)]))
+        return self.any_of(self.compare_each(column, [("<", low), (">", high)]))
 
     def membership(self, tree: exp.Expr, truth: bool) -> list[Box]:
         column, literals = self.column(tree.this), [_literal(item) for item in tree.expressions]
         if column is None or not literals or None in literals or self.brackets:
             return self.not_understood(tree)
-        kind = column_type(self.types.get(column))
         known = [item for item in literals if item is not None and item.kind is not LiteralKind.NULL]
-        meant = [meaning(item, kind) for item in known]
+        meant = meanings(known, column_type(self.types.get(column)))
         if any(not item.understood for item in meant):
             self.notes.append(
                 f"a value of the list for column {column} is not certain, so the list covers all its values"
             )
         if truth:
-            return _one(column, _union([item.equal for item in meant]))
+            return one_side(column, ValueSet.union([item.equal for item in meant]))
         if len(known) < len(literals):  # x NOT IN (1, NULL) is never true
             return []
-        return _one(column, ~_union([~item.unequal for item in meant]))
+        return one_side(column, ValueSet.intersection([ValueSet.present(), *(item.unequal for item in meant)]))
 
     def null_test(self, tree: exp.Expr, truth: bool) -> list[Box]:
         column = self.column(tree.this)
         if column is None or not isinstance(tree.expression, exp.Null):
             return self.not_understood(tree)
-        return _one(column, ValueSet.only_null() if truth else ValueSet.present())
+        return one_side(column, ValueSet.only_null() if truth else ValueSet.present())
 
     def pattern(self, tree: exp.Expr, _truth: bool) -> list[Box]:
         column, literal = self.column(tree.this), _literal(tree.expression)
         if column is None or literal is None or literal.kind is LiteralKind.NULL:
             return self.not_understood(tree)
         self.notes.append(f"a pattern on column {column} is taken to cover all its values except NULL")
-        return _one(column, ValueSet.present())
+        return one_side(column, ValueSet.present())
 
     def constant(self, tree: exp.Expr, truth: bool) -> list[Box]:
         if isinstance(tree, exp.Null):
             return []
-        return _EVERYTHING if bool(tree.this) is truth else []
+        return EVERYTHING if bool(tree.this) is truth else []
 
     def flag(self, tree: exp.Expr, truth: bool) -> list[Box]:
         """A column that stands alone as a condition."""
@@ -283,20 +267,6 @@ _HANDLERS: dict[type[exp.Expr], Callable[[_Reader, exp.Expr, bool], list[Box]]] 
 }
 
 
-def _one(column: str, values: ValueSet) -> list[Box]:
-    if values.is_empty:
-        return []
-    return [((column, values),)] if not values.is_everything else _EVERYTHING
-
-
-def _union(sets: list[ValueSet]) -> ValueSet:
-    """The union of many sets, halving the list so that long IN lists stay cheap."""
-    if len(sets) <= 2:
-        return sets[0] | sets[-1] if sets else ValueSet.nothing()
-    middle = len(sets) // 2
-    return _union(sets[:middle]) | _union(sets[middle:])
-
-
 def _literal(tree: exp.Expr) -> Literal | None:
     """A constant of the clause, None when the tree is anything else."""
     if isinstance(tree, exp.Paren):
@@ -313,10 +283,12 @@ def _negative(tree: exp.Expr) -> Literal | None:
 
 
 def _moment(tree: exp.Expr) -> Literal | None:
-    """DATE '...' and TIMESTAMP '...', which are casts in the tree."""
-    constant = isinstance(tree.this, exp.Literal) and tree.this.is_string
-    known = tree.args["to"].sql(dialect="duckdb") in ("DATE", "TIMESTAMP")
-    return Literal(LiteralKind.MOMENT, tree.this.name) if constant and known else None
+    """DATE '...' and TIMESTAMP '...', which are casts in the tree; a DATE with a time of day loses it, or does not."""
+    kind = tree.args["to"].sql(dialect="duckdb")
+    text = tree.this.name if isinstance(tree.this, exp.Literal) and tree.this.is_string else None
+    if text is None or not (kind == "TIMESTAMP" or (kind == "DATE" and ":" not in text)):
+        return None
+    return Literal(LiteralKind.MOMENT, text)
 
 
 _CONSTANTS: dict[type[exp.Expr], Callable[[exp.Expr], Literal | None]] = {
