@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
+from dpdb.constraints.source import shortened
+from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 
 __all__ = ["ColumnRef", "Constant", "Operator", "Predicate", "quoted_name"]
@@ -95,7 +97,8 @@ class Constant:
     Parameters
     ----------
     value
-        A Decimal without fraction or exponent becomes an int. At most 100 digits, exponent within 400.
+        A Decimal without fraction or exponent becomes an int. At most 100 digits, exponent within 400. Text must be
+        valid Unicode.
     """
 
     value: int | Decimal | bool | str
@@ -105,6 +108,8 @@ class Constant:
             raise ParameterError(f"a constant must be int, Decimal, bool or str, got {type(self.value).__name__}")
         if isinstance(self.value, Decimal):
             object.__setattr__(self, "value", _bounded_decimal(self.value))
+        elif isinstance(self.value, str) and not is_encodable(self.value):
+            raise ParameterError(f"the constant {shortened(self.value)} has a character that is not valid Unicode")
         elif isinstance(self.value, int) and abs(self.value) >= 10**_MAX_DIGITS:
             raise ParameterError(f"a number must have at most {_MAX_DIGITS} digits")
 

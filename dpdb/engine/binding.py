@@ -8,21 +8,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.constraints import ColumnRef, DenialConstraint, Operator, Predicate
-from dpdb.engine.comparison import bind_literal, common_type, in_type
+from dpdb.engine.comparison import bind_literal, common_type
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import ConstraintTypeError
+from dpdb.predicates.sql import COMPARISONS, in_type, literal_sql
 
 __all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
-
-COMPARISONS: dict[Operator, type[exp.Binary]] = {
-    Operator.EQ: exp.EQ,
-    Operator.NE: exp.NEQ,
-    Operator.LT: exp.LT,
-    Operator.LE: exp.LTE,
-    Operator.GT: exp.GT,
-    Operator.GE: exp.GTE,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +109,9 @@ def _bind_predicate(
     bound = bind_literal(database, right.value, left_type)
     if bound is None:
         raise ConstraintTypeError(f"{dc}: cannot compare {left.column!r} ({left_type}) with the constant {right}")
-    kind, literal = bound
-    return BoundPredicate(Operand(left.tuple_index, left.column, left_type, kind), predicate.op, literal)
+    return BoundPredicate(
+        Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, literal_sql(bound)
+    )
 
 
 def _column_type(dc: DenialConstraint, ref: ColumnRef, schema: TableSchema) -> str:

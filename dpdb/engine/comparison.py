@@ -7,27 +7,32 @@ query fail, and no row changes how two other rows compare.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
+from dpdb.encodable import is_encodable
 from dpdb.engine.database import Database
 from dpdb.errors import EngineError
+from dpdb.predicates.nodes import Literal, LiteralValue, Value
+from dpdb.predicates.sql import data_type, literal_sql
 
-__all__ = ["LiteralValue", "bind_literal", "common_type", "in_type"]
-
-LiteralValue = bool | int | Decimal | str
+__all__ = ["bind_literal", "bind_literals", "common_type", "equal_values", "texts_of"]
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
 _DIGITS = dict(zip(_SIGNED + _UNSIGNED, (3, 5, 10, 19, 39, 3, 5, 10, 20, 39), strict=True))
-_BITS = dict(zip(_SIGNED, (8, 16, 32, 64, 128), strict=True))
+_BITS = dict(zip(_SIGNED + _UNSIGNED, 2 * (8, 16, 32, 64, 128), strict=True))
 _FLOATS = ("FLOAT", "DOUBLE")
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _TIMES = ("DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP", _ZONED)
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MAX_DIGITS = 38
 _MAX_EXPONENT = 1_000
+_MOST_AT_ONCE = 500
 
 
 def common_type(left: str, right: str) -> str | None:
@@ -45,63 +50,132 @@ def common_type(left: str, right: str) -> str | None:
     return None
 
 
-def in_type(operand: exp.Expr, current: str, wanted: str) -> exp.Expr:
-    """Cast an operand for a comparison; no cast where the type is already right."""
-    if current == wanted:
-        return operand
-    return exp.TryCast(this=operand, to=exp.DataType.build(wanted, dialect="duckdb"))
+def bind_literal(database: Database, value: LiteralValue, column_type: str) -> Literal | None:
+    """Type a literal for comparison with a column of a type; None if it is no value of the column's kind."""
+    return bind_literals(database, [value], column_type)[0]
 
 
-def bind_literal(database: Database, value: LiteralValue, column_type: str) -> tuple[str, exp.Expr] | None:
-    """Cast a literal for comparison with a column, at compile time.
+def bind_literals(database: Database, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
+    """Type literals for comparison with a column of a type, before any row is read.
 
     Returns
     -------
-    (type, expression) or None
-        The type in which column and literal compare (the column's own unless the literal does not fit in it exactly)
-        and the literal in that type; None if the literal cannot be read as a value of the column's kind.
+    list of Literal or None
+        For each the type in which column and literal compare (the column's own unless the literal does not fit in it
+        exactly) and the value that the engine's own cast gives it; None if it is no value of the column's kind.
     """
+    if column_type == "DATE":
+        return _bind_dates(database, values)
+    written = [_written(value, column_type) for value in values]
+    asked = [literal for literal in written if literal is not None]
+    shown = iter(_shown(database, [(_shown_as(kind, _cast(text, kind)),) for kind, text in asked]))
+    return [None if literal is None else _read(*literal, *next(shown)) for literal in written]
+
+
+def _written(value: LiteralValue, column_type: str) -> tuple[str, str] | None:
+    """Choose the type in which a literal is compared and the text that is cast to it."""
     if isinstance(value, bool):
-        return ("BOOLEAN", exp.convert(value)) if column_type == "BOOLEAN" else None
-    if column_type == "VARCHAR":
-        return "VARCHAR", exp.Literal.string(str(value))
-    if _is_number(column_type):
-        return _bind_number(database, value, column_type)
-    if not isinstance(value, str):
+        return ("BOOLEAN", str(value).lower()) if column_type == "BOOLEAN" else None
+    if isinstance(value, str) and not is_encodable(value):
         return None
-    if column_type == "DATE" and not _is_midnight(database, value):
-        column_type = "TIMESTAMP"
-    return _checked(database, value, column_type)
+    if column_type == "VARCHAR":
+        return "VARCHAR", str(value)
+    if _is_number(column_type):
+        return _written_number(value, column_type)
+    return (column_type, value) if isinstance(value, str) else None
 
 
-def _bind_number(database: Database, value: int | Decimal | str, column_type: str) -> tuple[str, exp.Expr] | None:
+def _written_number(value: int | Decimal | str, column_type: str) -> tuple[str, str] | None:
     if column_type in _FLOATS:
-        return _checked(database, str(value), column_type)
+        return column_type, str(value)
     try:
         number = Decimal(value)
     except InvalidOperation:
         return None
     if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
         return None  # written out, 1e999999999 would take a gigabyte
+    text = str(int(number)) if _is_whole(number) else f"{number:f}"
+    if _fits(number, column_type):
+        return column_type, text
     kind = common_type(column_type, _number_type(number))
-    return None if kind is None else _checked(database, f"{number:f}", kind)
+    return None if kind is None else (kind, text)
 
 
-def _checked(database: Database, text: str, kind: str) -> tuple[str, exp.Expr] | None:
-    literal = exp.cast(exp.Literal.string(text), exp.DataType.build(kind, dialect="duckdb"))
-    try:
-        database.rows(exp.select(literal.copy()))
-    except EngineError:
-        return None
-    return kind, literal
+def _bind_dates(database: Database, values: Sequence[LiteralValue]) -> list[Literal | None]:
+    """Type literals for a DATE column: a time of day other than midnight is compared as TIMESTAMP."""
+    texts = [value if isinstance(value, str) and is_encodable(value) else None for value in values]
+    asked = []
+    for text in texts:
+        if text is not None:
+            stamp = _cast(text, "TIMESTAMP")
+            midnight = exp.EQ(this=stamp.copy(), expression=exp.cast(stamp.copy(), "DATE"))
+            asked.append((_shown_as("DATE", _cast(text, "DATE")), _shown_as("TIMESTAMP", stamp), midnight))
+    shown = iter(_shown(database, asked))
+    bound: list[Literal | None] = []
+    for text in texts:
+        day, stamp_text, is_midnight = (None, None, None) if text is None else next(shown)
+        # Not a timestamp at all: then it is what the cast to DATE says.
+        kind, value = ("TIMESTAMP", stamp_text) if is_midnight is False else ("DATE", day)
+        bound.append(None if text is None else _read(kind, text, value))
+    return bound
 
 
-def _is_midnight(database: Database, text: str) -> bool:
-    stamp = exp.cast(exp.Literal.string(text), "TIMESTAMP")
-    try:
-        return bool(database.value(exp.select(exp.EQ(this=stamp, expression=exp.cast(stamp.copy(), "DATE")))))
-    except EngineError:
-        return True  # not a timestamp at all: the cast to DATE says so
+# -- asking the engine ----------------------------------------------------------------------------------------
+
+
+def _cast(text: str, kind: str) -> exp.Expr:
+    return exp.TryCast(this=exp.Literal.string(text), to=data_type(kind))
+
+
+def _shown_as(kind: str, value: exp.Expr) -> exp.Expr:
+    """Show a value of a type so that nothing of it is lost on the way to Python."""
+    if kind == "FLOAT":
+        return exp.cast(value, "DOUBLE")  # wider, hence exact; its text would be read as another number
+    if _is_number(kind) or kind == "BOOLEAN":
+        return value
+    return exp.func("hex", value) if kind == "BLOB" else exp.cast(value, "VARCHAR", dialect="duckdb")
+
+
+def _shown(database: Database, asked: Sequence[tuple[exp.Expr, ...]]) -> list[tuple[Any, ...]]:
+    """Evaluate constant expressions, all of them in a few queries; what fails is NULL."""
+    if not asked:
+        return []
+    if len(asked) <= _MOST_AT_ONCE:
+        try:
+            [row] = database.rows(exp.select(*(part for parts in asked for part in parts), copy=False))
+        except EngineError:
+            if len(asked) == 1:
+                return [(None,) * len(asked[0])]
+        else:
+            values = iter(row)
+            return [tuple(next(values) for _ in parts) for parts in asked]
+    middle = len(asked) // 2
+    return _shown(database, asked[:middle]) + _shown(database, asked[middle:])
+
+
+def _read(kind: str, text: str, shown: Value | None) -> Literal | None:
+    return None if shown is None else Literal(kind, text, shown)
+
+
+def equal_values(database: Database, literals: Sequence[Literal]) -> tuple[int, int] | None:
+    """Find two literals of one type that the engine takes as equal, by their positions; None if there are none.
+
+    Equal values may have different texts: '1 month' and '30 days', 'nan' and '-nan', 1 and '01'.
+    """
+    listed = ", ".join(f"({place}, {literal_sql(item).sql('duckdb')})" for place, item in enumerate(literals))
+    found = database.rows(
+        f"WITH listed(place, value) AS MATERIALIZED (VALUES {listed}) "
+        "SELECT one.place, two.place FROM listed AS one JOIN listed AS two "
+        "ON one.value = two.value AND one.place < two.place ORDER BY ALL LIMIT 1"
+    )
+    return (int(found[0][0]), int(found[0][1])) if found else None
+
+
+def texts_of(database: Database, literals: Sequence[Literal]) -> list[str]:
+    """Return the texts by which the engine shows values, one text for each value."""
+    asked = [(exp.cast(literal_sql(literal), "VARCHAR", dialect="duckdb"),) for literal in literals]
+    # -0 equals 0, and is shown with its sign.
+    return [str(text).removeprefix("-") if text in ("-0.0", "-0") else str(text) for (text,) in _shown(database, asked)]
 
 
 # -- numbers --------------------------------------------------------------------------------------------------
@@ -111,9 +185,25 @@ def _is_number(kind: str) -> bool:
     return kind in _DIGITS or kind in _FLOATS or _DECIMAL.fullmatch(kind) is not None
 
 
+def _fits(number: Decimal, column_type: str) -> bool:
+    """Whether a number is a value of a column's exact type."""
+    exact = Fraction(number)
+    if column_type in _SIGNED:
+        half = 2 ** (_BITS[column_type] - 1)
+        return exact.denominator == 1 and -half <= exact < half
+    if column_type in _UNSIGNED:
+        return exact.denominator == 1 and 0 <= exact < 2 ** _BITS[column_type]
+    whole, scale = _whole_and_scale(column_type)
+    return bool(abs(exact) < 10**whole) and (exact * 10**scale).denominator == 1
+
+
+def _is_whole(number: Decimal) -> bool:
+    return bool(number == number.to_integral_value())
+
+
 def _number_type(number: Decimal) -> str:
     """Return the smallest exact type of a literal, DOUBLE if none is wide enough."""
-    if number == number.to_integral_value():
+    if _is_whole(number):
         bits = int(number).bit_length() + 1
         return next((kind for kind in _SIGNED if _BITS[kind] >= bits), "DOUBLE")
     _, digits, exponent = number.as_tuple()

@@ -20,19 +20,23 @@ def count_rows(database: Database, source: Source, slices: Sequence[WherePredica
     The columns are copied to their comparison types first, as for a conflict graph, so that both see the same slices.
     """
     columns = {column for predicate in slices if predicate for column in predicate.columns}
-    if not columns:
-        everything = exp.select(exp.Count(this=exp.Star())).from_(source.scan.copy())
-        return [int(database.value(everything))] * len(slices)
+    if not columns:  # also `true` has none: its own condition is what counts, whatever it is
+        return _counts(database, source.scan, slices)
     table = exp.table_(name, quoted=True)
     read_columns(database, source, columns, table)
     try:
-        counts = [
-            exp.Filter(
-                this=exp.Count(this=exp.Star()),
-                expression=exp.Where(this=predicate.condition.copy() if predicate else exp.true()),
-            )
-            for predicate in slices
-        ]
-        return [int(count) for count in database.rows(exp.select(*counts).from_(table.copy()))[0]]
+        return _counts(database, table, slices)
     finally:
         database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")
+
+
+def _counts(database: Database, rows: exp.Expr, slices: Sequence[WherePredicate | None]) -> list[int]:
+    counts = [_count(predicate) for predicate in slices]
+    return [int(count) for count in database.rows(exp.select(*counts).from_(rows.copy()))[0]]
+
+
+def _count(predicate: WherePredicate | None) -> exp.Expr:
+    every_row = exp.Count(this=exp.Star())
+    if predicate is None:
+        return every_row
+    return exp.Filter(this=every_row, expression=exp.Where(this=predicate.condition))

@@ -1,22 +1,12 @@
-"""The rows that a ledger charges for a call: those of its slices, as the accountant reads their predicate."""
+"""The rows that a ledger charges for a call, in words for `explain`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dpdb.accounting import Predicate
-from dpdb.accounting import parse_where as covered_rows
-from dpdb.engine.schema import TableSchema
-from dpdb.session.slices import Slices
 
-__all__ = ["charged_rows", "charged_rows_words"]
-
-
-def charged_rows(slices: Slices, schema: TableSchema) -> Predicate:
-    """Every row that can change an answer of these slices: both tuples of a conflict lie in one of them."""
-    # In the types that the engine compares in: an enumeration is text.
-    types = {column.name: column.type or column.declared_type for column in schema.columns}
-    return covered_rows(slices.covered, types)
+__all__ = ["charged_rows_words"]
 
 
 def charged_rows_words(charged: Predicate) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from dpdb.engine.source import Source, SourceLike, open_empty
 from dpdb.engine.unit_rows import kept_rows
 from dpdb.privacy.epsilon import as_float, as_fraction
 from dpdb.session.breakdown import Part, each_constraint_parts
-from dpdb.session.charged_rows import charged_rows, charged_rows_words
+from dpdb.session.charged_rows import charged_rows_words
 from dpdb.session.conflict_graph import has_blocks
 from dpdb.session.privacy_unit import PrivacyUnit, parse_unit
 from dpdb.session.request import parse_request
@@ -103,13 +103,13 @@ def explain(
         empty = Slice(database, opened, bound, slices.predicates[0], name="slice")
         return {
             "source": opened.description,
-            "where": slices.covered,
+            "where": slices.words,
             "unit": {"words": protected.words, "sql": _kept(opened, protected)},
             "constraints": [_constraint(database, empty, k, dc) for k, dc in enumerate(bound)],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
             "releases": [planned for part in parts for planned in _releases(part)],
             "epsilon": as_float(request.charged),
-            "charged": charged_rows_words(charged_rows(slices, opened.schema)),
+            "charged": charged_rows_words(slices.charged),
         }
 
 

@@ -31,11 +31,11 @@ from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.mechanism import Run
 from dpdb.measures.minimal_inconsistency import MARGINAL, MARGINAL_ORDER
 from dpdb.measures.rate import rate_answer, rate_beta
+from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
 from dpdb.session.account import Account, Charge
 from dpdb.session.breakdown import Part, each_constraint_parts
 from dpdb.session.budget import Budget, as_budget
-from dpdb.session.charged_rows import charged_rows
 from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
@@ -119,7 +119,7 @@ class Session:
         self._account: Account = as_budget(budget)
         self._rows_per_person = asked.rows
         self._progress = progress
-        self._slices: OrderedDict[str, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
+        self._slices: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
         self._slices_made = 0
         self._database = Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
         try:
@@ -347,7 +347,7 @@ class Session:
         """
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        charge = Charge(epsilon, charged_rows(slices, self._source.schema), public, run_id, rho)
+        charge = Charge(epsilon, slices.charged, public, run_id, rho)
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:
@@ -423,7 +423,7 @@ class Session:
         together, so that a breakdown of many constraints drops none of its own; they are about as large as the slice's
         graph of all constraints.
         """
-        key = "" if predicate is None else predicate.text
+        key = TRUE if predicate is None else predicate.tree
         if key not in self._slices:
             if len(self._slices) >= _KEPT_SLICES:
                 for part, _ in self._slices.popitem(last=False)[1].values():
@@ -466,9 +466,17 @@ class Session:
         raise ParameterError("this is no release: it asks for no debit")
 
     def check_together(self, charges: Sequence[Charge]) -> None:
-        """Raise `BudgetExceededError` if releases with these charges do not all fit the budget; spend nothing."""
+        """Raise `BudgetExceededError` if releases with these charges do not all fit the budget; spend nothing.
+
+        What an account cannot count at all (rho) is a `ParameterError`, as for the release itself.
+        """
         self._refuse_closed()
         self._account.check_together(charges)
+
+    def cost_together(self, charges: Sequence[Charge]) -> float:
+        """Bound what releases with these charges cost together: epsilon, or the parameter of the ledger."""
+        self._refuse_closed()
+        return self._account.cost_together(charges)
 
     # -- budget and life --------------------------------------------------------------------------------------
 

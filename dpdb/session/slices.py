@@ -8,11 +8,16 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from dpdb.engine.comparison import bind_literal, in_type
+from dpdb.accounting import Predicate
+from dpdb.constraints import Operator
+from dpdb.constraints.source import shortened
+from dpdb.engine.comparison import bind_literals, equal_values, texts_of
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
-from dpdb.engine.where import WherePredicate, parse_where, resolve_column
+from dpdb.engine.where import WherePredicate, comparable_column, parse_where
 from dpdb.errors import ParameterError, PredicateError
+from dpdb.predicates.covered import covered, covered_groups
+from dpdb.predicates.nodes import TRUE, Column, Comparison, Literal, LiteralValue, all_of
 
 __all__ = ["Key", "Slices", "parse_slices"]
 
@@ -30,13 +35,17 @@ class Slices:
         One per slice; None is the whole table.
     keys : tuple of str or None
         The canonical texts of the keys.
-    covered : str or None
-        SQL predicate of the rows that lie in some slice, for the accountant; None means all rows.
+    charged : Predicate
+        Every row that can change an answer: both tuples of a conflict lie in one slice. Never empty. It comes from the
+        same bound trees as the SQL of the slices.
+    words : str or None
+        SQL predicate of the rows that lie in some slice, for readers; None means all rows.
     """
 
     predicates: tuple[WherePredicate | None, ...]
     keys: tuple[str, ...] | None
-    covered: str | None
+    charged: Predicate
+    words: str | None
 
 
 def parse_slices(
@@ -46,59 +55,80 @@ def parse_slices(
 
     Without `by` there is one slice. With it there is one per key, in the order given; they are disjoint, because the
     keys are different values of one column, so one row lies in at most one of them and they cost what one of them costs
-    (parallel composition). Keys are public and fixed in advance: an absent group gets noise like the others.
+    (parallel composition). Keys are public and fixed in advance: an absent group gets noise like the others, also one
+    that `where` excludes, and is charged for its own rows.
 
     Raises
     ------
     ParameterError
         If only one of `by` and `keys` is given, there is no key, a key is not a value of the column, or two are equal
-        as values of the column ('1' and '01').
-    PredicateError, UnknownColumnError
+        as values of the column ('1' and '01', '1 month' and '30 days').
+    PredicateError
+        As `parse_where`, and if `where` selects no row whatever the table holds: nothing is free, and for nothing there
+        is nothing to release.
+    UnknownColumnError
         As `parse_where`.
     """
     base = None if where is None else parse_where(database, where, schema)
+    tree = TRUE if base is None else base.tree
+    rows = covered(tree)
+    if rows.is_contradiction:
+        raise PredicateError(
+            f"where: {shortened(str(where))} selects no row, whatever the table holds; write a predicate that rows can "
+            "satisfy"
+        )
     if by is None and keys is None:
-        return Slices((base,), None, None if base is None else base.text)
+        return Slices((base,), None, rows, None if base is None else base.text)
     if by is None or keys is None:
         raise ParameterError("by= and keys= go together: a column and the public list of its groups")
+    if not isinstance(by, str):
+        raise ParameterError(f"by must be the name of a column, got {by!r}")
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Sequence) or not keys:
         raise ParameterError("keys must be a list of at least one value")
-    column = schema[resolve_column(by, schema, "by")]
-    if column.type is None:
-        raise PredicateError(f"by: column {column.name!r} has type {column.declared_type}, which cannot be compared")
-    seen: dict[str, Key] = {}
-    predicates = []
-    for key in keys:
-        literal, text = _canonical(database, column.name, column.type, key)
-        if text in seen:
-            raise ParameterError(f"keys {seen[text]!r} and {key!r} are the same value of {column.name!r}")
-        seen[text] = key
-        predicates.append(_group(base, column.name, literal, text))
-    group = exp.column(column.name, quoted=True)
-    inside = exp.In(this=group, expressions=[exp.Literal.string(text) for text in seen]).sql("duckdb")
-    return Slices(tuple(predicates), tuple(seen), inside if base is None else f"({base.text}) AND {inside}")
+    column = comparable_column(by, schema, "by")
+    literals = _key_literals(database, column, keys)
+    texts = texts_of(database, literals)
+    predicates = tuple(_group(base, column, literal, text) for literal, text in zip(literals, texts, strict=True))
+    inside = exp.In(
+        this=exp.column(column.name, quoted=True), expressions=[exp.Literal.string(text) for text in texts]
+    ).sql("duckdb")
+    words = inside if base is None else f"({base.text}) AND {inside}"
+    return Slices(predicates, tuple(texts), covered_groups(tree, column, literals), words)
 
 
-def _canonical(database: Database, name: str, column_type: str, key: Key) -> tuple[exp.Expr, str]:
-    """Cast a key to the column's type; return it as SQL and as the one text of that value."""
-    value = Decimal(repr(key)) if isinstance(key, float) else key
-    bound = bind_literal(database, value, column_type) if isinstance(value, (str, int, Decimal)) else None
-    if bound is not None:
-        literal = bound[1]
-        inside = in_type(literal, bound[0], column_type)  # a number may be typed more widely than the column
-        same = exp.EQ(this=inside.copy(), expression=literal.copy())
-        ((exact, text),) = database.rows(exp.select(same, exp.cast(inside.copy(), "VARCHAR", dialect="duckdb")))
-        if exact:
-            return inside, text.removeprefix("-") if text in ("-0.0", "-0") else str(text)  # -0 equals 0
-    raise ParameterError(f"key {key!r} is not a value of {name!r} ({column_type})")
+def _key_literals(database: Database, column: Column, keys: Sequence[Key]) -> list[Literal]:
+    """Read keys as values of the column's own type, all different as the engine compares them."""
+    values = [_literal_value(key, column) for key in keys]
+    literals: list[Literal] = []
+    for key, literal in zip(keys, bind_literals(database, values, column.type), strict=True):
+        if literal is None or literal.type != column.type:  # compared more widely, hence no value of the column
+            raise _no_value(key, column)
+        literals.append(literal)
+    same = equal_values(database, literals)
+    if same is not None:
+        first, second = (keys[place] for place in same)
+        raise ParameterError(f"keys {first!r} and {second!r} are the same value of {column.name!r}")
+    return literals
 
 
-def _group(base: WherePredicate | None, name: str, literal: exp.Expr, text: str) -> WherePredicate:
-    column = exp.column(name, quoted=True)
-    condition: exp.Expr = exp.EQ(this=column, expression=literal.copy())
-    shown = exp.EQ(this=exp.to_identifier(name, quoted=not name.isidentifier()), expression=exp.Literal.string(text))
-    words = shown.sql("duckdb")
+def _literal_value(key: Key, column: Column) -> LiteralValue:
+    if isinstance(key, float):
+        return Decimal(repr(key))
+    if isinstance(key, (bool, int, str, Decimal)):
+        return key
+    raise _no_value(key, column)
+
+
+def _no_value(key: object, column: Column) -> ParameterError:
+    return ParameterError(
+        f"key {shortened(key) if isinstance(key, str) else repr(key)} is not a value of {column.name!r} ({column.type})"
+    )
+
+
+def _group(base: WherePredicate | None, column: Column, literal: Literal, text: str) -> WherePredicate:
+    own = Comparison(Operator.EQ, column, literal)
+    name = exp.to_identifier(column.name, quoted=not column.name.isidentifier())
+    words = exp.EQ(this=name, expression=exp.Literal.string(text)).sql("duckdb")
     if base is None:
-        return WherePredicate(words, condition, (name,))
-    both = exp.And(this=exp.paren(base.condition.copy()), expression=condition)
-    return WherePredicate(f"({base.text}) AND {words}", both, tuple(sorted({*base.columns, name})))
+        return WherePredicate(words, own)
+    return WherePredicate(f"({base.text}) AND {words}", all_of([base.tree, own]))

@@ -1,0 +1,141 @@
+"""The rows that a bound predicate covers: boxes around every row for which the engine may find it true.
+
+Every node is asked twice: which rows may make it true, and which may make it false. Rows that make it NULL are in
+neither, NOT swaps the two questions, and AND and OR are intersections and unions. Both answers contain the truth: a
+leaf's by `dpdb.predicates.places.meaning`, a whole tree's by induction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpdb.accounting.attribute_sets import ValueSet
+from dpdb.accounting.boxes import EVERYTHING, Box, intersection, make_box, meet, one_side, union
+from dpdb.accounting.meaning import Meaning
+from dpdb.accounting.predicates import TOO_MANY_PARTS, UNION_LIMIT, Predicate, lower_ascii
+from dpdb.constraints import Operator
+from dpdb.predicates.nodes import (
+    And,
+    Column,
+    ColumnComparison,
+    Comparison,
+    Constant,
+    Flag,
+    Like,
+    Literal,
+    Membership,
+    Node,
+    Not,
+    NullTest,
+    Or,
+)
+from dpdb.predicates.places import meaning
+
+__all__ = ["covered", "covered_groups"]
+
+_NEGATED = {
+    Operator.EQ: Operator.NE,
+    Operator.NE: Operator.EQ,
+    Operator.LT: Operator.GE,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
+    Operator.GE: Operator.LT,
+}
+
+
+def covered(tree: Node) -> Predicate:
+    """Return the rows that a predicate covers; those of NULL and FALSE are none."""
+    reader = _Reader()
+    return Predicate.union(reader.rows(tree, True), tuple(reader.notes))
+
+
+def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Predicate:
+    """Return the rows that the groups of a column cover inside a predicate: for each key those with both.
+
+    A key that the predicate excludes is answered with noise like the others and covers its own rows, so that no answer
+    is for nothing. Keys are values of the column's type.
+    """
+    reader = _Reader()
+    name = lower_ascii(column.name)
+    groups = ValueSet.union([reader.meaning_of(key, column).equal for key in keys])
+    boxes = reader.rows(tree, True)
+    inside = [both for box in boxes if (both := meet(box, ((name, groups),))) is not None]
+    reached = ValueSet.union([dict(box).get(name, ValueSet.everything()) for box in boxes])
+    return Predicate.union([*inside, *one_side(name, groups & ~reached)], tuple(reader.notes))
+
+
+class _Reader:
+    """One walk over a tree; collects notes about what was over-approximated."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def rows(self, tree: Node, truth: bool) -> list[Box]:  # noqa: PLR0911 - one line per kind of node
+        """Boxes around all rows that may give `tree` the value `truth`."""
+        match tree:
+            case Constant(value):
+                return EVERYTHING if value is truth else []
+            case And(parts) | Or(parts):
+                return self._connective(parts, truth, all_of=isinstance(tree, And) is truth)
+            case Not(part):
+                return self.rows(part, not truth)
+            case Comparison(operator, column, literal):
+                chosen = operator if truth else _NEGATED[operator]
+                return _side(column, _matched(self.meaning_of(literal, column), chosen))
+            case Membership(column, literals):
+                return _side(column, self._listed(column, literals, truth))
+            case NullTest(column):
+                return _side(column, ValueSet.only_null() if truth else ValueSet.present())
+            case Flag(column):
+                return _side(column, ValueSet.points([int(truth)]))
+            case Like(column, _):
+                self.notes.append(f"a pattern on column {_named(column)} is taken to cover all its values except NULL")
+                return _side(column, ValueSet.present())
+            case ColumnComparison(_, left, right, _):
+                self.notes.append(
+                    f"a comparison of columns {_named(left)} and {_named(right)} is taken to cover all their values "
+                    "except NULL"
+                )
+                sides = {_named(column): ValueSet.present() for column in (left, right)}
+                return [make_box(sides) or ()]
+
+    def _connective(self, parts: Sequence[Node], truth: bool, *, all_of: bool) -> list[Box]:
+        found = [self.rows(part, truth) for part in parts]
+        if all_of:
+            return intersection(found, UNION_LIMIT, self._too_many)
+        return union((box for boxes in found for box in boxes), UNION_LIMIT, self._too_many)
+
+    def _too_many(self) -> None:
+        self.notes.append(TOO_MANY_PARTS)
+
+    def _listed(self, column: Column, literals: Sequence[Literal], truth: bool) -> ValueSet:
+        meant = [self.meaning_of(literal, column) for literal in literals]
+        if truth:
+            return ValueSet.union([item.equal for item in meant])
+        return ValueSet.intersection([item.unequal for item in meant])
+
+    def meaning_of(self, literal: Literal, column: Column) -> Meaning:
+        """What a literal matches on a column, with a note where that is more than its own value."""
+        meant = meaning(literal, column.type)
+        name = _named(column)
+        if not meant.understood:
+            self.notes.append(
+                f"the order of {literal.type} is not modelled, so column {name} is covered with all its values"
+            )
+        elif meant.low != meant.high:
+            self.notes.append(
+                f"column {name} is compared with {literal.text} as DOUBLE, so its neighbours are covered, too"
+            )
+        return meant
+
+
+def _side(column: Column, values: ValueSet) -> list[Box]:
+    return one_side(_named(column), values)
+
+
+def _named(column: Column) -> str:
+    return lower_ascii(column.name)
+
+
+def _matched(meant: Meaning, operator: Operator) -> ValueSet:
+    return meant.compare("<>" if operator is Operator.NE else operator.value)
