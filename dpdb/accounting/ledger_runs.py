@@ -31,10 +31,14 @@ def earlier_try(
 ) -> Reservation | None:
     """The reservation of an earlier try of the same run; `asked` is its request, stored predicate and charge.
 
+    The request decides whether it is the same: an answer that an earlier version recorded is given back even if this
+    version would charge other rows or another amount for it. Without an answer it would have to be drawn now, and then
+    what was debited must be what is charged now.
+
     Raises
     ------
     LedgerError
-        If it was another request, or had no answer when the rows changed.
+        If it was another request, or has no answer and cannot get one: the rows changed, or the charge would differ.
     """
     found: list[Any] = file.rows(
         "SELECT number, epoch, request, predicate, charge, source_mark, answer FROM entry WHERE run_id = ?",
@@ -43,8 +47,13 @@ def earlier_try(
     if not found:
         return None
     number, epoch, request, predicate, charge, source_mark, answer = found[0]
-    if (request, predicate, charge) != asked:
+    if request != asked[0]:
         raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
+    if answer is None and (predicate, charge) != asked[1:]:
+        raise LedgerError(
+            f"run id {run_id!r} ended without an answer, and the same request is charged otherwise now; ask again "
+            "under a new run id"
+        )
     same_rows = epoch == state.epoch.number and source_mark == rows_mark
     if answer is None and not (state.terms.append_only or same_rows):
         raise LedgerError(
