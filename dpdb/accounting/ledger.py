@@ -135,6 +135,7 @@ class Ledger:
 
     def answered(self, run_id: str, request: str) -> str | None:
         """The recorded answer of a run, None if there is none yet or it was another request."""
+        check_run_id(run_id)
         return answered(self._file, run_id, request)
 
     def reserved_at(self, run_id: str) -> datetime | None:
@@ -159,7 +160,7 @@ class Ledger:
         Parameters
         ----------
         predicate
-            The rows that can change the answer.
+            The rows that can change the answer; at least one that is possible.
         charge
             In units of `notion`, which must be the ledger's; see `Notion.charge` and `Notion.charge_pure`.
         request
@@ -175,7 +176,10 @@ class Ledger:
         LedgerError
             The ledger cannot be used, is of another table, notion or state of the rows, or the run id was used for
             another request.
+        PredicateError
+            The predicate covers no row: the charge would be for nothing.
         """
+        predicate.refuse_no_row()
         if notion != self.notion.name:
             raise LedgerError(f"{self._file.path}: a {self.notion.name} ledger takes no {notion} charges")
         if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
@@ -203,7 +207,11 @@ class Ledger:
         ------
         BudgetExceededError
             One of them is refused, alone or with those before it.
+        PredicateError
+            One of them covers no row.
         """
+        for predicate, _ in releases:
+            predicate.refuse_no_row()
         with self._file.transaction():
             self._read()
         check_together(self._state, releases, deadline)

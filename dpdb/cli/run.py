@@ -78,7 +78,8 @@ def _plan_fields(plan: JobPlan) -> dict[str, Any]:
         "epsilon": plan.epsilon,
         "sequential_epsilon": plan.sequential,
         "ledger": {
-            "parameter": plan.ledger.parameter, "budget": plan.ledger.budget, "remaining": plan.ledger.remaining
+            "parameter": plan.ledger.parameter, "budget": plan.ledger.budget, "remaining": plan.ledger.remaining,
+            "charge": plan.charge,
         },
     }  # fmt: skip
 
@@ -93,10 +94,9 @@ def _plan_words(plan: JobPlan) -> str:
         f"nothing was spent and no row was read"
     )
     left = f"{plan.ledger.parameter} {plan.ledger.remaining:g} of {plan.ledger.budget:g}"
-    fits = ""
-    if plan.ledger.notion == "pure":
-        fits = "; enough" if plan.epsilon <= plan.ledger.remaining else "; may be NOT enough, then releases are refused"
-    lines.append(f"ledger   {left} left for releases of the whole table{fits}")
+    fits = "enough" if plan.charge <= plan.ledger.remaining else "may be NOT enough, then releases are refused"
+    own = "" if plan.ledger.notion == "pure" else f" for {plan.ledger.parameter} {plan.charge:.9g}"
+    lines.append(f"ledger   {left} left for releases of the whole table; {fits}{own}")
     return "\n".join(lines)
 
 

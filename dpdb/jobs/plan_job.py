@@ -34,6 +34,8 @@ class JobPlan:
         A safe bound of what any possible row collects from the releases that the run still has to make (paper B).
     sequential : float
         The sum of their epsilons.
+    charge : float
+        The same bound in the ledger's own parameter, also of what is not paid in epsilon.
     ledger : LedgerSummary
         What is left of the budget, in the ledger's own parameter.
     """
@@ -43,6 +45,7 @@ class JobPlan:
     releases: tuple[PlannedRelease, ...]
     epsilon: float
     sequential: float
+    charge: float
     ledger: LedgerSummary
 
 
@@ -74,5 +77,6 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
             releases=planned,
             epsilon=as_float(together.upper),
             sequential=as_float(sum(charge.epsilon for charge in due)),
+            charge=session.cost_together(due),
             ledger=ledger.summary(),
         )

@@ -29,6 +29,11 @@ class Charge:
         Name of the run, if it may be retried.
     rho
         Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
+
+    Raises
+    ------
+    PredicateError
+        If it covers no row: a ledger would take it for nothing, so no account is ever asked.
     """
 
     epsilon: int
@@ -36,6 +41,9 @@ class Charge:
     request: Mapping[str, Any]
     run_id: str | None = None
     rho: int | None = None
+
+    def __post_init__(self) -> None:
+        self.coverage.refuse_no_row()
 
     @property
     def request_text(self) -> str:
@@ -64,7 +72,12 @@ class Account(Protocol):
         ------
         BudgetExceededError
             If they cost more together than what remains.
+        ParameterError
+            If one of them is paid in rho, which this account does not count.
         """
+
+    def cost_together(self, charges: Sequence[Charge]) -> float:
+        """Bound what releases with these charges cost together, in the account's parameter; spend nothing."""
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep the answer, before it is published."""

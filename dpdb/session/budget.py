@@ -37,18 +37,18 @@ class Budget:
         ParameterError
             If it is paid in rho.
         """
-        if charge.rho is not None:
-            raise ParameterError(
-                "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
-            )
         with self._lock:
-            self.check(charge.epsilon)
-            self._spent += charge.epsilon
+            self.check(_epsilon(charge))
+            self._spent += _epsilon(charge)
         return Reservation(0)
 
     def check_together(self, charges: Sequence[Charge]) -> None:
-        """Raise `BudgetExceededError` if the charges together are more than what remains; spend nothing."""
-        self.check(sum(charge.epsilon for charge in charges))
+        """Raise as `debit` if the charges together are more than what remains or are paid in rho; spend nothing."""
+        self.check(sum(map(_epsilon, charges)))
+
+    def cost_together(self, charges: Sequence[Charge]) -> float:
+        """Return the sum of the charges, in epsilon."""
+        return as_float(sum(map(_epsilon, charges)))
 
     def check(self, epsilon: int) -> None:
         """Raise `BudgetExceededError` if it is more than what remains; spend nothing."""
@@ -79,6 +79,15 @@ class Budget:
         if self._total is None:
             return f"UNLIMITED budget, {format_epsilon(self._spent)} spent"
         return f"budget {format_epsilon(self._total)}, {format_epsilon(self._total - self._spent)} remaining"
+
+
+def _epsilon(charge: Charge) -> int:
+    """Nano-epsilon of a charge, all of it: what is paid in rho has none."""
+    if charge.rho is not None:
+        raise ParameterError(
+            "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
+        )
+    return charge.epsilon
 
 
 def as_budget(budget: Budget | float | int | str | Decimal | None) -> Budget:

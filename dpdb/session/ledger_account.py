@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from dpdb.accounting import GDP, PURE, ZCDP, Ledger, SourceMark
+from dpdb.accounting import GDP, PURE, ZCDP, Ledger, SourceMark, maximum_overlap
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.privacy.epsilon import NANO
@@ -64,35 +64,33 @@ class LedgerAccount:
 
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
-        pure = charge.rho is None
-        if not pure:
-            self._refuse_rho()
+        units = self._units(charge)
         self._refuse_changed_source()
-        before = self._ledger.answered(charge.run_id, charge.request_text) if charge.run_id is not None else None
-        if before is None and pure:
+        if charge.rho is None and not self._is_answered(charge):
             self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
             charge.coverage,
-            self._units(charge.epsilon) if charge.rho is None else charge.rho,
+            units,
             source=self._source,
             request=charge.request_text,
             notion=self._ledger.notion.name,
             run_id=charge.run_id,
         )
-        if reservation.answer is None and pure:
+        if reservation.answer is None and charge.rho is None:
             self._budget.debit(charge)
         return reservation
 
     def check_together(self, charges: Sequence[Charge]) -> None:
         """Check the ledger and the session's own budget for all charges; runs that are answered cost nothing."""
         self._refuse_changed_source()
-        new = [
-            charge
-            for charge in charges
-            if charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
-        ]
-        self._budget.check_together(new)
-        self._ledger.check_together([(charge.coverage, self._units(charge.epsilon)) for charge in new])
+        new = [(charge, self._units(charge)) for charge in charges if not self._is_answered(charge)]
+        self._budget.check_together([charge for charge, _ in new if charge.rho is None])
+        self._ledger.check_together([(charge.coverage, units) for charge, units in new])
+
+    def cost_together(self, charges: Sequence[Charge]) -> float:
+        """Bound what any row collects from the charges, in the ledger's parameter; answered runs count, too."""
+        found = maximum_overlap([charge.coverage for charge in charges], [self._units(charge) for charge in charges])
+        return self._ledger.notion.value(found.upper)
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep the answer in the ledger, unless the rows changed while they were read: then it is of no one table."""
@@ -116,7 +114,18 @@ class LedgerAccount:
     def __repr__(self) -> str:
         return repr(self._ledger)
 
-    def _units(self, epsilon: int) -> int:
+    def _is_answered(self, charge: Charge) -> bool:
+        run_id = charge.run_id
+        return run_id is not None and self._ledger.answered(run_id, charge.request_text) is not None
+
+    def _units(self, charge: Charge) -> int:
+        """Units of the ledger for a charge; one in rho is of the whole unit already, for a zcdp ledger only."""
+        if charge.rho is None:
+            return self._pure_units(charge.epsilon)
+        self._refuse_rho()
+        return charge.rho
+
+    def _pure_units(self, epsilon: int) -> int:
         """Units of the ledger for a pure release, such that its overlap per row bounds what a unit of k rows loses.
 
         Release i runs at e_i = epsilon_i / k for each row that it covers. A unit has a set U of at most k rows, the
@@ -134,7 +143,7 @@ class LedgerAccount:
         return rows**2 * notion.charge_pure(Fraction(epsilon, NANO * rows))
 
     def _refuse_rho(self) -> None:
-        """Refuse a charge in rho where it cannot be counted; the charge itself is rho of the whole unit."""
+        """Refuse a charge in rho where it cannot be counted."""
         if self._ledger.notion is not ZCDP:
             why = "Gaussian noise is never pure epsilon-DP"
             if self._ledger.notion is GDP:

@@ -14,7 +14,7 @@ from dpdb.accounting.attribute_sets import NAN, ValueSet
 from dpdb.accounting.predicates import Predicate
 from dpdb.accounting.stored_predicate import predicate_from_text, predicate_to_text
 from dpdb.accounting.workloads import box_workload
-from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
+from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, PredicateError
 
 SOURCE = SourceMark("table", "content")
 CHANGED = SourceMark("table", "other content")
@@ -93,10 +93,33 @@ def test_a_run_id_gives_back_its_answer(ledger: Ledger) -> None:
     first.close()
     again = ledger.reserve(parse_where("a = 1"), TENTH, **asked)  # type: ignore[arg-type]
     assert (again.answer, again.number, ledger.summary().releases) == ("[1]", first.number, 1)
-    for changed in ({"request": '{"b": 1}'}, {"charge": 2 * TENTH}, {"predicate": parse_where("a = 2")}):
-        with pytest.raises(LedgerError, match="used for another request"):
-            ledger.reserve(**{"predicate": parse_where("a = 1"), "charge": TENTH, **asked, **changed})  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match="used for another request"):
+        ledger.reserve(parse_where("a = 1"), TENTH, **{**asked, "request": '{"b": 1}'})  # type: ignore[arg-type]
     assert ledger.reserve(parse_where("a = 1"), TENTH, **{**asked, "source": CHANGED}).answer == "[1]"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("where", "charge"), [("a = 2", TENTH), ("a = 1", 2 * TENTH)])
+def test_a_version_that_charges_otherwise_gives_the_answer_back_and_draws_no_new_one(
+    where: str, charge: int, ledger: Ledger
+) -> None:
+    asked = {"source": SOURCE, "request": "{}", "run_id": "monday"}
+    first = ledger.reserve(parse_where("a = 1"), TENTH, **asked)  # type: ignore[arg-type]
+    first.close()
+    with pytest.raises(LedgerError, match="charged otherwise now"):
+        ledger.reserve(parse_where(where), charge, **asked)  # type: ignore[arg-type]
+    ledger.record(first, "[1]")
+    assert ledger.reserve(parse_where(where), charge, **asked).answer == "[1]"  # type: ignore[arg-type]
+    assert ledger.summary().spent == pytest.approx(0.1)
+
+
+def test_a_release_of_no_row_is_refused_and_not_written(ledger: Ledger) -> None:
+    nothing = parse_where("a = 1 AND a = 2")
+    assert nothing.is_contradiction
+    for ask in (lambda: ledger.reserve(nothing, TENTH, source=SOURCE, request="{}"),
+                lambda: ledger.check_together([(parse_where(""), TENTH), (nothing, TENTH)])):  # fmt: skip
+        with pytest.raises(PredicateError, match="selects no row"):
+            ask()
+    assert ledger.summary().releases == 0
 
 
 def test_a_run_that_is_being_answered_is_locked(ledger: Ledger, tmp_path: Path) -> None:
