@@ -14,6 +14,7 @@ from dpdb.cli import main
 from dpdb.session import Session
 
 RULE = "zip_code -> city"
+REMEDY = "write a predicate that rows can satisfy"
 BAD = {
     "unknown file": (["nowhere.parquet", "--constraints", RULE, "--epsilon", "1"], 2, "no such file"),
     "unknown column": (["{table}", "--constraints", "zip_cod -> city", "--epsilon", "1"], 2, "nearest"),
@@ -38,6 +39,14 @@ BAD = {
         2, "max_degree"),
     "where": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "random() < 0.5"], 2, "not allowed"),
     "where column": (["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "stat = 'AL'"], 2, "'state'"),
+    "where no row": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = 'AL' AND NOT state IN ('AL')"],
+        2, "selects no row"),
+    "where bytes": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "not valid Unicode"),
+    "key bytes": (
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state", "--keys", "AL,\udcff"], 2, "not a value"),
+    "constraint bytes": (["{table}", "--constraints", "not(t1.city='\udcff')", "--epsilon", "1"], 2, "valid Unicode"),
     "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "go together"),
     "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "no ledger there"),
     "run id": (["{table}", "--constraints", RULE, "--epsilon", "1", "--run-id", "x"], 2, "needs a ledger"),
@@ -68,6 +77,17 @@ def test_bad_input_gives_one_line_and_the_right_code(
     assert "Traceback" not in err
     assert err.startswith("dpdb: ")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["false", "NOT true", "zip_code = 1 AND zip_code = 2", "city = NULL"])
+@pytest.mark.parametrize("command", [["count"], ["measure", "--constraints", RULE], ["explain", "--constraints", RULE]])
+def test_a_predicate_that_selects_no_row_is_refused(
+    command: list[str], where: str, hospital: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command[0], str(hospital), *command[1:], "--epsilon", "1", "--where", where]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"dpdb: where: {where!r} selects no row, whatever the table holds; {REMEDY}\n"
 
 
 def test_argparse_errors_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:

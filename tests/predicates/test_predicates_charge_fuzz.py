@@ -1,0 +1,127 @@
+"""What is read and what is charged come from one tree: random predicates, and the leaks of the past put back in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from charge_fuzz import Findings, fuzz
+from random_predicates import KINDS
+from sqlglot import exp
+
+from dpdb.accounting.attribute_sets import ValueSet
+from dpdb.engine.comparison import texts_of
+from dpdb.engine.database import Database
+from dpdb.engine.where import WherePredicate
+from dpdb.predicates import covered, nodes, places
+from dpdb.session import slices
+
+SEED = 20_261_121
+
+
+def report(findings: Findings, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\nfuzz of charges, seed {SEED}: {dict(sorted(findings.seen.items()))}")
+
+
+def test_predicates_that_share_a_row_are_never_charged_as_disjoint(capsys: pytest.CaptureFixture[str]) -> None:
+    findings = fuzz(SEED, tables=len(KINDS), predicates=138)
+    report(findings, capsys)
+    assert findings.wrong == []
+    assert findings.pairs >= 100_000
+    assert findings.seen["refused for selecting no row"] > 100
+    assert findings.seen["keys refused as the same value"] > 20
+    assert findings.seen["charged for every row"] < 0.2 * findings.seen["predicates"]
+
+
+@pytest.mark.slow
+def test_two_million_pairs_are_never_charged_as_disjoint(capsys: pytest.CaptureFixture[str]) -> None:
+    together = Findings()
+    for part in range(20):
+        findings = fuzz(SEED + 1 + part, tables=len(KINDS), predicates=160)
+        together.seen.update(findings.seen)
+        assert findings.wrong == []
+    report(together, capsys)
+    assert together.pairs >= 2_000_000
+
+
+# -- leaks put back -------------------------------------------------------------------------------------------
+
+
+def constants_are_dropped(patch: pytest.MonkeyPatch) -> None:
+    """The engine leaves out a predicate without columns; the accountant reads `false` as no row."""
+    real = WherePredicate.condition.fget
+    assert real is not None
+    patch.setattr(WherePredicate, "condition", property(lambda self: real(self) if self.columns else exp.true()))
+
+
+def keys_are_compared_as_text(patch: pytest.MonkeyPatch) -> None:
+    def equal_texts(database: Database, literals: Sequence[nodes.Literal]) -> tuple[int, int] | None:
+        texts = texts_of(database, literals)
+        return next(((texts.index(text), k) for k, text in enumerate(texts) if texts.index(text) < k), None)
+
+    patch.setattr(slices, "equal_values", equal_texts)
+
+
+def literals_are_points_in_double(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(places, "neighbours", lambda near: (near, near))
+
+
+def literals_are_what_was_written(patch: pytest.MonkeyPatch) -> None:
+    """The accountant does not know the type that was bound."""
+    patch.setattr(places, "_holds_exactly", lambda kind, column_type: True)
+
+
+LEAKS = [
+    (constants_are_dropped, ["BOOLEAN", "VARCHAR"], "charged for no row and answers about one"),
+    (keys_are_compared_as_text, ["INTERVAL", "DOUBLE"], "two keys select the same row"),
+    (literals_are_points_in_double, ["HUGEINT", "UBIGINT", "DECIMAL(38,2)"], "charged as disjoint"),
+    (literals_are_what_was_written, ["HUGEINT", "UBIGINT", "DECIMAL(38,2)"], "charged as disjoint"),
+]
+
+
+@pytest.mark.parametrize(("leak", "kinds", "says"), LEAKS, ids=[leak.__name__ for leak, _, _ in LEAKS])
+def test_a_leak_of_the_past_is_caught(leak, kinds: list[str], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    leak(monkeypatch)
+    findings = fuzz(SEED, tables=20, predicates=70, kinds=kinds, until=says)
+    assert any(says in words for words in findings.wrong)
+
+
+# -- other ways to charge too little --------------------------------------------------------------------------
+
+
+MUTANTS = {
+    "intervals are ordered by their text": (
+        lambda patch: patch.setitem(places._PLACES, "INTERVAL", str), ["INTERVAL"],
+    ),
+    "times with zones are ordered by their text": (
+        lambda patch: patch.setitem(places._PLACES, "TIME WITH TIME ZONE", str), ["TIME WITH TIME ZONE"],
+    ),
+    "far years are ordered by their text": (
+        lambda patch: patch.setitem(places._PLACES, "DATE", str), ["DATE"],
+    ),
+    "NOT does not swap the questions": (
+        lambda patch: patch.setattr(covered._Reader, "rows", _without_not(covered._Reader.rows)), ["INTEGER"],
+    ),
+    "column comparisons cover equal columns only": (
+        lambda patch: patch.setattr(covered._Reader, "rows", _no_columns(covered._Reader.rows)), ["INTEGER", "DATE"],
+    ),
+    "excluded keys cover nothing": (
+        lambda patch: patch.setattr(ValueSet, "__invert__", lambda self: ValueSet.nothing()), ["INTEGER"],
+    ),
+}  # fmt: skip
+
+
+def _without_not(real):
+    return lambda self, tree, truth: real(self, tree.part if isinstance(tree, nodes.Not) else tree, truth)
+
+
+def _no_columns(real):
+    return lambda self, tree, truth: [] if isinstance(tree, nodes.ColumnComparison) else real(self, tree, truth)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_in, kinds = MUTANTS[name]
+    put_in(monkeypatch)
+    assert fuzz(SEED, tables=20, predicates=60, kinds=kinds, until="").wrong
