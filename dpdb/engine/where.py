@@ -48,8 +48,12 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
     UnknownColumnError
         If a column does not exist; the message has the nearest name.
     """
-    parsed = parse(text)
-    return WherePredicate(parsed.sql("duckdb", comments=False), bind(parsed, _TableTypes(database, schema)))
+    try:
+        parsed = parse(text)
+        tree = bind(parsed, _TableTypes(database, schema))
+        return WherePredicate(parsed.sql("duckdb", comments=False), tree)
+    except RecursionError:
+        raise PredicateError("where: nested too deeply") from None
 
 
 class _TableTypes:

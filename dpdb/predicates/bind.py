@@ -76,10 +76,7 @@ def bind(tree: exp.Expr, types: Types) -> Node:
     UnknownColumnError
         If a column does not exist.
     """
-    try:
-        return _Binder(types).truth(tree)
-    except RecursionError:
-        raise PredicateError("where: nested too deeply") from None
+    return _Binder(types).truth(tree)
 
 
 class _Binder:

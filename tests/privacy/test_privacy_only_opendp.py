@@ -9,7 +9,7 @@ import dpdb
 
 ROOT = Path(dpdb.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
-PRIVATE_ROOMS = ("privacy", "measures", "session", "connection", "graph", "engine", "constraints")
+PRIVATE_ROOMS = ("privacy", "measures", "session", "connection", "graph", "engine", "predicates", "constraints")
 RELEASE_IDS = Path("session/release.py")
 LEDGER_KEYS = Path("accounting/marks.py")
 
