@@ -33,7 +33,7 @@ def earlier_try(
 
     The request decides whether it is the same: an answer that an earlier version recorded is given back even if this
     version would charge other rows or another amount for it. Without an answer it would have to be drawn now, and then
-    what was debited must be what is charged now.
+    what was debited must be enough: the same rows, at least the same amount.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def earlier_try(
     number, epoch, request, predicate, charge, source_mark, answer = found[0]
     if request != asked[0]:
         raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
-    if answer is None and (predicate, charge) != asked[1:]:
+    if answer is None and (predicate != asked[1] or charge < asked[2]):
         raise LedgerError(
             f"run id {run_id!r} ended without an answer, and the same request is charged otherwise now; ask again "
             "under a new run id"

@@ -107,6 +107,9 @@ def test_a_version_that_charges_otherwise_gives_the_answer_back_and_draws_no_new
     first.close()
     with pytest.raises(LedgerError, match="charged otherwise now"):
         ledger.reserve(parse_where(where), charge, **asked)  # type: ignore[arg-type]
+    less = ledger.reserve(parse_where("a = 1"), TENTH - 1, **asked)  # type: ignore[arg-type]
+    assert (less.answer, less.number) == (None, first.number)  # what was debited is enough
+    less.close()
     ledger.record(first, "[1]")
     assert ledger.reserve(parse_where(where), charge, **asked).answer == "[1]"  # type: ignore[arg-type]
     assert ledger.summary().spent == pytest.approx(0.1)
