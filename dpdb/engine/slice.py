@@ -242,7 +242,7 @@ class Slice:
         """The slice's predicate over the rows aliased `row`."""
         if self._where is None:
             return []
-        condition = self._where.condition.copy()
+        condition = self._where.condition
         for column in condition.find_all(exp.Column):
             column.set("table", exp.to_identifier("row", quoted=True))
         return [exp.paren(condition)]

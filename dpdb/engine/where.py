@@ -29,7 +29,7 @@ class WherePredicate:
 
     @property
     def condition(self) -> exp.Expr:
-        """Typed SQL over unqualified columns."""
+        """Typed SQL over unqualified columns, a new tree each time."""
         return condition(self.tree)
 
     @property

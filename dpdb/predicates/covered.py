@@ -14,6 +14,7 @@ from dpdb.accounting.boxes import EVERYTHING, Box, intersection, make_box, meet,
 from dpdb.accounting.meaning import Meaning
 from dpdb.accounting.predicates import TOO_MANY_PARTS, UNION_LIMIT, Predicate, lower_ascii
 from dpdb.constraints import Operator
+from dpdb.constraints.source import shortened
 from dpdb.predicates.nodes import (
     And,
     Column,
@@ -57,7 +58,7 @@ def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Predi
     """
     reader = _Reader()
     name = lower_ascii(column.name)
-    groups = ValueSet.union([reader.meaning_of(key, column).equal for key in keys])
+    groups = ValueSet.union([key.equal for key in reader.meanings(keys, column)])
     boxes = reader.rows(tree, True)
     inside = [both for box in boxes if (both := meet(box, ((name, groups),))) is not None]
     reached = ValueSet.union([dict(box).get(name, ValueSet.everything()) for box in boxes])
@@ -80,8 +81,8 @@ class _Reader:
             case Not(part):
                 return self.rows(part, not truth)
             case Comparison(operator, column, literal):
-                chosen = operator if truth else _NEGATED[operator]
-                return _side(column, _matched(self.meaning_of(literal, column), chosen))
+                [meant] = self.meanings([literal], column)
+                return _side(column, _matched(meant, operator if truth else _NEGATED[operator]))
             case Membership(column, literals):
                 return _side(column, self._listed(column, literals, truth))
             case NullTest(column):
@@ -109,23 +110,26 @@ class _Reader:
         self.notes.append(TOO_MANY_PARTS)
 
     def _listed(self, column: Column, literals: Sequence[Literal], truth: bool) -> ValueSet:
-        meant = [self.meaning_of(literal, column) for literal in literals]
+        meant = self.meanings(literals, column)
         if truth:
             return ValueSet.union([item.equal for item in meant])
         return ValueSet.intersection([item.unequal for item in meant])
 
-    def meaning_of(self, literal: Literal, column: Column) -> Meaning:
-        """What a literal matches on a column, with a note where that is more than its own value."""
-        meant = meaning(literal, column.type)
+    def meanings(self, literals: Sequence[Literal], column: Column) -> list[Meaning]:
+        """What literals match on a column, with a note if for some that is more than their own values."""
+        meant = [meaning(literal, column.type) for literal in literals]
         name = _named(column)
-        if not meant.understood:
-            self.notes.append(
-                f"the order of {literal.type} is not modelled, so column {name} is covered with all its values"
-            )
-        elif meant.low != meant.high:
-            self.notes.append(
-                f"column {name} is compared with {literal.text} as DOUBLE, so its neighbours are covered, too"
-            )
+        for literal, found in zip(literals, meant, strict=True):
+            if not found.understood:
+                self.notes.append(
+                    f"the order of {literal.type} is not modelled, so column {name} is covered with all its values"
+                )
+                break
+            if found.low != found.high:
+                self.notes.append(
+                    f"column {name} is compared with {shortened(literal.text)} as DOUBLE, so its neighbours are covered"
+                )
+                break
         return meant
 
 

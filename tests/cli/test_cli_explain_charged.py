@@ -49,7 +49,7 @@ def source(tmp_path: Path) -> str:
         (
             "age > 1.00000000000000000000001",
             "age >= 0.9999999999999998",
-            ["column age is compared with 1.00000000000000000000001 as DOUBLE, so its neighbours are covered, too"],
+            ["column age is compared with '1.00000000000000000000001' as DOUBLE, so its neighbours are covered"],
         ),
         ("woken > '12:00'", "woken > '12:00:00.000000'", []),
     ],

@@ -12,9 +12,12 @@ import pytest
 from helpers_engine import Table, agree, float32, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot import exp
 
 from dpdb.constraints import parse_constraint
+from dpdb.engine.count import count_rows
 from dpdb.engine.database import Database
+from dpdb.engine.source import Source
 from dpdb.engine.where import WherePredicate, parse_where
 
 DEFAULT = settings(derandomize=True, deadline=None, max_examples=60)
@@ -264,6 +267,16 @@ def test_like(database: Database, cell: str, pattern: str) -> None:
     assert rows_of(database, where, table) == expected
     negative = parse_where(database, f"s NOT LIKE '{pattern}'", table.schema())
     assert rows_of(database, negative, table) == [0][len(expected) :]
+
+
+def test_a_predicate_without_columns_counts_what_it_says(database: Database) -> None:
+    with database.arrow_table("some_rows", SMALL.arrow()):
+        source = Source("rows", SMALL.schema(), exp.to_table("some_rows"))
+        asked = [parse_where(database, text, SMALL.schema()) for text in ("false", "true", "NOT true", "a = 1")]
+        total = len(SMALL.rows)
+        assert count_rows(database, source, [*asked[:3], None], name="counted") == [0, total, 0, total]
+        some = sum(row[0] == 1 for row in SMALL.rows)
+        assert count_rows(database, source, [*asked, None], name="counted") == [0, total, 0, some, total]
 
 
 # -- slices ---------------------------------------------------------------------------------------------------

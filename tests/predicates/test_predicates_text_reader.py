@@ -60,10 +60,36 @@ def test_more_of_what_duckdb_selects_is_covered_and_not_told_apart() -> None:
         ("DECIMAL(38,2)", "x = 100000000000000000000.005", "x = 100000000000000000000.01"),
         ("BIGINT", "x = 9007199254740992.12345678901234567890", "x = 9007199254740993"),
         ("FLOAT", "x = 0.1", "x > 1e-1"),
+        ("BIGINT", "x IN (1152921504606846976, 98E1)", "x = 1152921504606847036"),
+        ("BIGINT", "x BETWEEN 1e0 AND 1152921504606846976", "x = 1152921504606847036"),
+        ("FLOAT", "x NOT IN (0.1, 1e-1)", "x = 0.1"),
+        ("FLOAT", "x NOT BETWEEN 0.7 AND 1e0", "x = 0.7"),
+        (None, "x = 0.1", "x > 1e-1"),
     ],
 )
-def test_what_may_be_compared_as_double_is_not_told_apart(kind: str, one: str, two: str) -> None:
-    assert parse_where(one, {"x": kind}).overlaps(parse_where(two, {"x": kind}))
+def test_what_may_be_compared_as_double_is_not_told_apart(kind: str | None, one: str, two: str) -> None:
+    types = None if kind is None else {"x": kind}
+    assert parse_where(one, types).overlaps(parse_where(two, types))
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "two"),
+    [
+        (None, "x = '1 month'", "x = '30 days'"),
+        (None, "x > '1 day'", "x = '0.5 hours'"),
+        (None, "x > 'b'", "x = '\\xFF'"),
+        (None, "x <= '2020-01-01 23:59:59.999999'", "x = '2020-01-02'"),
+        ("TIMESTAMP", "x >= DATE '2020-01-01 12:00:00'", "x = '2020-01-01 01:00:00'"),
+    ],
+)
+def test_spellings_of_one_value_are_not_told_apart(kind: str | None, one: str, two: str) -> None:
+    types = None if kind is None else {"x": kind}
+    assert parse_where(one, types).overlaps(parse_where(two, types))
+
+
+def test_ordinary_words_with_digits_are_told_apart() -> None:
+    for one, two in (("12 Main St", "14 Main St"), ("2B", "3A"), ("A1", "A2"), ("10x", "11x")):
+        assert not parse_where(f"x = '{one}'").overlaps(parse_where(f"x = '{two}'"))
 
 
 @pytest.mark.parametrize(

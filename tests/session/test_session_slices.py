@@ -6,6 +6,7 @@ import datetime
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -72,6 +73,11 @@ def test_keys_of_every_type() -> None:
         ("zip", ["1", "01"], "same value"),
         ("zip", [1, 1.0], "same value"),
         ("score", [0.0, -0.0], "same value"),
+        ("score", ["nan", "-nan"], "same value"),
+        ("score", [1, "01"], "same value"),
+        ("zip", [b"1"], "not a value"),
+        ("zip", ["1\udcff"], "not a value"),
+        (5, [1], "name of a column"),
         ("price", ["2", "2.00"], "same value"),
         ("zip", [1.5], "not a value"),
         ("zip", ["x"], "not a value"),
@@ -92,6 +98,17 @@ def test_bad_keys_cost_nothing(by: str | None, keys: object, says: str) -> None:
         with pytest.raises(ParameterError, match=says):
             session.dp_inconsistency("repair", 1, by=by, keys=keys)  # type: ignore[arg-type]
         assert session.spent() == 0
+
+
+def test_intervals_of_one_length_are_one_key() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT INTERVAL '1 month' AS stay FROM range(3)")
+        with Session(connection) as session:
+            for keys in (["1 month", "30 days"], ["2 days", "29 days 24:00:00", "720 hours"]):
+                with pytest.raises(ParameterError, match="the same value of 'stay'"):
+                    session.dp_count(1, by="stay", keys=keys)
+            assert session.spent() == 0
+            assert values(session, "stay", ["30 days", "1 year"]) == [3, 0]
 
 
 def test_an_unknown_group_column_names_the_nearest() -> None:
