@@ -104,9 +104,9 @@ def test_mu_of_a_pure_release_holds_and_is_tight(epsilon: float) -> None:
     assert charged <= Fraction(mu) ** 2 + Fraction(1, GDP.unit)
 
 
-def test_a_ledger_of_mu_15_promises_what_holds() -> None:
-    """Where a difference of two numbers close to 1 once made delta 1.6 times too small."""
-    charge = GDP.charge(15)
-    epsilon = GDP.epsilon(charge, 1e-10)
-    assert true_delta(15.0, epsilon) <= Decimal("1e-10")
-    assert GDP.delta(charge, epsilon) >= float(true_delta(15.0, epsilon))
+@pytest.mark.parametrize(("mu", "epsilon"), [(2.087436694582288, 15.0), (2.2, 15.0), (15.0, 207.0)])
+def test_a_ledger_promises_what_holds(mu: float, epsilon: float) -> None:
+    """Deltas around 1e-10, where a difference of two numbers close to 1 made them half as large as they are."""
+    charge = GDP.charge(mu)
+    assert Decimal(GDP.delta(charge, epsilon)) >= true_delta(mu, epsilon) > Decimal("9.9e-11")
+    assert true_delta(mu, GDP.epsilon(charge, 1e-10)) <= Decimal("1e-10")

@@ -21,7 +21,7 @@ from dpdb.session.account import Charge
 from dpdb.session.slices import parse_slices
 
 EPSILON = 50  # noise other than 0 with probability 4e-22 per answer
-CALLS = 45
+CALLS = 36
 KINDS = [
     ["HUGEINT", "DOUBLE"],
     ["DECIMAL(38,2)"],
