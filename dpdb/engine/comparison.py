@@ -18,9 +18,9 @@ from dpdb.encodable import is_encodable
 from dpdb.engine.database import Database
 from dpdb.errors import EngineError
 from dpdb.predicates.nodes import Literal, LiteralValue, Value
-from dpdb.predicates.sql import data_type, literal_sql
+from dpdb.predicates.sql import data_type
 
-__all__ = ["bind_literal", "bind_literals", "common_type", "equal_values", "texts_of"]
+__all__ = ["bind_literal", "bind_literals", "common_type", "evaluated", "shown_as"]
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
@@ -68,7 +68,7 @@ def bind_literals(database: Database, values: Sequence[LiteralValue], column_typ
         return _bind_dates(database, values)
     written = [_written(value, column_type) for value in values]
     asked = [literal for literal in written if literal is not None]
-    shown = iter(_shown(database, [(_shown_as(kind, _cast(text, kind)),) for kind, text in asked]))
+    shown = iter(evaluated(database, [(shown_as(kind, _cast(text, kind)),) for kind, text in asked]))
     return [None if literal is None else _read(*literal, *next(shown)) for literal in written]
 
 
@@ -109,8 +109,8 @@ def _bind_dates(database: Database, values: Sequence[LiteralValue]) -> list[Lite
         if text is not None:
             stamp = _cast(text, "TIMESTAMP")
             midnight = exp.EQ(this=stamp.copy(), expression=exp.cast(stamp.copy(), "DATE"))
-            asked.append((_shown_as("DATE", _cast(text, "DATE")), _shown_as("TIMESTAMP", stamp), midnight))
-    shown = iter(_shown(database, asked))
+            asked.append((shown_as("DATE", _cast(text, "DATE")), shown_as("TIMESTAMP", stamp), midnight))
+    shown = iter(evaluated(database, asked))
     bound: list[Literal | None] = []
     for text in texts:
         day, stamp_text, is_midnight = (None, None, None) if text is None else next(shown)
@@ -127,7 +127,7 @@ def _cast(text: str, kind: str) -> exp.Expr:
     return exp.TryCast(this=exp.Literal.string(text), to=data_type(kind))
 
 
-def _shown_as(kind: str, value: exp.Expr) -> exp.Expr:
+def shown_as(kind: str, value: exp.Expr) -> exp.Expr:
     """Show a value of a type so that nothing of it is lost on the way to Python."""
     if kind == "FLOAT":
         return exp.cast(value, "DOUBLE")  # wider, hence exact; its text would be read as another number
@@ -136,7 +136,7 @@ def _shown_as(kind: str, value: exp.Expr) -> exp.Expr:
     return exp.func("hex", value) if kind == "BLOB" else exp.cast(value, "VARCHAR", dialect="duckdb")
 
 
-def _shown(database: Database, asked: Sequence[tuple[exp.Expr, ...]]) -> list[tuple[Any, ...]]:
+def evaluated(database: Database, asked: Sequence[tuple[exp.Expr, ...]]) -> list[tuple[Any, ...]]:
     """Evaluate constant expressions, all of them in a few queries; what fails is NULL."""
     if not asked:
         return []
@@ -150,32 +150,11 @@ def _shown(database: Database, asked: Sequence[tuple[exp.Expr, ...]]) -> list[tu
             values = iter(row)
             return [tuple(next(values) for _ in parts) for parts in asked]
     middle = len(asked) // 2
-    return _shown(database, asked[:middle]) + _shown(database, asked[middle:])
+    return evaluated(database, asked[:middle]) + evaluated(database, asked[middle:])
 
 
 def _read(kind: str, text: str, shown: Value | None) -> Literal | None:
     return None if shown is None else Literal(kind, text, shown)
-
-
-def equal_values(database: Database, literals: Sequence[Literal]) -> tuple[int, int] | None:
-    """Find two literals of one type that the engine takes as equal, by their positions; None if there are none.
-
-    Equal values may have different texts: '1 month' and '30 days', 'nan' and '-nan', 1 and '01'.
-    """
-    listed = ", ".join(f"({place}, {literal_sql(item).sql('duckdb')})" for place, item in enumerate(literals))
-    found = database.rows(
-        f"WITH listed(place, value) AS MATERIALIZED (VALUES {listed}) "
-        "SELECT one.place, two.place FROM listed AS one JOIN listed AS two "
-        "ON one.value = two.value AND one.place < two.place ORDER BY ALL LIMIT 1"
-    )
-    return (int(found[0][0]), int(found[0][1])) if found else None
-
-
-def texts_of(database: Database, literals: Sequence[Literal]) -> list[str]:
-    """Return the texts by which the engine shows values, one text for each value."""
-    asked = [(exp.cast(literal_sql(literal), "VARCHAR", dialect="duckdb"),) for literal in literals]
-    # -0 equals 0, and is shown with its sign.
-    return [str(text).removeprefix("-") if text in ("-0.0", "-0") else str(text) for (text,) in _shown(database, asked)]
 
 
 # -- numbers --------------------------------------------------------------------------------------------------

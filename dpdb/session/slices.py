@@ -11,8 +11,9 @@ from sqlglot import exp
 from dpdb.accounting import Predicate
 from dpdb.constraints import Operator
 from dpdb.constraints.source import shortened
-from dpdb.engine.comparison import bind_literals, equal_values, texts_of
+from dpdb.engine.comparison import bind_literals
 from dpdb.engine.database import Database
+from dpdb.engine.keys import equal_values, texts_of
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.where import WherePredicate, comparable_column, parse_where
 from dpdb.errors import ParameterError, PredicateError
@@ -23,6 +24,8 @@ __all__ = ["Key", "Slices", "parse_slices"]
 
 # What a group may be called by.
 Key = str | int | float | Decimal | bool
+
+_SHOWN_KEY = 60
 
 
 @dataclass(frozen=True)
@@ -106,23 +109,32 @@ def _key_literals(database: Database, column: Column, keys: Sequence[Key]) -> li
         literals.append(literal)
     same = equal_values(database, literals)
     if same is not None:
-        first, second = (keys[place] for place in same)
-        raise ParameterError(f"keys {first!r} and {second!r} are the same value of {column.name!r}")
+        first, second = (_named(keys[place]) for place in same)
+        raise ParameterError(f"keys {first} and {second} are the same value of {column.name!r}")
     return literals
 
 
 def _literal_value(key: Key, column: Column) -> LiteralValue:
     if isinstance(key, float):
         return Decimal(repr(key))
-    if isinstance(key, (bool, int, str, Decimal)):
+    if isinstance(key, int) and not isinstance(key, bool):
+        return Decimal(key)  # its text has no limit
+    if isinstance(key, (bool, str, Decimal)):
         return key
     raise _no_value(key, column)
 
 
 def _no_value(key: object, column: Column) -> ParameterError:
-    return ParameterError(
-        f"key {shortened(key) if isinstance(key, str) else repr(key)} is not a value of {column.name!r} ({column.type})"
-    )
+    return ParameterError(f"key {_named(key)} is not a value of {column.name!r} ({column.type})")
+
+
+def _named(key: object) -> str:
+    """A key in a message."""
+    try:
+        words = repr(key)
+    except ValueError:  # Python writes no int of more than 4,300 digits
+        return "of thousands of digits"
+    return words if len(words) <= _SHOWN_KEY else f"{words[: _SHOWN_KEY - 3]}..."
 
 
 def _group(base: WherePredicate | None, column: Column, literal: Literal, text: str) -> WherePredicate:

@@ -87,7 +87,7 @@ class Table:
 
     def _as_keys(self) -> list[dict[str, Any]]:
         """The rows as the accountant's order sees them; values without a modelled order are all the same."""
-        shown = [comparison._shown_as(kind, exp.column(name)) for name, kind in self.types.items()]
+        shown = [comparison.shown_as(kind, exp.column(name)) for name, kind in self.types.items()]
         found = self.database.rows(exp.select(*shown).from_(_FLAT.copy()).order_by("place"))
         return [
             {

@@ -10,8 +10,8 @@ from random_predicates import KINDS
 from sqlglot import exp
 
 from dpdb.accounting.attribute_sets import ValueSet
-from dpdb.engine.comparison import texts_of
 from dpdb.engine.database import Database
+from dpdb.engine.keys import texts_of
 from dpdb.engine.where import WherePredicate
 from dpdb.predicates import covered, nodes, places
 from dpdb.session import slices

@@ -15,8 +15,9 @@ from sqlglot import exp
 from dpdb.accounting import Predicate
 from dpdb.accounting.meaning import neighbours
 from dpdb.accounting.stored_predicate import predicate_from_text
-from dpdb.engine.comparison import _shown_as, equal_values, texts_of
+from dpdb.engine.comparison import shown_as
 from dpdb.engine.database import Database
+from dpdb.engine.keys import equal_values, texts_of
 from dpdb.engine.schema import Column, TableSchema, comparison_type
 from dpdb.engine.where import parse_where
 from dpdb.predicates.covered import covered
@@ -43,7 +44,7 @@ def test_the_order_of_keys_is_the_order_of_the_engine(kind: str, database: Datab
         f"CREATE OR REPLACE TABLE pool AS SELECT v::{compared} AS v, row_number() OVER () AS n "
         f"FROM (SELECT TRY_CAST(text AS {kind}) AS v FROM (VALUES {listed}) AS texts(text)) WHERE v IS NOT NULL"
     )
-    shown = exp.select("n", exp.alias_(_shown_as(compared, exp.column("v")), "v")).from_("pool").order_by("n")
+    shown = exp.select("n", exp.alias_(shown_as(compared, exp.column("v")), "v")).from_("pool").order_by("n")
     keys = {n: place(compared, value) for n, value in database.rows(shown)}
     assert len(keys) >= 2
     if compared in NOT_MODELLED:
