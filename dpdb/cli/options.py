@@ -9,6 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.cli.shared_options import number, whole
 from dpdb.errors import ParameterError
 from dpdb.jobs.gates import Gate, parse_gate
 
@@ -40,10 +41,13 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
     """Read every `--distinct COLUMN=K`."""
     read = {}
     for text in options.distinct:
-        name, _, number = text.rpartition("=")
-        if not name or not number.isascii() or not number.isdigit():
+        name, _, count = text.rpartition("=")
+        try:
+            read[name] = whole(count)
+        except argparse.ArgumentTypeError:
+            name = ""
+        if not name:
             raise ParameterError(f"--distinct {text!r}: expected COLUMN=NUMBER")
-        read[name] = int(number)
     return read
 
 
@@ -51,10 +55,10 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[G
     """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
     read = []
     for text in options.fail_above:
-        name, _, number = text.partition("=")
+        name, _, limit = text.partition("=")
         try:
-            threshold = float(number)
-        except ValueError:
+            threshold = number(limit)
+        except argparse.ArgumentTypeError:
             raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
         read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}", rate=options.rate))
     return read

@@ -11,10 +11,12 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
+from dpdb.constraints import quoted_name
 from dpdb.engine.database import Database
+from dpdb.engine.schema import Column, TypeOrigin
 from dpdb.errors import EngineError
 
-__all__ = ["LiteralValue", "bind_literal", "common_type", "in_type"]
+__all__ = ["LiteralValue", "bind_literal", "common_type", "in_type", "typing_advice", "untyped_problem"]
 
 LiteralValue = bool | int | Decimal | str
 
@@ -26,6 +28,8 @@ _FLOATS = ("FLOAT", "DOUBLE")
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _TIMES = ("DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP", _ZONED)
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_FRAME_TYPES = {"INTEGER": "Int64", "BIGINT": "Int64", "DOUBLE": "float64", "BOOLEAN": "boolean"}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MAX_DIGITS = 38
 _MAX_EXPONENT = 1_000
 
@@ -81,6 +85,8 @@ def _bind_number(database: Database, value: int | Decimal | str, column_type: st
         number = Decimal(value)
     except InvalidOperation:
         return None
+    if isinstance(value, str) and not value.isascii():
+        return None  # Decimal knows the digits of all scripts
     if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
         return None  # written out, 1e999999999 would take a gigabyte
     kind = common_type(column_type, _number_type(number))
@@ -102,6 +108,54 @@ def _is_midnight(database: Database, text: str) -> bool:
         return bool(database.value(exp.select(exp.EQ(this=stamp, expression=exp.cast(stamp.copy(), "DATE")))))
     except EngineError:
         return True  # not a timestamp at all: the cast to DATE says so
+
+
+# -- columns that nobody has given a type ---------------------------------------------------------------------
+
+
+def untyped_problem(column: Column, value: LiteralValue | None = None, *, ordered: bool = False) -> str | None:
+    """Say why a column may not be compared so, with the remedy; None if it may.
+
+    Text that nobody has declared is most likely something else: as text '10' is below '9', and '5' is not '05'. So
+    neither its order nor a number or truth value beside it is what the user means. Equal texts are equal cells.
+
+    Parameters
+    ----------
+    value
+        What the column is compared with, if it is a literal.
+    ordered : bool
+        Whether the comparison is ``<``, ``>``, ``<=``, ``>=`` or BETWEEN.
+    """
+    if not column.is_untyped or not (ordered or isinstance(value, (bool, int, Decimal))):
+        return None
+    why = "as text '10' is below '9'" if ordered else f"{value} is no text"
+    advice = typing_advice(column, value)
+    return f"column {column.name!r} is text because nobody has given it a type, but {why}; {advice}"
+
+
+def typing_advice(column: Column, value: LiteralValue | None = None) -> str:
+    """Say how to give an untyped column a type, such as that of a literal it is compared with."""
+    kind = "INTEGER" if value is None else _likely_type(value)
+    if column.origin is TypeOrigin.OBJECTS:
+        dtype = _FRAME_TYPES.get(kind, "datetime64[us]")
+        return f"give it one, such as frame.astype({{{column.name!r}: {dtype!r}}}), or 'string' to compare it as text"
+    declared = f"{quoted_name(column.name)} {kind}"
+    option = exp.Literal.string(declared).sql()
+    return (
+        f"give it one, such as --schema {option} (csv_schema={{{column.name!r}: {kind!r}}}), "
+        "or VARCHAR to compare it as text"
+    )
+
+
+def _likely_type(value: LiteralValue) -> str:
+    if isinstance(value, bool):
+        return "BOOLEAN"
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return "DATE" if _DATE.fullmatch(str(value)) else "TIMESTAMP" if _DATE.match(str(value)) else "INTEGER"
+    kind = _number_type(number) if number.is_finite() and abs(number.adjusted()) <= _MAX_EXPONENT else "DOUBLE"
+    return "INTEGER" if kind in ("TINYINT", "SMALLINT") else kind if kind in ("INTEGER", "BIGINT") else "DOUBLE"
 
 
 # -- numbers --------------------------------------------------------------------------------------------------

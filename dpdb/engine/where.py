@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.constraints.source import shortened
-from dpdb.engine.comparison import LiteralValue, bind_literal, common_type, in_type
+from dpdb.engine.comparison import LiteralValue, bind_literal, common_type, in_type, untyped_problem
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import PredicateError, UnknownColumnError
@@ -163,8 +163,10 @@ class _Builder:
         if not isinstance(left, exp.Column):
             kind, left, right = _FLIPPED[kind], right, left
         column, column_type = self._column(left, context)
+        self._refuse_untyped(kind, left, right)
         if isinstance(right, exp.Column):
             other, other_type = self._column(right, context)
+            self._refuse_untyped(kind, right, left)
             common = common_type(column_type, other_type)
             if common is None:
                 raise PredicateError(
@@ -179,6 +181,13 @@ class _Builder:
             raise PredicateError(f"where: {shown} is not a value for {left.name!r} ({column_type})")
         common, literal = bound
         return kind(this=in_type(column, column_type, common), expression=literal)
+
+    def _refuse_untyped(self, kind: type[exp.Expr], column: exp.Expr, other: exp.Expr) -> None:
+        value = None if isinstance(other, (exp.Column, exp.Null)) else _literal(other)
+        named = self._schema[resolve_column(column.name, self._schema, "where")]
+        problem = untyped_problem(named, value, ordered=kind not in (exp.EQ, exp.NEQ))
+        if problem is not None:
+            raise PredicateError(f"where: {problem}")
 
     def _membership(self, node: exp.Expr) -> exp.Expr:
         if node.args.get("query") or node.args.get("unnest") or node.args.get("field") or not node.expressions:

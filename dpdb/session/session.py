@@ -20,7 +20,7 @@ from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.plan import refuse_nested_loops
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import Source, SourceLike, open_source
+from dpdb.engine.source import Source, SourceLike, open_source, refuse_changed
 from dpdb.engine.unit_rows import UnitRows, chosen_by
 from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
@@ -84,6 +84,8 @@ class Session:
         Types of CSV columns (the others are text).
     row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
+    rows : bool
+        False for a session that only rehearses (see `rehearse`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads
         Limits of the private database; see `Database`.
     progress : callable, optional
@@ -109,6 +111,7 @@ class Session:
         max_rows: int | None = None,
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
+        rows: bool = True,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
         threads: int | None = None,
@@ -123,7 +126,8 @@ class Session:
         self._slices_made = 0
         self._database = Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
         try:
-            opened = open_source(self._database, source, table=table, csv_schema=csv_schema)
+            progress("opening the table")
+            opened = open_source(self._database, source, table=table, csv_schema=csv_schema, rows=rows)
             self._unit = asked.in_schema(opened.schema)
             column = self._unit.column
             # Whatever reads the table reads this, so that nothing sees more rows of a unit than are accounted for.
@@ -144,10 +148,12 @@ class Session:
                     ),
                     unit=self._unit,
                 )
+                refuse_changed(opened)  # so the state that the ledger knows is that of the rows that were read
         except BaseException:
             self._database.close()
             raise
         self._has_ledger = ledger is not None
+        self._reads_rows = rows
         self._terms = degree_terms(self._bound)
         self._digest = constraints_digest(self.constraints)
 
@@ -348,6 +354,8 @@ class Session:
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         charge = Charge(epsilon, charged_rows(slices, self._source.schema), public, run_id, rho)
+        if not self._reads_rows and not isinstance(self._account, Rehearsal):
+            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:

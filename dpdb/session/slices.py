@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from dpdb.engine.comparison import bind_literal, in_type
+from dpdb.engine.comparison import bind_literal, in_type, untyped_problem
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.where import WherePredicate, parse_where, resolve_column
@@ -69,6 +69,9 @@ def parse_slices(
     seen: dict[str, Key] = {}
     predicates = []
     for key in keys:
+        problem = untyped_problem(column, Decimal(repr(key)) if isinstance(key, float) else key)
+        if problem is not None:
+            raise ParameterError(f"key {key!r}: {problem}")
         literal, text = _canonical(database, column.name, column.type, key)
         if text in seen:
             raise ParameterError(f"keys {seen[text]!r} and {key!r} are the same value of {column.name!r}")

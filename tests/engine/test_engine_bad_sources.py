@@ -56,8 +56,8 @@ BAD: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
     "empty path": (lambda d: "", {}, "empty"),
     "NUL in the path": (lambda d: "a\0b.csv", {}, "is not a path"),
     "long path": (lambda d: "a" * 5000, {}, "file name too long"),
-    "glob without files": (lambda d: f"{d}/*.parquet", {}, "no Parquet file there"),
-    "empty directory": (empty_folder, {}, "no Parquet file there"),
+    "glob without files": (lambda d: f"{d}/*.parquet", {}, "no Parquet or CSV file there"),
+    "empty directory": (empty_folder, {}, "no Parquet or CSV file there"),
     "garbage": (lambda d: written(d / "x.parquet", b"hello world, hello"), {}, "not a Parquet, CSV"),
     "empty file": (lambda d: written(d / "x.parquet", b""), {}, "not a Parquet, CSV"),
     "garbage in Parquet clothes": (lambda d: written(d / "x", b"PAR1" + b"x" * 50 + b"PAR1"), {}, "as a parquet file"),
@@ -77,7 +77,11 @@ BAD: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
         {},
         "CSV",
     ),
-    "garbage in DuckDB clothes": (lambda d: written(d / "x", b"x" * 8 + b"DUCK" + b"y" * 5000), {}, "read-only"),
+    "garbage in DuckDB clothes": (
+        lambda d: written(d / "x", b"x" * 8 + b"DUCK" + b"y" * 5000),
+        {},
+        "DuckDB cannot open it",
+    ),
     "DuckDB file without tables": (database_file, {}, "it has: none"),
     "unknown table": (lambda d: database_file(d, "CREATE TABLE t (a INT)"), {"table": "x"}, "no table or view 'x'"),
     "several tables": (
