@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.cli.shared_options import number, whole
+from dpdb.cli.shared_options import number
 from dpdb.errors import ParameterError
 from dpdb.jobs.gates import Gate, parse_gate
 
 __all__ = ["csv_schema", "distinct", "keys", "thresholds"]
+
+
+_COUNT = re.compile("[0-9]{1,18}")
 
 
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
@@ -42,12 +46,9 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
     read = {}
     for text in options.distinct:
         name, _, count = text.rpartition("=")
-        try:
-            read[name] = whole(count)
-        except argparse.ArgumentTypeError:
-            name = ""
-        if not name:
+        if not name or not _COUNT.fullmatch(count):
             raise ParameterError(f"--distinct {text!r}: expected COLUMN=NUMBER")
+        read[name] = int(count)
     return read
 
 

@@ -1,4 +1,4 @@
-"""Commands for the owner of a table: exact values, noisy copies, budgets, reports."""
+"""Commands for the owner of a table: exact values, proposed types, noisy copies, budgets, reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpdb.cli.shared_options import (
     whole,
 )
 
-__all__ = ["add_budget", "add_exact", "add_noise", "add_overlap", "add_report"]
+__all__ = ["add_budget", "add_exact", "add_noise", "add_overlap", "add_report", "add_schema"]
 
 
 def add_exact(commands: Any) -> None:
@@ -45,6 +45,27 @@ def add_exact(commands: Any) -> None:
     parser.add_argument(
         "--time-limit", metavar="S", type=positive, default=10.0, help="seconds for proving the exact repair (10)"
     )
+    limit_options(parser)
+    format_option(parser)
+
+
+def add_schema(commands: Any) -> None:
+    """Add `dpdb schema`."""
+
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.schema import run_schema
+
+        return run_schema(options)
+
+    parser = command(
+        commands,
+        "schema",
+        run,
+        "propose types for columns that have none, as a --schema option; reads rows, so it is for the owner only",
+        "dpdb schema visits.csv",
+    )
+    parser.add_argument("source", metavar="FILE", help="CSV file, or directory or glob of CSV or Parquet files")
+    parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
     limit_options(parser)
     format_option(parser)
 

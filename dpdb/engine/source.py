@@ -267,7 +267,7 @@ def _streamed(database: Database, stream: arrow.Stream) -> Source:
 
 def _is_readable(database: Database, field: pa.Field) -> bool:
     try:
-        with database.arrow_table("one_column", pa.schema([field]).empty_table()):
+        with database.arrow_table("one_column", pa.RecordBatchReader.from_batches(pa.schema([field]), [])):
             return True
     except EngineError:
         return False

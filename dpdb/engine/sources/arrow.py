@@ -102,9 +102,9 @@ def schema_of(source: Any, table: str | None) -> Stream:
     elif "pandas" in sys.modules and isinstance(source, sys.modules["pandas"].DataFrame):
         source = source.iloc[:0]
     elif isinstance(getattr(source, "schema", None), pa.Schema):
-        source = source.schema.empty_table()
+        source = pa.RecordBatchReader.from_batches(source.schema, [])
     stream = stream_of(source, table)
-    return Stream(description, stream.reader.schema.empty_table().to_reader(), stream.untyped)
+    return Stream(description, pa.RecordBatchReader.from_batches(stream.reader.schema, []), stream.untyped)
 
 
 def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, duckdb.DuckDBPyRelation]:

@@ -35,6 +35,7 @@ __all__ = ["LONGEST", "CsvLines", "Faults", "UnreadableError", "first_row"]
 LONGEST = 16 << 20
 
 _QUOTE, _LF, _CR = b'"\n\r'
+_ANY_END = re.compile(rb"\r\n|\n|\r")
 _Positions = npt.NDArray[np.intp]
 
 
@@ -64,14 +65,14 @@ class Faults:
 
 def first_row(text: bytes) -> tuple[bytes, bytes, bytes] | None:
     """Return a text's first row, its line end and the rest of the text, or None if the row has not ended."""
-    quoted = False
-    for position, byte in enumerate(text):
-        if byte == _QUOTE:
-            quoted = not quoted
-        elif not quoted and byte == _LF:
-            return text[:position].removesuffix(b"\r"), b"\n", text[position + 1 :]
-        elif not quoted and byte == _CR and text[position + 1 : position + 2] not in (b"", b"\n"):
-            return text[:position], b"\r", text[position + 1 :]
+    quotes = begin = 0
+    for match in _ANY_END.finditer(text):
+        quotes += text.count(b'"', begin, match.start())
+        begin = match.start()
+        if quotes % 2 == 0 and match[0] != b"\r":
+            return text[:begin], match[0][-1:], text[match.end() :]
+        if quotes % 2 == 0 and match.end() < len(text):
+            return text[:begin], b"\r", text[match.end() :]
     return None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -85,8 +86,8 @@ def _cells(path: str, columns: int, faults: Faults) -> Iterator[pa.Table]:
     with _opened(path) as stream:
         header = _header(stream, path)
         lines = CsvLines(header.delimiter, header.end, columns, faults, header.next_line)
-        rest = header.rest
-        while block := stream.read(_BLOCK):
+        rest = b""
+        for block in chain([header.rest], iter(lambda: stream.read(_BLOCK), b"")):
             rows, rest = lines.split(rest + block)
             yield from _tables(rows, lines)
         yield from _tables(lines.last(rest), lines)
