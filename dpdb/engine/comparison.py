@@ -7,13 +7,14 @@ query fail, and no row changes how two other rows compare.
 from __future__ import annotations
 
 import re
+import shlex
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
-from dpdb.constraints import quoted_name
 from dpdb.engine.database import Database
 from dpdb.engine.schema import Column, TypeOrigin
+from dpdb.engine.sources.text_columns import column_definition
 from dpdb.errors import EngineError
 
 __all__ = ["LiteralValue", "bind_literal", "common_type", "in_type", "typing_advice", "untyped_problem"]
@@ -139,8 +140,7 @@ def typing_advice(column: Column, value: LiteralValue | None = None) -> str:
     if column.origin is TypeOrigin.OBJECTS:
         dtype = _FRAME_TYPES.get(kind, "datetime64[us]")
         return f"give it one, such as frame.astype({{{column.name!r}: {dtype!r}}}), or 'string' to compare it as text"
-    declared = f"{quoted_name(column.name)} {kind}"
-    option = exp.Literal.string(declared).sql()
+    option = shlex.quote(column_definition(column.name, kind))
     return (
         f"give it one, such as --schema {option} (csv_schema={{{column.name!r}: {kind!r}}}), "
         "or VARCHAR to compare it as text"

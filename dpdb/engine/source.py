@@ -177,10 +177,10 @@ def _described(database: Database, files: Files, table: str | None, types: Mappi
             schema = TableSchema(tuple(_text_column(name, kinds) for name in names))
             return Source(files.place, schema, _without_rows(schema)), False
         if files.kind == "parquet":
-            names = parquet.folder_columns(database, files)
-            kinds = declared_types(database, files.place, names, types)
-            source = _scanned(database, files.place, parquet.parquet_scan(database, files, kinds))
-            columns = (_text_column(c.name, kinds) if c.name in names else c for c in source.schema.columns)
+            found = parquet.parquet_columns(database, files)
+            kinds = declared_types(database, files.place, found.folders, types)
+            source = _scanned(database, files.place, parquet.parquet_scan(files, found, kinds))
+            columns = (_text_column(c.name, kinds) if c.name in found.folders else c for c in source.schema.columns)
             return replace(source, schema=TableSchema(tuple(columns))), False
         declared_types(database, files.place, (), types)
         scan, is_computed = duckdb_file.attach(database, files.place, table)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.database import Database
-from dpdb.engine.sources.parquet import parquet_scan
+from dpdb.engine.sources.parquet import parquet_columns, parquet_scan
 from dpdb.engine.sources.places import Files, find_files
 from dpdb.errors import EngineError, ParameterError, SourceError, StatementRefusedError
 from dpdb.frontend.names import folded
@@ -65,7 +65,9 @@ class CleanDatabase:
             files = find_files(path)
             if files.kind == "duckdb":
                 raise SourceError(f"{path}: a public table is a Parquet or CSV file")
-            scan = parquet_scan(self._database, files, {}) if files.kind == "parquet" else _csv(files)
+            scan = _csv(files)
+            if files.kind == "parquet":
+                scan = parquet_scan(files, parquet_columns(self._database, files), {})
             self._database.execute(exp.select("*").from_(scan).ctas(exp.table_(name, quoted=True), dialect="duckdb"))
         except EngineError as error:
             raise SourceError(f"{path}: cannot be read: {_first_line(error)}") from None

@@ -14,10 +14,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpdb.constraints import quoted_name
 from dpdb.engine.database import Database
 from dpdb.engine.source import SourceLike, open_source
 from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine.sources.text_columns import column_definition
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
@@ -80,7 +80,7 @@ class ProposedSchema:
     @property
     def option(self) -> str:
         """The proposal as the text of ``--schema``; texts are left out, so that nobody compares them by accident."""
-        return ", ".join(f"{quoted_name(name)} {kind}" for name, kind in self._pairs())
+        return ", ".join(column_definition(name, kind) for name, kind in self._pairs())
 
     @property
     def toml(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -13,39 +14,46 @@ from dpdb.engine.sources.places import Files
 from dpdb.engine.sources.text_columns import typed
 from dpdb.errors import SourceError
 
-__all__ = ["folder_columns", "parquet_scan"]
+__all__ = ["ParquetColumns", "parquet_columns", "parquet_scan"]
 
 _FILE_NUMBER = "file_index"
 
 
-def folder_columns(database: Database, files: Files) -> tuple[str, ...]:
-    """Return the columns that come from names of folders: the keys that are no columns of the files themselves.
+@dataclass(frozen=True)
+class ParquetColumns:
+    """The columns of the files, and those from names of folders: the keys that are no columns of the files."""
+
+    own: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+def parquet_columns(database: Database, files: Files) -> ParquetColumns:
+    """Read the files' columns.
 
     Raises
     ------
     SourceError
-        If the files differ in their columns or a file's columns cannot be told apart.
+        If the files differ in their columns, or a file's columns cannot be told apart.
     """
-    names = {name.casefold() for name in _columns(database, files)}
-    return tuple(key for key in files.keys if key.casefold() not in names)
+    own = _own_columns(database, files)
+    known = {name.casefold() for name in own}
+    return ParquetColumns(own, tuple(key for key in files.keys if key.casefold() not in known))
 
 
-def parquet_scan(database: Database, files: Files, types: Mapping[str, str]) -> exp.Expr:
-    """Scan the files; `types` are the declared ones among `folder_columns`, the others are VARCHAR.
+def parquet_scan(files: Files, names: ParquetColumns, types: Mapping[str, str]) -> exp.Expr:
+    """Scan the files; `types` are the declared ones among the columns from folders, the others are VARCHAR.
 
     A type would otherwise be guessed from the folders that there are, which is from the rows.
     """
     option = exp.PropertyEQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
     scan = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[_paths(files), option]))
-    keys = folder_columns(database, files)
-    if not keys:
+    if not names.folders:
         return scan
-    names = _columns(database, files)
-    if _FILE_NUMBER in map(str.casefold, names):
+    if _FILE_NUMBER in map(str.casefold, names.own):
         raise SourceError(f"{files.place}: rename the column {_FILE_NUMBER}, which stands for the file here")
     number = exp.Add(this=exp.cast(exp.column(_FILE_NUMBER), "BIGINT"), expression=exp.convert(1))
-    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
-    for key in keys:
+    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in names.own]
+    for key in names.folders:
         values = exp.Array(expressions=[exp.convert(found[files.keys.index(key)]) for found in files.partitions])
         texts = exp.cast(values, "VARCHAR[]", dialect="duckdb")
         value = exp.Anonymous(this="list_extract", expressions=[texts, number.copy()])
@@ -57,7 +65,7 @@ def _paths(files: Files) -> exp.Expr:
     return exp.Array(expressions=[exp.Literal.string(glob.escape(path)) for path in files.paths])
 
 
-def _columns(database: Database, files: Files) -> tuple[str, ...]:
+def _own_columns(database: Database, files: Files) -> tuple[str, ...]:
     """Return the top-level column names as the files spell them; refuse files of different columns.
 
     DuckDB reads all files by the first one's columns: it leaves out what others have besides, and converts their types,

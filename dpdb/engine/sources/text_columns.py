@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlglot import exp
+from sqlglot import exp, tokenize
 
 from dpdb.engine.database import Database
 from dpdb.engine.schema import comparison_type
 from dpdb.errors import SourceError
 
-__all__ = ["declared_types", "typed"]
+__all__ = ["column_definition", "declared_types", "typed"]
 
 
 def declared_types(
@@ -38,6 +38,13 @@ def declared_types(
             raise SourceError(f"{place}: column {name!r}: {declared!r} is not a SQL type that constraints can compare")
         kinds[name] = kind
     return kinds
+
+
+def column_definition(name: str, kind: str) -> str:
+    """Write a column and its type as a schema option reads them: words of SQL, and odd names, in quotes."""
+    words = tokenize(name, dialect="duckdb") if name.isidentifier() and name.isascii() else []
+    plain = len(words) == 1 and words[0].token_type.name == "VAR"
+    return f"{exp.to_identifier(name, quoted=not plain).sql('duckdb')} {kind}"
 
 
 def typed(text: exp.Expr, kind: str | None) -> exp.Expr:
