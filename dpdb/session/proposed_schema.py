@@ -89,7 +89,7 @@ class ProposedSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and both spellings, ready for JSON."""
-        return asdict(self) | {"schema": self.option, "toml": self.toml}
+        return {"non_private": True} | asdict(self) | {"schema": self.option, "toml": self.toml}
 
     def _pairs(self) -> list[tuple[str, str]]:
         return [(column.name, column.type) for column in self.columns if column.type != "VARCHAR"]
