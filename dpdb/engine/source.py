@@ -96,7 +96,7 @@ def open_source(
             raise SourceError("a CSV schema applies to CSV files only")
         return _streamed(database, arrow.stream_of(source, table))
     files = find_files(os.fspath(source))
-    state = state_of(files.place)
+    state = files.state()
     found, is_computed = _described(database, files, table, csv_schema or {})
     if is_computed:
         return _materialized(database, found)
@@ -172,21 +172,23 @@ def _described(database: Database, files: Files, table: str | None, types: Mappi
         raise SourceError(f"{files.place}: a table name applies to DuckDB files and connections only")
     try:
         if files.kind == "csv":
-            names = csv_rows.csv_columns(files)
+            named = csv_rows.csv_columns(files)
+            names = (*named.own, *named.folders)
             kinds = declared_types(database, files.place, names, types)
             schema = TableSchema(tuple(_text_column(name, kinds) for name in names))
             return Source(files.place, schema, _without_rows(schema)), False
         if files.kind == "parquet":
-            found = parquet.parquet_columns(database, files)
-            kinds = declared_types(database, files.place, found.folders, types)
-            source = _scanned(database, files.place, parquet.parquet_scan(files, found, kinds))
-            columns = (_text_column(c.name, kinds) if c.name in found.folders else c for c in source.schema.columns)
+            named = parquet.parquet_columns(database, files)
+            kinds = declared_types(database, files.place, named.folders, types)
+            source = _scanned(database, files.place, parquet.parquet_scan(files, named, kinds))
+            columns = (_text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
             return replace(source, schema=TableSchema(tuple(columns))), False
         declared_types(database, files.place, (), types)
         scan, is_computed = duckdb_file.attach(database, files.place, table)
         return _scanned(database, files.place, scan), is_computed
     except EngineError as error:
-        problem = str(error).splitlines()[0]
+        # Names of folders may be private.
+        problem = str(error).splitlines()[0] if len(files.paths) == 1 else "the reason is in the owner's log"
         raise SourceError(f"{files.place}: cannot be read as a {files.kind} file: {problem}") from None
 
 
@@ -232,7 +234,7 @@ def _csv_copied(database: Database, source: Source, files: Files) -> Source:
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            yield from csv_rows.csv_batches(files, schema, faults)
+            yield from csv_rows.csv_batches(files, csv_rows.csv_columns(files), faults)
         except SourceError as error:
             refusals.append(error)
             raise

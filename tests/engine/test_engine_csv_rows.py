@@ -33,9 +33,8 @@ def read(text: bytes, columns: int, path: Path, end: bytes = b"\n") -> list[Row]
     header = b",".join(b"c%d" % number for number in range(columns)) + end
     path.write_bytes(header + text)
     files = find_files(str(path))
-    schema = pa.schema([(name, pa.string()) for name in csv_rows.csv_columns(files)])
     try:
-        batches = list(csv_rows.csv_batches(files, schema, Faults()))
+        batches = list(csv_rows.csv_batches(files, csv_rows.csv_columns(files), Faults()))
     except SourceError:
         return REFUSED
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
@@ -177,7 +176,7 @@ def test_header_lines(name: str, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(text)
     files = find_files(str(tmp_path / "x.csv"))
     if isinstance(expected, tuple):
-        assert csv_rows.csv_columns(files) == expected
+        assert csv_rows.csv_columns(files).own == expected
     else:
         with pytest.raises(SourceError, match=expected):
             csv_rows.csv_columns(files)
@@ -188,7 +187,7 @@ def test_faults_are_counted_with_the_line_of_the_first(tmp_path: Path, monkeypat
     (tmp_path / "x.csv").write_bytes(b'"a\nb",c\n"1\n2",3\n4,5\n6\n7,8,9\n"x"y,1\n\xe9,\xe9\n6\n')
     files = find_files(str(tmp_path / "x.csv"))
     faults = Faults()
-    list(csv_rows.csv_batches(files, pa.schema([("a\nb", pa.string()), ("c", pa.string())]), faults))
+    list(csv_rows.csv_batches(files, csv_rows.csv_columns(files), faults))
     assert faults == Faults(short=2, unreadable=2, not_utf8=2, first_line=6)
 
 
@@ -213,8 +212,8 @@ def test_damaged_gzip_is_refused(damage: str, tmp_path: Path) -> None:
 
 
 def tables(folder: Path) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema([("a", pa.string()), ("b", pa.string())])
-    return csv_rows.csv_batches(find_files(str(folder / "x.csv.gz")), schema, Faults())
+    files = find_files(str(folder / "x.csv.gz"))
+    return csv_rows.csv_batches(files, csv_rows.csv_columns(files), Faults())
 
 
 def test_a_quote_that_is_never_closed_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,10 +118,17 @@ def test_a_glob_into_a_delta_or_iceberg_table_is_refused(tmp_path: Path) -> None
     refused(tmp_path / "iceberg" / "data", "Iceberg table")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
-def test_a_folder_that_may_not_be_read_is_not_left_out(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_read_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet(tmp_path / "a.parquet")
-    parquet(tmp_path / "secret" / "b.parquet").parent.chmod(0)
+    parquet(tmp_path / "secret" / "b.parquet")
+    scandir = os.scandir
+
+    def closed(path: Any) -> Any:
+        if str(path).endswith("secret"):
+            raise PermissionError(13, "Permission denied")  # also for root, whom no mode stops
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
     refused(tmp_path, "permission denied")
 
 
@@ -224,3 +231,9 @@ def test_an_address_gets_the_true_reason_and_shows_no_password(url: str, tmp_pat
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.csv")
     refused(tmp_path / "x.csv", "not a regular file")
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    parquet(tmp_path / "a.parquet").rename(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.parquet"))
+    refused(tmp_path, "a file's name is not UTF-8")
+    refused(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.parquet"), "a file's name is not UTF-8")

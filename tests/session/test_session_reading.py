@@ -180,6 +180,30 @@ def test_generated_columns_are_computed_once(tmp_path: Path) -> None:
     assert len(counts) == 1
 
 
+def test_a_view_of_csv_text_converts_it_as_it_says(tmp_path: Path) -> None:
+    path = csv(tmp_path, b"n/a,1\n")
+    rows = f"SELECT TRY_CAST(a AS INTEGER) AS a, b FROM read_csv('{path}', all_varchar = true)"
+    with replaced_noise(StubNoise()), dpdb.open(database(tmp_path, f"CREATE VIEW v AS {rows}"), table="v") as session:
+        assert session.dp_count(1.0, where="a IS NULL").value == 1  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("spoil", ["parquet", "csv", "header"])
+def test_names_of_folders_are_not_shown(spoil: str, tmp_path: Path, owner_log: list[str]) -> None:
+    for name in ("alice", "bob"):
+        (tmp_path / f"patient={name}").mkdir()
+        if spoil == "parquet":
+            pq.write_table(pa.table({"a": [1], "b": [1]}), tmp_path / f"patient={name}" / "x.parquet")
+        else:
+            (tmp_path / f"patient={name}" / "x.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "patient=alice" / f"x.{'parquet' if spoil == 'parquet' else 'csv'}").write_bytes(
+        {"parquet": b"PAR1 and no more PAR1", "csv": b'a,b\n"1', "header": b"a,\xff\n1,2\n"}[spoil]
+    )
+    with pytest.raises(SourceError) as caught:
+        dpdb.open(tmp_path, constraints=RULE)
+    assert "alice" not in str(caught.value)
+    assert any("alice" in line for line in owner_log)
+
+
 # -- files that change after they were opened ---------------------------------------------------------------------
 
 
@@ -215,6 +239,24 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeyp
     monkeypatch.setattr(csv_rows, "csv_batches", changing)
     with pytest.raises(SourceError, match="changed while it was opened"):
         dpdb.open(path, constraints=RULE)
+
+
+def test_a_file_that_is_added_while_its_folder_is_opened_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpdb.engine.sources import parquet
+
+    rows = pa.table({"a": [1], "b": [1]})
+    pq.write_table(rows, tmp_path / "1.parquet")
+    columns = parquet.parquet_columns
+
+    def adding(*arguments: Any) -> Any:
+        pq.write_table(rows, tmp_path / "2.parquet")
+        return columns(*arguments)
+
+    monkeypatch.setattr(parquet, "parquet_columns", adding)
+    with pytest.raises(SourceError, match="changed while it was opened"):
+        dpdb.open(tmp_path, constraints=RULE)
 
 
 def test_a_ledger_is_bound_to_the_rows_that_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

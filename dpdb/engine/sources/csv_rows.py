@@ -21,7 +21,7 @@ from pyarrow import csv as arrow_csv
 from dpdb.engine.database import OWNER_LOG
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.engine.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
-from dpdb.engine.sources.places import Files, csv_delimiter
+from dpdb.engine.sources.places import FileColumns, Files, csv_delimiter
 from dpdb.errors import SourceError
 
 __all__ = ["csv_batches", "csv_columns"]
@@ -32,29 +32,31 @@ _LONGEST_HEADER = 1 << 20
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8 texts
 
 
-def csv_columns(files: Files) -> tuple[str, ...]:
-    """Return the columns of the header line, then those of folders' names; no row is read.
+def csv_columns(files: Files) -> FileColumns:
+    """Return the columns of the header lines; no row is read.
 
     Raises
     ------
     SourceError
         If a header line cannot be read, names no column or two alike, or the files' header lines differ.
     """
-    names = _names(files.paths[0])
-    if any(_names(path) != names for path in files.paths[1:]):
+    names = []
+    for path in files.paths:
+        with _opened(path) as stream:
+            names.append(_header(stream, files.place, path).names)
+    if len(set(names)) > 1:
         raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
-    refuse_duplicate_names(names)
-    known = {name.casefold() for name in names}
-    return (*names, *(key for key in files.keys if key.casefold() not in known))
+    refuse_duplicate_names(names[0])
+    return files.columns(names[0])
 
 
-def csv_batches(files: Files, schema: pa.Schema, faults: Faults) -> Iterator[pa.RecordBatch]:
-    """Read all rows as text, with the columns of `csv_columns`; an empty cell is NULL.
+def csv_batches(files: Files, columns: FileColumns, faults: Faults) -> Iterator[pa.RecordBatch]:
+    """Read all rows as text; an empty cell is NULL.
 
     Parameters
     ----------
-    schema : pyarrow.Schema
-        The names of `csv_columns`, each with the type string.
+    columns : FileColumns
+        See `csv_columns`.
     faults : Faults
         Counts what the rule for bad lines was needed for.
 
@@ -63,11 +65,11 @@ def csv_batches(files: Files, schema: pa.Schema, faults: Faults) -> Iterator[pa.
     SourceError
         If a file cannot be read as rows; where, is in the owner's log.
     """
+    schema = pa.schema([(name, pa.string()) for name in (*columns.own, *columns.folders)])
     for path, partition in zip(files.paths, files.partitions, strict=True):
-        own = _names(path)
-        values = [partition[files.keys.index(name)] for name in schema.names[len(own) :]]
+        values = [partition[files.keys.index(key)] for key in columns.folders]
         try:
-            for cells in _ahead(_cells(path, len(own), faults)):
+            for cells in _ahead(_cells(files.place, path, len(columns.own), faults)):
                 folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
                 yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
         except UnreadableError as error:
@@ -81,10 +83,10 @@ def csv_batches(files: Files, schema: pa.Schema, faults: Faults) -> Iterator[pa.
             raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
 
 
-def _cells(path: str, columns: int, faults: Faults) -> Iterator[pa.Table]:
+def _cells(place: str, path: str, columns: int, faults: Faults) -> Iterator[pa.Table]:
     """Read the rows of one file, without the header line, as tables of text columns."""
     with _opened(path) as stream:
-        header = _header(stream, path)
+        header = _header(stream, place, path)
         lines = CsvLines(header.delimiter, header.end, columns, faults, header.next_line)
         rest = b""
         for block in chain([header.rest], iter(lambda: stream.read(_BLOCK), b"")):
@@ -175,12 +177,7 @@ class _Header:
     rest: bytes
 
 
-def _names(path: str) -> tuple[str, ...]:
-    with _opened(path) as stream:
-        return _header(stream, path).names
-
-
-def _header(stream: BinaryIO, path: str) -> _Header:
+def _header(stream: BinaryIO, place: str, path: str) -> _Header:
     delimiter = (csv_delimiter(path) or ",").encode()
     try:
         text, found = b"", None
@@ -193,9 +190,11 @@ def _header(stream: BinaryIO, path: str) -> _Header:
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         names = ("\0",)
     if (len(text) >= _LONGEST_HEADER and found is None) or any("\0" in name for name in names):
-        raise SourceError(f"{path}: the header line cannot be read as UTF-8 CSV")
+        OWNER_LOG.error("%s: the header line", path)
+        raise SourceError(f"{place}: the header line cannot be read as UTF-8 CSV")
     if not names or any(not name.strip() for name in names):
-        raise SourceError(f"{path}: the first line must name every column")
+        OWNER_LOG.error("%s: the header line", path)
+        raise SourceError(f"{place}: the first line must name every column")
     return _Header(names, delimiter, end, row.count(end) + 2, rest)
 
 

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.schema import refuse_duplicate_names
-from dpdb.engine.sources.places import Files
+from dpdb.engine.sources.places import FileColumns, Files
 from dpdb.engine.sources.text_columns import typed
 from dpdb.errors import SourceError
 
-__all__ = ["ParquetColumns", "parquet_columns", "parquet_scan"]
+__all__ = ["parquet_columns", "parquet_scan"]
 
 _FILE_NUMBER = "file_index"
 
 
-@dataclass(frozen=True)
-class ParquetColumns:
-    """The columns of the files, and those from names of folders: the keys that are no columns of the files."""
-
-    own: tuple[str, ...]
-    folders: tuple[str, ...]
-
-
-def parquet_columns(database: Database, files: Files) -> ParquetColumns:
+def parquet_columns(database: Database, files: Files) -> FileColumns:
     """Read the files' columns.
 
     Raises
@@ -35,12 +26,10 @@ def parquet_columns(database: Database, files: Files) -> ParquetColumns:
     SourceError
         If the files differ in their columns, or a file's columns cannot be told apart.
     """
-    own = _own_columns(database, files)
-    known = {name.casefold() for name in own}
-    return ParquetColumns(own, tuple(key for key in files.keys if key.casefold() not in known))
+    return files.columns(_own_columns(database, files))
 
 
-def parquet_scan(files: Files, names: ParquetColumns, types: Mapping[str, str]) -> exp.Expr:
+def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> exp.Expr:
     """Scan the files; `types` are the declared ones among the columns from folders, the others are VARCHAR.
 
     A type would otherwise be guessed from the folders that there are, which is from the rows.

@@ -18,7 +18,16 @@ from dpdb.engine.database import OWNER_LOG
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.errors import SourceError
 
-__all__ = ["CSV_DELIMITERS", "FileKind", "Files", "csv_delimiter", "find_files", "refuse_url", "state_of"]
+__all__ = [
+    "CSV_DELIMITERS",
+    "FileColumns",
+    "FileKind",
+    "Files",
+    "csv_delimiter",
+    "find_files",
+    "refuse_url",
+    "state_of",
+]
 
 FileKind: TypeAlias = Literal["parquet", "csv", "duckdb"]
 
@@ -60,6 +69,24 @@ class Files:
     keys: tuple[str, ...] = ()
     partitions: tuple[tuple[str | None, ...], ...] = ((),)
 
+    def state(self) -> str:
+        """Describe the state of these files; see `state_of`."""
+        return _state(self.place, self.paths)
+
+    def columns(self, own: Iterable[str]) -> FileColumns:
+        """Return the columns of the files and those of the keys; a key that is also a column is left to the files."""
+        names = tuple(own)
+        known = {name.casefold() for name in names}
+        return FileColumns(names, tuple(key for key in self.keys if key.casefold() not in known))
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """The names of the columns that are in the files, and of those that are in the names of folders."""
+
+    own: tuple[str, ...]
+    folders: tuple[str, ...]
+
 
 def find_files(place: str) -> Files:
     """Find the files of a path: one file, a folder of files, or a glob.
@@ -79,6 +106,8 @@ def find_files(place: str) -> Files:
     refuse_url(place)
     try:
         paths = _listed(place)
+        for path in paths:
+            path.encode()
         if not _is_many(place):
             return Files(_kind_of(place, paths[0]), place, tuple(paths))
         kinds = {_kind_by_name(path) if Path(place).is_dir() else _kind_of(place, path) for path in paths}
@@ -86,8 +115,6 @@ def find_files(place: str) -> Files:
         _refuse_logs(place, root, paths)
         if Path(place).is_dir():
             _refuse_underscores(place, paths)
-        for path in paths:
-            path.encode()
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
     except UnicodeEncodeError:
@@ -113,8 +140,15 @@ def state_of(place: str) -> str:
         If a file is no longer there.
     """
     try:
-        # DuckDB keeps what was written last in a file beside the table's.
-        files = [Path(file) for file in [*_listed(place), f"{place}.wal"]]
+        return _state(place, _listed(place))
+    except OSError as error:
+        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
+
+
+def _state(place: str, paths: Iterable[str]) -> str:
+    # DuckDB keeps what was written last in a file beside the table's.
+    files = [Path(file) for file in [*paths, f"{place}.wal"]]
+    try:
         found = [file.stat() for file in files if file.suffix != ".wal" or file.exists()]
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
