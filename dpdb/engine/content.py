@@ -10,7 +10,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.source import Source
 from dpdb.engine.sources.places import state_of
 
-__all__ = ["rows_digest", "source_content"]
+__all__ = ["opened_content", "rows_digest", "source_content"]
 
 
 def source_content(database: Database, source: Source) -> str:
@@ -22,6 +22,11 @@ def source_content(database: Database, source: Source) -> str:
         If a file is no longer there.
     """
     return _digest(database, source) if source.path is None else state_of(source.path)
+
+
+def opened_content(database: Database, source: Source) -> str:
+    """Describe, as `source_content`, the state of the rows that a source had when it was opened."""
+    return _digest(database, source) if source.state is None else source.state
 
 
 def _digest(database: Database, source: Source) -> str:

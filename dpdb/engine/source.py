@@ -20,11 +20,11 @@ from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
 from dpdb.engine.sources import arrow, csv_rows, duckdb_file, parquet
 from dpdb.engine.sources.csv_lines import Faults
-from dpdb.engine.sources.places import Files, find_files, state_of
+from dpdb.engine.sources.places import Files, find_files
 from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["Source", "SourceLike", "declared_schema", "open_empty", "open_source", "refuse_changed"]
+__all__ = ["Source", "SourceLike", "declared_schema", "open_empty", "open_source"]
 
 # A path, a glob, a DuckDB connection or relation, or anything with the Arrow C stream interface.
 SourceLike: TypeAlias = Any
@@ -107,7 +107,8 @@ def open_source(
         found = _csv_copied(database, found, files)
     else:
         _read_through(database, found)
-    refuse_changed(found)
+    if files.state() != state:
+        raise SourceError(f"{files.place}: changed while it was opened; open it again when nobody writes to its files")
     return found
 
 
@@ -129,12 +130,6 @@ def open_empty(
     if csv_schema:
         raise SourceError("a CSV schema applies to CSV files only")
     return _streamed(database, arrow.schema_of(source, table))
-
-
-def refuse_changed(source: Source) -> None:
-    """Raise `SourceError` if the files of a source are no longer as they were when it was opened."""
-    if source.path is not None and state_of(source.path) != source.state:
-        raise SourceError(f"{source.description}: changed while it was opened; open it again when nobody writes to it")
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:

@@ -13,14 +13,14 @@ from typing import Literal, overload
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.binding import bind
-from dpdb.engine.content import source_content
+from dpdb.engine.content import opened_content, source_content
 from dpdb.engine.count import count_rows
 from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.degree_bound import degree_terms
 from dpdb.engine.plan import refuse_nested_loops
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import Source, SourceLike, open_source, refuse_changed
+from dpdb.engine.source import Source, SourceLike, open_source
 from dpdb.engine.unit_rows import UnitRows, chosen_by
 from dpdb.engine.where import WherePredicate
 from dpdb.errors import EngineError, ParameterError
@@ -139,16 +139,15 @@ class Session:
             self._bound = bind(self._database, self.constraints, opened.schema)
             refuse_nested_loops(self._bound, row_bound)
             if ledger is not None:
+                kept = "" if column is None else f"; {chosen_by(opened)}"
                 self._account = LedgerAccount(
                     ledger,
                     budget=budget,
                     schema=opened.schema,
-                    content=lambda: (
-                        source_content(self._database, opened) + ("" if column is None else f"; {chosen_by(opened)}")
-                    ),
+                    opened=opened_content(self._database, opened) + kept,
+                    content=lambda: source_content(self._database, opened) + kept,
                     unit=self._unit,
                 )
-                refuse_changed(opened)  # so the state that the ledger knows is that of the rows that were read
         except BaseException:
             self._database.close()
             raise

@@ -241,22 +241,35 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeyp
         dpdb.open(path, constraints=RULE)
 
 
-def test_a_file_that_is_added_while_its_folder_is_opened_is_noticed(
+def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A session is of the files that there were; a ledger takes others as a change, unless rows are only ever added."""
+    from dpdb.accounting import Ledger
     from dpdb.engine.sources import parquet
 
     rows = pa.table({"a": [1], "b": [1]})
-    pq.write_table(rows, tmp_path / "1.parquet")
     columns = parquet.parquet_columns
 
     def adding(*arguments: Any) -> Any:
-        pq.write_table(rows, tmp_path / "2.parquet")
+        pq.write_table(rows, folder / "2.parquet")
         return columns(*arguments)
 
     monkeypatch.setattr(parquet, "parquet_columns", adding)
-    with pytest.raises(SourceError, match="changed while it was opened"):
-        dpdb.open(tmp_path, constraints=RULE)
+    for name in ("no ledger", "ledger", "append only"):
+        folder = tmp_path / name
+        folder.mkdir()
+        pq.write_table(rows, folder / "1.parquet")
+        ledger = None if name == "no ledger" else folder / "x.ledger"
+        if ledger is not None:
+            Ledger.create(ledger, "3", append_only=name == "append only").close()
+        with replaced_noise(StubNoise()), dpdb.open(folder, constraints=RULE, ledger=ledger) as session:
+            if name == "ledger":
+                with pytest.raises(dpdb.DpdbError, match="changed after this session opened it"):
+                    session.dp_count(1.0)
+            else:
+                assert session.dp_count(1.0).value == 1  # type: ignore[union-attr]
+            assert session.spent() == (name != "ledger")
 
 
 def test_a_ledger_is_bound_to_the_rows_that_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,8 +286,10 @@ def test_a_ledger_is_bound_to_the_rows_that_were_read(tmp_path: Path, monkeypatc
         bind(self, *arguments, **options)
 
     monkeypatch.setattr(ledger_account.LedgerAccount, "__init__", late)
-    with pytest.raises(SourceError, match="changed while it was opened"):
-        dpdb.open(path, constraints=RULE, ledger=tmp_path / "x.ledger")
+    with dpdb.open(path, constraints=RULE, ledger=tmp_path / "x.ledger") as session:
+        with pytest.raises(dpdb.DpdbError, match="changed after this session opened it"):
+            session.dp_count(1.0)
+        assert session.spent() == 0
 
 
 def test_a_session_without_rows_rehearses_and_releases_nothing(tmp_path: Path) -> None:

@@ -104,6 +104,15 @@ def test_a_declared_text_may_be_compared_as_text(tmp_path: Path) -> None:
             pass
 
 
+def test_a_declared_text_is_not_ordered_against_an_untyped_one(tmp_path: Path) -> None:
+    with pytest.raises(ConstraintTypeError, match="column 'b' is text because"):
+        dpdb.open(csv(tmp_path), constraints="not(t1.a<t2.b)", csv_schema={"a": "VARCHAR"})
+    with dpdb.open(csv(tmp_path), constraints=RULE, csv_schema={"a": "VARCHAR"}) as session:
+        for where in ("a < b", "b >= a"):
+            with pytest.raises(PredicateError, match="column 'b' is text because"):
+                session.dp_count(1.0, where=where)
+
+
 ADVICE = {
     "a < 5": "--schema 'a INTEGER' (csv_schema={'a': 'INTEGER'})",
     "a = -5000000000": "--schema 'a BIGINT'",
