@@ -216,6 +216,19 @@ def tables(folder: Path) -> Iterator[pa.RecordBatch]:
     return csv_rows.csv_batches(files, csv_rows.csv_columns(files), Faults())
 
 
+def test_a_row_is_too_long_wherever_it_begins_in_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (csv_lines, csv_rows):
+        monkeypatch.setattr(module, "LONGEST", 16 << 10)
+    monkeypatch.setattr(csv_rows, "_BLOCK", 8 << 10)
+    monkeypatch.setattr(csv_rows, "_HEADER_BLOCK", 100)
+    for before in range(0, 9 << 10, 1_100):
+        for quote in (b"", b'"'):
+            row = quote + b"x" * ((16 << 10) - 2 - 2 * len(quote)) + quote + b",1"
+            lines = b"1,2\n" * (before // 4)
+            assert len(read(lines + row + b"\n3,4\n", 2, tmp_path / "x.csv")) == before // 4 + 2
+            assert read(lines + b"y" + row + b"\n3,4\n", 2, tmp_path / "x.csv") == REFUSED
+
+
 def test_a_quote_that_is_never_closed_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused as soon as its row is too long, not at the end of the file."""
     monkeypatch.setattr(csv_lines, "LONGEST", 1 << 16)
