@@ -246,16 +246,17 @@ def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
 ) -> None:
     """A session is of the files that there were; a ledger takes others as a change, unless rows are only ever added."""
     from dpdb.accounting import Ledger
-    from dpdb.engine.sources import parquet
+    from dpdb.engine import source
 
     rows = pa.table({"a": [1], "b": [1]})
-    columns = parquet.parquet_columns
+    find_files = source.find_files
 
-    def adding(*arguments: Any) -> Any:
+    def adding(place: str) -> Any:
+        found = find_files(place)
         pq.write_table(rows, folder / "2.parquet")
-        return columns(*arguments)
+        return found
 
-    monkeypatch.setattr(parquet, "parquet_columns", adding)
+    monkeypatch.setattr(source, "find_files", adding)
     for name in ("no ledger", "ledger", "append only"):
         folder = tmp_path / name
         folder.mkdir()
