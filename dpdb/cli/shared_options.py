@@ -50,7 +50,7 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
 
 def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
     """The table, and how it is read."""
-    parser.add_argument("source", metavar="SOURCE", help="Parquet file, directory or glob; CSV; DuckDB file")
+    parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file")
     shape_options(parser, constraints=constraints)
 
 

@@ -81,7 +81,7 @@ class Session:
         A column whose values own the rows: of each value at most `max_rows` rows are used (of NULL none), and releases
         are epsilon-DP for adding or removing one value with all its rows; see `dpdb.session.privacy_unit`.
     csv_schema : mapping of column to SQL type, optional
-        Types of CSV columns (the others are text).
+        Types of columns that have none: of CSV files, and keys in names of folders (the others are text).
     row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
     rows : bool
