@@ -6,7 +6,7 @@ import argparse
 
 from dpdb._version import __version__
 from dpdb.cli.intermixed import Parser
-from dpdb.cli.owner_commands import add_budget, add_exact, add_noise, add_overlap, add_report
+from dpdb.cli.owner_commands import add_budget, add_exact, add_noise, add_overlap, add_report, add_schema
 from dpdb.cli.release_commands import add_count, add_demo, add_explain, add_measure, add_plan, add_run, add_sql
 
 __all__ = ["build_parser"]
@@ -20,6 +20,7 @@ _COMMANDS = (
     add_explain,
     add_plan,
     add_exact,
+    add_schema,
     add_noise,
     add_budget,
     add_overlap,

@@ -22,7 +22,7 @@ def run_demo(options: argparse.Namespace) -> int:
         folder / "hospital.parquet",
         constraints=folder / "hospital.dcs.txt",
         budget=options.epsilon,
-        progress=step_bar(options, 4),
+        progress=step_bar(options, 5),
     ) as session:
         print("US Hospital Compare: 15 columns, 7 functional dependencies, real errors. Its rows stay private.\n")
         released = session.dp_inconsistency("all", options.epsilon)

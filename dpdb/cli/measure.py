@@ -18,7 +18,7 @@ from dpdb.session.request import measures_named
 
 __all__ = ["as_tuple", "print_releases", "run_measure"]
 
-_STEPS = 4  # reading, ranking, joining, drawing
+_STEPS = 5  # opening, reading, ranking, joining, drawing
 
 
 def run_measure(options: argparse.Namespace) -> int:

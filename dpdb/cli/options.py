@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.cli.shared_options import number
 from dpdb.errors import ParameterError
 from dpdb.jobs.gates import Gate, parse_gate
 
 __all__ = ["csv_schema", "distinct", "keys", "thresholds"]
+
+
+_COUNT = re.compile("[0-9]{1,18}")
 
 
 def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
@@ -40,10 +45,10 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
     """Read every `--distinct COLUMN=K`."""
     read = {}
     for text in options.distinct:
-        name, _, number = text.rpartition("=")
-        if not name or not number.isascii() or not number.isdigit():
+        name, _, count = text.rpartition("=")
+        if not name or not _COUNT.fullmatch(count):
             raise ParameterError(f"--distinct {text!r}: expected COLUMN=NUMBER")
-        read[name] = int(number)
+        read[name] = int(count)
     return read
 
 
@@ -51,10 +56,10 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[G
     """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
     read = []
     for text in options.fail_above:
-        name, _, number = text.partition("=")
+        name, _, limit = text.partition("=")
         try:
-            threshold = float(number)
-        except ValueError:
+            threshold = number(limit)
+        except argparse.ArgumentTypeError:
             raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
         read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}", rate=options.rate))
     return read

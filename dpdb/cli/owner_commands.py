@@ -1,4 +1,4 @@
-"""Commands for the owner of a table: exact values, noisy copies, budgets, reports."""
+"""Commands for the owner of a table: exact values, proposed types, noisy copies, budgets, reports."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from dpdb.cli.shared_options import (
     command,
     format_option,
     limit_options,
+    number,
     positive,
     quiet_options,
     source_options,
     unit_options,
+    whole,
 )
 
-__all__ = ["add_budget", "add_exact", "add_noise", "add_overlap", "add_report"]
+__all__ = ["add_budget", "add_exact", "add_noise", "add_overlap", "add_report", "add_schema"]
 
 
 def add_exact(commands: Any) -> None:
@@ -47,6 +49,27 @@ def add_exact(commands: Any) -> None:
     format_option(parser)
 
 
+def add_schema(commands: Any) -> None:
+    """Add `dpdb schema`."""
+
+    def run(options: argparse.Namespace) -> int:
+        from dpdb.cli.schema import run_schema
+
+        return run_schema(options)
+
+    parser = command(
+        commands,
+        "schema",
+        run,
+        "propose types for columns that have none, as a --schema option; reads rows, so it is for the owner only",
+        "dpdb schema visits.csv",
+    )
+    parser.add_argument("source", metavar="FILE", help="CSV file, or directory or glob of CSV or Parquet files")
+    parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
+    limit_options(parser)
+    format_option(parser)
+
+
 def add_noise(commands: Any) -> None:
     """Add `dpdb noise`."""
 
@@ -67,12 +90,12 @@ def add_noise(commands: Any) -> None:
     )
     source_options(parser)
     parser.add_argument("--out", required=True, metavar="FILE", help="new .parquet, .csv or .duckdb file")
-    parser.add_argument("--alpha", type=float, help="rnoise: changes per cell of the table, such as 0.01")
-    parser.add_argument("--typo", type=float, metavar="P", help="rnoise: probability of a typo (0.5)")
-    parser.add_argument("--skew", type=float, metavar="BETA", help="rnoise: Zipf skew of values (0)")
-    parser.add_argument("--iterations", type=int, metavar="N", help="conoise: iterations (200)")
-    parser.add_argument("--sample", type=int, metavar="ROWS", help="first keep this many random rows")
-    parser.add_argument("--seed", type=int, help="seed of the generator; the same seed gives the same file")
+    parser.add_argument("--alpha", type=number, help="rnoise: changes per cell of the table, such as 0.01")
+    parser.add_argument("--typo", type=number, metavar="P", help="rnoise: probability of a typo (0.5)")
+    parser.add_argument("--skew", type=number, metavar="BETA", help="rnoise: Zipf skew of values (0)")
+    parser.add_argument("--iterations", type=whole, metavar="N", help="conoise: iterations (200)")
+    parser.add_argument("--sample", type=whole, metavar="ROWS", help="first keep this many random rows")
+    parser.add_argument("--seed", type=whole, help="seed of the generator; the same seed gives the same file")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     quiet_options(parser)
 
@@ -107,11 +130,11 @@ def add_budget(commands: Any) -> None:
         parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
         format_option(parser)
     show.add_argument(
-        "--at-delta", type=float, metavar="D", help="of a pure ledger: also the tighter epsilon at delta D"
+        "--at-delta", type=number, metavar="D", help="of a pure ledger: also the tighter epsilon at delta D"
     )
     create.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
     create.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
-    create.add_argument("--delta", type=float, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
+    create.add_argument("--delta", type=number, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
     create.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
 
 

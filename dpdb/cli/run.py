@@ -30,7 +30,7 @@ def run_job_file(options: argparse.Namespace) -> int:
     if options.run_id is None:
         print(f"dpdb: run id {run_id} (today, UTC); repeated under it, nothing is spent again", file=sys.stderr)
     outcomes = []
-    for outcome in run_job(job, run_id, progress=step_bar(options, _STEPS * len(job.releases))):
+    for outcome in run_job(job, run_id, progress=step_bar(options, 1 + _STEPS * len(job.releases))):
         outcomes.append(outcome)
         if options.format == "text":
             print(f"== {job.name} / {run_id} / {outcome.name}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ __all__ = [
     "command",
     "format_option",
     "limit_options",
+    "number",
     "positive",
     "quiet_options",
     "release_options",
@@ -22,7 +25,12 @@ __all__ = [
     "source_options",
     "spending_options",
     "unit_options",
+    "whole",
 ]
+
+# `int` reads no more digits than these.
+_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 _Command = Callable[[argparse.Namespace], int]
 
@@ -42,7 +50,7 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
 
 def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
     """The table, and how it is read."""
-    parser.add_argument("source", metavar="SOURCE", help="Parquet file, directory or glob; CSV; DuckDB file")
+    parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file")
     shape_options(parser, constraints=constraints)
 
 
@@ -76,8 +84,8 @@ def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -
         action="store_true",
         help="measure every constraint alone; epsilon is the total, in equal parts",
     )
-    parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
-    parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
+    parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
 
 
 def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
@@ -87,16 +95,16 @@ def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, ep
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
     parser.add_argument(
-        "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
+        "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
     unit_options(parser)
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the bounds (.95)")
+    parser.add_argument("--confidence", type=number, default=0.95, metavar="C", help="of the bounds (.95)")
 
 
 def unit_options(parser: argparse.ArgumentParser) -> None:
     """The column whose values are protected."""
     parser.add_argument("--unit", metavar="COLUMN", help="protect each value of COLUMN with all its rows")
-    parser.add_argument("--max-rows", type=int, metavar="K", help="rows used of each value of the --unit column")
+    parser.add_argument("--max-rows", type=whole, metavar="K", help="rows used of each value of the --unit column")
 
 
 def spending_options(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +117,7 @@ def limit_options(parser: argparse.ArgumentParser) -> None:
     """Limits of the private database."""
     parser.add_argument("--memory-limit", metavar="SIZE", help="such as 1GB; more spills to disk")
     parser.add_argument("--temp-directory", metavar="DIR", help="where a private directory for spilled data is made")
-    parser.add_argument("--threads", type=_threads, metavar="N", help="of the database")
+    parser.add_argument("--threads", type=whole, metavar="N", help="of the database")
     quiet_options(parser)
 
 
@@ -129,18 +137,25 @@ def format_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
 
 
+def whole(text: str) -> int:
+    """Read a whole number in ASCII digits; `int` would take other scripts' digits, underscores and blanks, too."""
+    if not _WHOLE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """Read a finite number in ASCII digits, such as 0.05 or 1e-6."""
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return float(text)
+
+
 def positive(text: str) -> float:
     """Read a positive finite number."""
-    value = float(text)
-    if not 0 < value < float("inf"):
+    value = number(text)
+    if value <= 0:
         raise argparse.ArgumentTypeError("must be positive")
-    return value
-
-
-def _threads(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
     return value
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dpdb.cli.open_session import open_session
 from dpdb.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
-from dpdb.engine.file_source import kind_of
+from dpdb.engine.sources.places import find_files
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.frontend import FrontEnd, Result, split_statements
 from dpdb.session import Release
@@ -31,7 +31,7 @@ def run_sql(options: argparse.Namespace) -> int:
     text = _statements_text(options)
     if options.budget is None and options.ledger is None:
         raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
-    from_database = kind_of(options.source) == "duckdb"
+    from_database = find_files(options.source).kind == "duckdb"
     with (
         open_session(
             options,

@@ -10,7 +10,8 @@ from sqlglot import exp
 from dpdb.constraints import ColumnRef, DenialConstraint, Operator, Predicate
 from dpdb.engine.comparison import bind_literal, common_type
 from dpdb.engine.database import Database
-from dpdb.engine.schema import TableSchema
+from dpdb.engine.schema import Column, TableSchema
+from dpdb.engine.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
 from dpdb.predicates.sql import COMPARISONS, in_type, literal_sql
 
@@ -80,8 +81,8 @@ def bind(
     Raises
     ------
     ConstraintTypeError
-        If two compared columns, or a column and a constant, have no common type; the message names the constraint,
-        both sides and both types.
+        If two compared columns, or a column and a constant, have no common type, or a column that nobody has given a
+        type is compared as more than text; the message names the constraint, both sides and both types, or the remedy.
     """
     return tuple(
         BoundConstraint(dc, tuple(_bind_predicate(database, dc, predicate, schema) for predicate in dc.predicates))
@@ -94,12 +95,15 @@ def _bind_predicate(
 ) -> BoundPredicate:
     left, right = predicate.left, predicate.right
     left_type = _column_type(dc, left, schema)
+    _refuse_untyped(dc, predicate, schema)
     if isinstance(right, ColumnRef):
         right_type = _column_type(dc, right, schema)
         kind = common_type(left_type, right_type)
         if kind is None:
+            untyped = [f"; {typing_advice(column)}" for column in _columns(predicate, schema) if column.is_untyped]
             raise ConstraintTypeError(
                 f"{dc}: cannot compare {left.column!r} ({left_type}) with {right.column!r} ({right_type})"
+                + "".join(untyped[:1])
             )
         return BoundPredicate(
             Operand(left.tuple_index, left.column, left_type, kind),
@@ -112,6 +116,19 @@ def _bind_predicate(
     return BoundPredicate(
         Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, literal_sql(bound)
     )
+
+
+def _refuse_untyped(dc: DenialConstraint, predicate: Predicate, schema: TableSchema) -> None:
+    value = None if isinstance(predicate.right, ColumnRef) else predicate.right.value
+    ordered = predicate.op not in (Operator.EQ, Operator.NE)
+    for column in _columns(predicate, schema):
+        problem = untyped_problem(column, value, ordered=ordered)
+        if problem is not None:
+            raise ConstraintTypeError(f"{dc}: {problem}")
+
+
+def _columns(predicate: Predicate, schema: TableSchema) -> list[Column]:
+    return [schema[ref.column] for ref in predicate.columns]
 
 
 def _column_type(dc: DenialConstraint, ref: ColumnRef, schema: TableSchema) -> str:

@@ -92,6 +92,8 @@ def _written_number(value: int | Decimal | str, column_type: str) -> tuple[str, 
         number = Decimal(value)
     except InvalidOperation:
         return None
+    if isinstance(value, str) and not value.isascii():
+        return None  # Decimal knows the digits of all scripts
     if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
         return None  # written out, 1e999999999 would take a gigabyte
     text = str(int(number)) if _is_whole(number) else f"{number:f}"

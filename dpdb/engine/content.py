@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from sqlglot import exp
 
 from dpdb.engine.database import Database
-from dpdb.engine.file_source import parquet_files
-from dpdb.engine.schema import comparison_type
 from dpdb.engine.source import Source
-from dpdb.errors import SourceError
+from dpdb.engine.sources.places import state_of
 
-__all__ = ["rows_digest", "source_content"]
+__all__ = ["opened_content", "rows_digest", "source_content"]
 
 
 def source_content(database: Database, source: Source) -> str:
-    """Describe the state of a source's rows.
-
-    Files: sizes and times of last change, which cost nothing to read again; a copied or touched file counts as changed.
-    Rows that were copied into our database: their number and two order-free digests.
+    """Describe the state of a source's rows: of files see `state_of`, else the number of rows and two digests.
 
     Raises
     ------
     SourceError
         If a file is no longer there.
     """
-    if source.path is None:
-        return _digest(database, source)
-    try:
-        # DuckDB keeps what was written last in a file beside the table's.
-        files = [Path(file) for file in [*parquet_files(source.path), f"{source.path}.wal"]]
-        found = [file.stat() for file in files if file.suffix != ".wal" or file.exists()]
-    except OSError as error:
-        raise SourceError(f"{source.path}: {(error.strerror or 'cannot be read').lower()}") from None
-    return ";".join(f"{stat.st_size},{stat.st_mtime_ns}" for stat in found)
+    return _digest(database, source) if source.path is None else state_of(source.path)
+
+
+def opened_content(database: Database, source: Source) -> str:
+    """Describe, as `source_content`, the state of the rows that a source had when it was opened."""
+    return _digest(database, source) if source.state is None else source.state
 
 
 def _digest(database: Database, source: Source) -> str:
-    names = [column.name for column in source.schema.columns if comparison_type(column.declared_type)]
-    return ",".join(str(value) for value in database.rows(rows_digest(names).from_(source.scan))[0])
+    digest = rows_digest(source.schema.usable).from_(source.scan)
+    return ",".join(str(value) for value in database.rows(digest)[0])
 
 
 def rows_digest(names: Sequence[str]) -> exp.Select:

@@ -25,10 +25,13 @@ from dpdb.engine.interruptible import interruptible
 from dpdb.engine.sql_files import sql_file
 from dpdb.errors import EngineError, ParameterError
 
-__all__ = ["BATCH_ROWS", "OWNER_LOG", "Database"]
+__all__ = ["BATCH_ROWS", "MOST_THREADS", "OWNER_LOG", "Database"]
 
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
 BATCH_ROWS = 1_000_000
+
+# More than any one machine has; DuckDB would start as many as it is told.
+MOST_THREADS = 1_024
 
 # Details of failures name values of the private table: this logger is the owner's, and silent by default.
 OWNER_LOG = logging.getLogger("dpdb.owner")
@@ -45,11 +48,13 @@ class Database:
         DuckDB size such as ``"1GB"``; beyond it the work spills to `temp_directory`. Default: DuckDB's own.
     temp_directory : path, optional
         Existing directory in which the private one (mode 0700) is made. Default: the system's.
+    threads : int, optional
+        From 1 to `MOST_THREADS`. Default: one per core.
 
     Raises
     ------
     ParameterError
-        If the memory limit is not a size or the directory cannot be used.
+        If the memory limit is not a size, the directory cannot be used or there are too many threads.
     """
 
     def __init__(
@@ -59,6 +64,10 @@ class Database:
         temp_directory: str | Path | None = None,
         threads: int | None = None,
     ) -> None:
+        if threads is not None and (
+            not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= MOST_THREADS
+        ):
+            raise ParameterError(f"threads must be a whole number from 1 to {MOST_THREADS:,}, got {threads!r}")
         try:
             self._directory = Path(tempfile.mkdtemp(prefix="dpdb-", dir=temp_directory))
         except OSError as error:
@@ -76,13 +85,11 @@ class Database:
                 if str(memory_limit).lstrip().startswith("-"):  # DuckDB takes it as no limit
                     raise EngineError("negative memory limit")
                 self._set("memory_limit", memory_limit)
-            if threads is not None:
-                self._set("threads", threads)
         except EngineError:
             self.close()
-            raise ParameterError(
-                f"memory_limit {memory_limit!r} is not a size such as '1GB' (or threads is not positive)"
-            ) from None
+            raise ParameterError(f"memory_limit {memory_limit!r} is not a size such as '1GB'") from None
+        if threads is not None:
+            self._set("threads", threads)
 
     def _set(self, name: str, value: str | int) -> None:
         self.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")
@@ -201,7 +208,8 @@ class Database:
     @contextmanager
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:
         """Make an Arrow object readable under `name` while the block lasts."""
-        self._connection.register(name, data)
+        with self._errors(f"register {name}"):
+            self._connection.register(name, data)
         try:
             yield
         finally:
@@ -211,7 +219,8 @@ class Database:
     def _errors(self, query: str | exp.Expr) -> Iterator[None]:
         try:
             yield
-        except (duckdb.Error, pa.ArrowException, OSError) as error:  # streams fail with Arrow's errors
+        # Streams fail with Arrow's errors, and messages that quote texts which are not UTF-8 cannot be made.
+        except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
             OWNER_LOG.error("%s\n%s", error, _text(query))
             raise EngineError(str(error)) from error
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from dpdb.errors import SourceError
 
-__all__ = ["Column", "TableSchema", "comparison_type", "free_name"]
+__all__ = ["Column", "TableSchema", "TypeOrigin", "comparison_type", "free_name"]
 
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
@@ -19,17 +20,32 @@ _KEPT = {
 }  # fmt: skip
 
 
+class TypeOrigin(Enum):
+    """Who says what type a column has."""
+
+    SOURCE = "the source"
+    DECLARED = "the owner, in a schema option"
+    TEXT_CELLS = "nobody: cells of a CSV file, and names of folders, are text"
+    OBJECTS = "nobody: Python objects of a data frame are read as text"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name as the table spells it and its declared DuckDB type."""
+    """A column: its name as the table spells it, its declared DuckDB type, and who declares it."""
 
     name: str
     declared_type: str
+    origin: TypeOrigin = TypeOrigin.SOURCE
 
     @property
     def type(self) -> str | None:
         """The type in which dpdb stores and compares the column, or None if it compares no such values."""
         return comparison_type(self.declared_type)
+
+    @property
+    def is_untyped(self) -> bool:
+        """Whether it is text only because nobody has said what it is."""
+        return self.origin in (TypeOrigin.TEXT_CELLS, TypeOrigin.OBJECTS)
 
 
 def comparison_type(declared: str) -> str | None:
@@ -65,6 +81,11 @@ class TableSchema:
     def names(self) -> tuple[str, ...]:
         """The column names as the table spells them."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """The names of the columns that dpdb can compare; no other is ever read."""
+        return tuple(column.name for column in self.columns if column.type is not None)
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)

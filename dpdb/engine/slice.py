@@ -265,17 +265,34 @@ def read_columns(
 ) -> None:
     """Copy columns of the source into a new table of the comparison types, which also drops collations.
 
+    Every release reads its rows through here. Times that DuckDB's calendar does not reach are NULL: casts to another
+    time type, even TRY_CAST, fail on them.
+
     `position` names a further column for the row's place in the source, from 0.
     """
     names = _in_schema_order(columns, source.schema)
     definitions = [_column_def(name, source.schema[name].type or "VARCHAR") for name in names]
-    selected: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
+    selected = [_in_calendar(exp.column(name, quoted=True), source.schema[name].type) for name in names]
     if position is not None:
         definitions.append(_column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
         selected.append(exp.Sub(this=number, expression=exp.convert(1)))
     database.execute(exp.Create(this=exp.Schema(this=target.copy(), expressions=definitions), kind="TABLE"))
     database.execute(exp.insert(exp.select(*selected).from_(source.scan.copy()), target.copy()))
+
+
+# What all of them can be converted to and from: microseconds of 64 bits.
+_CALENDAR = ("290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54")
+_NARROW_TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS")
+
+
+def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:
+    if kind not in _NARROW_TIMES:
+        return column
+    low, high = (exp.cast(exp.Literal.string(text), kind, dialect="duckdb") for text in _CALENDAR)
+    ends = [exp.cast(exp.Literal.string(text), kind, dialect="duckdb") for text in ("-infinity", "infinity")]
+    known = exp.or_(exp.Between(this=column.copy(), low=low, high=high), exp.In(this=column.copy(), expressions=ends))
+    return exp.Case(ifs=[exp.If(this=known, true=column)])
 
 
 def _constrained_columns(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:

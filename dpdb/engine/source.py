@@ -1,23 +1,27 @@
 """Sources: what the user points at, turned into one scan that our own database can read.
 
-A source is only ever read. Files are scanned once per slice; what can be read only once or is computed on reading
-(streams, relations, views) is copied into our database first, so that every release sees the same rows.
+A source is only ever read. Whatever can be wrong with its rows is found when it is opened: files are read once,
+completely, and what is no plain table (CSV, streams, relations, views) is copied into our database then, so that every
+release sees the same rows and none fails on what they are.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.engine import arrow_source, file_source
-from dpdb.engine.database import Database
-from dpdb.engine.schema import Column, TableSchema, comparison_type
+from dpdb.engine.database import OWNER_LOG, Database
+from dpdb.engine.schema import Column, TableSchema, TypeOrigin
+from dpdb.engine.sources import arrow, csv_rows, duckdb_file, parquet
+from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine.sources.places import Files, find_files
+from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["Source", "SourceLike", "declared_schema", "open_empty", "open_source"]
@@ -26,6 +30,7 @@ __all__ = ["Source", "SourceLike", "declared_schema", "open_empty", "open_source
 SourceLike: TypeAlias = Any
 
 _COPY = exp.to_table("source_row")
+_STREAM = exp.to_table("source_stream")
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,19 @@ class Source:
     scan : exp.Expr
         Table expression for a FROM clause.
     path : str, optional
-        Where its rows are read from on every scan; None if they were copied into our database.
+        The files whose state (see `state_of`) is that of the rows; None if the rows were computed or streamed.
+    state : str, optional
+        That state when the source was opened. Private.
+    faults : Faults, optional
+        What the rule for bad lines was needed for in CSV files. Private.
     """
 
     description: str
     schema: TableSchema
     scan: exp.Expr
     path: str | None = None
+    state: str | None = field(default=None, repr=False)
+    faults: Faults | None = field(default=None, repr=False)
 
 
 def open_source(
@@ -56,31 +67,49 @@ def open_source(
     *,
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
+    rows: bool = True,
 ) -> Source:
     """Make `source` readable in `database` and read its schema.
 
     Parameters
     ----------
     source
-        Path of a Parquet file, a directory or glob of Parquet files, a CSV file, a DuckDB file; a DuckDB connection or
-        relation; a pyarrow Table, Dataset or RecordBatchReader; anything with ``__arrow_c_stream__`` (pandas, Polars).
+        Path of a Parquet or CSV file, of a directory or glob of either (see `find_files`), of a DuckDB file; a DuckDB
+        connection or relation; a pyarrow Table, Dataset or RecordBatchReader; anything with ``__arrow_c_stream__``
+        (pandas, Polars). How CSV text is cut into rows is in `csv_lines`.
     table : str, optional
         Table or view (``"name"`` or ``"schema.name"``) of a DuckDB file or connection; needed when it has several.
     csv_schema : mapping of column name to SQL type, optional
-        Types of CSV columns; the others are VARCHAR, because types guessed from rows would depend on private rows.
-        A cell that does not convert to its type is NULL.
+        Types of CSV columns, and of columns in names of folders (``year=2024``); the others are VARCHAR, because types
+        guessed from rows would depend on private rows. A cell that does not convert to its type is NULL.
+    rows : bool
+        Whether rows are wanted. If not, a file that is a plain table is only described, and its scan is empty.
 
     Raises
     ------
     SourceError
-        If there is no such file or table, it cannot be read, or its schema is not usable.
+        If there is no such file or table, its schema is not usable, or its rows cannot be read. All rows are read here,
+        so that no release fails on what they are; the message tells nothing of them.
     """
     if not isinstance(source, (str, os.PathLike)):
         if csv_schema:
             raise SourceError("a CSV schema applies to CSV files only")
-        return _copied(database, *arrow_source.reader_of(source, table))
-    found, is_view = _file(database, os.fspath(source), table, csv_schema)
-    return _materialized(database, found) if is_view else found
+        return _streamed(database, arrow.stream_of(source, table))
+    files = find_files(os.fspath(source))
+    state = files.state()
+    found, is_computed = _described(database, files, table, csv_schema or {})
+    if is_computed:
+        return _materialized(database, found)
+    found = replace(found, path=files.place, state=state)
+    if not rows:
+        return replace(found, scan=_without_rows(found.schema))
+    if files.kind == "csv":
+        found = _csv_copied(database, found, files)
+    else:
+        _read_through(database, found)
+    if files.state() != state:
+        raise SourceError(f"{files.place}: changed while it was opened; open it again when nobody writes to its files")
+    return found
 
 
 def open_empty(
@@ -96,20 +125,11 @@ def open_empty(
     relations, streams) is only described here.
     """
     if isinstance(source, (str, os.PathLike)):
-        described = _file(database, os.fspath(source), table, csv_schema)[0]
+        described = _described(database, find_files(os.fspath(source)), table, csv_schema or {})[0]
         return _materialized(database, replace(described, scan=_without_rows(described.schema)))
     if csv_schema:
         raise SourceError("a CSV schema applies to CSV files only")
-    description, schema = arrow_source.schema_of(source, table)
-    return _copied(database, description, schema.empty_table().to_reader())
-
-
-def _without_rows(schema: TableSchema) -> exp.Expr:
-    columns = [
-        exp.alias_(exp.cast(exp.null(), column.type or "VARCHAR", dialect="duckdb"), column.name, quoted=True)
-        for column in schema.columns
-    ]
-    return exp.select(*columns).where(exp.false()).subquery("no_row")
+    return _streamed(database, arrow.schema_of(source, table))
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:
@@ -126,29 +146,51 @@ def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema
             ((_, kind),) = database.describe(exp.select(exp.cast(exp.null(), declared, dialect="duckdb")))
         except (EngineError, SqlglotError, ValueError):
             raise SourceError(f"schema: column {name!r}: {declared!r} is not a SQL type") from None
-        columns.append(Column(name, kind))
+        columns.append(Column(name, kind, TypeOrigin.DECLARED))
     return TableSchema(tuple(columns))
 
 
-def _file(
-    database: Database, path: str, table: str | None, csv_schema: Mapping[str, str] | None
-) -> tuple[Source, bool]:
-    """Describe a file as a source; the second value says whether it is a view."""
-    kind = file_source.kind_of(path)
-    if table is not None and kind != "duckdb":
-        raise SourceError(f"{path}: a table name applies to DuckDB files and connections only")
-    if csv_schema and kind != "csv":
-        raise SourceError(f"{path}: a CSV schema applies to CSV files only")
+def _without_rows(schema: TableSchema) -> exp.Expr:
+    columns = [
+        exp.alias_(exp.cast(exp.null(), column.type or "VARCHAR", dialect="duckdb"), column.name, quoted=True)
+        for column in schema.columns
+    ]
+    return exp.select(*columns).where(exp.false()).subquery("no_row")
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+
+
+def _described(database: Database, files: Files, table: str | None, types: Mapping[str, str]) -> tuple[Source, bool]:
+    """Describe files as a source, of CSV files without its rows; and say whether its rows are computed (a view's)."""
+    if table is not None and files.kind != "duckdb":
+        raise SourceError(f"{files.place}: a table name applies to DuckDB files and connections only")
     try:
-        if kind == "parquet":
-            return replace(_scanned(database, path, file_source.parquet_scan(database, path)), path=path), False
-        if kind == "csv":
-            scan = file_source.csv_scan(database, path, csv_schema or {})
-            return replace(_scanned(database, path, scan), path=path), False
-        scan, is_view = file_source.attach(database, path, table)
-        return replace(_scanned(database, path, scan), path=path), is_view
+        if files.kind == "csv":
+            named = csv_rows.csv_columns(files)
+            names = (*named.own, *named.folders)
+            kinds = declared_types(database, files.place, names, types)
+            schema = TableSchema(tuple(_text_column(name, kinds) for name in names))
+            return Source(files.place, schema, _without_rows(schema)), False
+        if files.kind == "parquet":
+            named = parquet.parquet_columns(database, files)
+            kinds = declared_types(database, files.place, named.folders, types)
+            source = _scanned(database, files.place, parquet.parquet_scan(files, named, kinds))
+            columns = (_text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
+            return replace(source, schema=TableSchema(tuple(columns))), False
+        declared_types(database, files.place, (), types)
+        scan, is_computed = duckdb_file.attach(database, files.place, table)
+        return _scanned(database, files.place, scan), is_computed
     except EngineError as error:
-        raise SourceError(f"{path}: cannot be read as a {kind} file: {str(error).splitlines()[0]}") from None
+        # Names of folders may be private.
+        problem = str(error).splitlines()[0] if len(files.paths) == 1 else "the reason is in the owner's log"
+        raise SourceError(f"{files.place}: cannot be read as a {files.kind} file: {problem}") from None
+
+
+def _text_column(name: str, kinds: Mapping[str, str]) -> Column:
+    if name in kinds:
+        return Column(name, kinds[name], TypeOrigin.DECLARED)
+    return Column(name, "VARCHAR", TypeOrigin.TEXT_CELLS)
 
 
 def _scanned(database: Database, description: str, scan: exp.Expr) -> Source:
@@ -156,19 +198,96 @@ def _scanned(database: Database, description: str, scan: exp.Expr) -> Source:
     return Source(description, TableSchema(tuple(Column(name, kind) for name, kind in described)), scan)
 
 
-def _copied(database: Database, description: str, reader: pa.RecordBatchReader) -> Source:
-    with database.arrow_table("arrow_stream", reader):
-        return _materialized(database, _scanned(database, description, exp.to_table("arrow_stream")))
+def _read_through(database: Database, source: Source) -> None:
+    """Read every value that a release can read, as it will read them, and keep nothing."""
+    if source.schema.usable:
+        row = exp.Anonymous(this="hash", expressions=[exp.column(name, quoted=True) for name in source.schema.usable])
+        digest = exp.select(exp.Anonymous(this="bit_xor", expressions=[row])).from_(source.scan.copy())
+        try:
+            database.execute(digest)
+        except EngineError:
+            raise _unreadable(source) from None
+
+
+def _csv_copied(database: Database, source: Source, files: Files) -> Source:
+    """Copy the rows of CSV files, in their declared types."""
+    faults = Faults()
+    refusals: list[SourceError] = []
+    cells = [
+        exp.alias_(
+            typed(
+                exp.column(column.name, quoted=True),
+                column.declared_type if column.origin is TypeOrigin.DECLARED else None,
+            ),
+            column.name,
+            quoted=True,
+        )
+        for column in source.schema.columns
+    ]
+    scan = exp.select(*cells).from_(_STREAM.copy()).subquery("csv_row")
+    schema = pa.schema([(name, pa.string()) for name in source.schema.names])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from csv_rows.csv_batches(files, csv_rows.csv_columns(files), faults)
+        except SourceError as error:
+            refusals.append(error)
+            raise
+
+    try:
+        with database.arrow_table(_STREAM.name, pa.RecordBatchReader.from_batches(schema, batches())):
+            copy = _materialized(database, replace(source, scan=scan))
+    except SourceError:
+        raise (refusals[0] if refusals else _unreadable(source)) from None
+    if faults != Faults():
+        OWNER_LOG.warning("%s: read by the rule for bad lines: %s", files.place, faults)
+    return replace(source, scan=copy.scan, faults=faults)
+
+
+# -- streams ------------------------------------------------------------------------------------------------------
+
+
+def _streamed(database: Database, stream: arrow.Stream) -> Source:
+    """Copy a stream; columns of types that DuckDB does not read at all stay in the schema under Arrow's name."""
+    foreign = {field.name: str(field.type) for field in stream.reader.schema if not _is_readable(database, field)}
+    names = stream.reader.schema.names
+    readable = [name for name in names if name not in foreign]
+    if not readable:
+        raise _nothing_usable(stream.description)
+    with database.arrow_table(_STREAM.name, stream.of(readable)):
+        found = _scanned(database, stream.description, _STREAM)
+        origins = dict.fromkeys(stream.untyped, TypeOrigin.OBJECTS)
+        columns = [Column(name, foreign[name]) if name in foreign else found.schema[name] for name in names]
+        columns = [replace(column, origin=origins.get(column.name, column.origin)) for column in columns]
+        return _materialized(database, replace(found, schema=TableSchema(tuple(columns))))
+
+
+def _is_readable(database: Database, field: pa.Field) -> bool:
+    try:
+        with database.arrow_table("one_column", pa.RecordBatchReader.from_batches(pa.schema([field]), [])):
+            return True
+    except EngineError:
+        return False
+
+
+# -- copies -------------------------------------------------------------------------------------------------------
 
 
 def _materialized(database: Database, source: Source) -> Source:
     """Copy the columns that dpdb can compare; the others stay in the schema, so that naming one gets a clear error."""
-    usable = [column for column in source.schema.columns if comparison_type(column.declared_type)]
-    if not usable:
-        raise SourceError(f"{source.description}: no column has a type that constraints can compare")
-    columns = [exp.column(column.name, quoted=True) for column in usable]
+    if not source.schema.usable:
+        raise _nothing_usable(source.description)
+    columns = [exp.column(name, quoted=True) for name in source.schema.usable]
     try:
         database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
     except EngineError:  # its message may print values of rows
-        raise SourceError(f"{source.description}: reading its rows failed; the reason is in the owner's log") from None
+        raise _unreadable(source) from None
     return Source(source.description, source.schema, _COPY)
+
+
+def _nothing_usable(description: str) -> SourceError:
+    return SourceError(f"{description}: no column has a type that constraints can compare")
+
+
+def _unreadable(source: Source) -> SourceError:
+    return SourceError(f"{source.description}: reading its rows failed; the reason is in the owner's log")

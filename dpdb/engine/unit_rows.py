@@ -14,7 +14,6 @@ from importlib.metadata import version
 from sqlglot import exp
 
 from dpdb.engine.database import Database
-from dpdb.engine.schema import comparison_type
 from dpdb.engine.slice import read_columns
 from dpdb.engine.source import Source
 
@@ -42,7 +41,7 @@ class UnitRows(Source):
         """The kept rows, in the types that dpdb compares in: collations do not merge units."""
         database, source, unit, most = self._parts
         try:
-            read_columns(database, source, set(_usable(source)), _INPUT)
+            read_columns(database, source, set(source.schema.usable), _INPUT)
             database.execute(kept_rows(source, unit, most, _INPUT).ctas(_KEPT.copy()))
         finally:
             database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
@@ -56,13 +55,14 @@ def chosen_by(source: Source) -> str:
     file may have the same columns.
     """
     named = isinstance(source.scan, exp.Table) and isinstance(source.scan.this, exp.Identifier)
+    named = named and (source.path is None or bool(source.scan.args.get("db")))  # the copy of a file has no schema
     table = source.scan.sql("duckdb") if named else ""
     return f"duckdb {version('duckdb')}; {table}"
 
 
 def kept_rows(source: Source, unit: str, most: int, rows: exp.Expr) -> exp.Select:
     """Query of the kept ones among `rows`, which have the columns of `source` that dpdb can compare."""
-    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in _usable(source)]
+    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in source.schema.usable]
     owner = exp.column(unit, quoted=True)
     keys = (exp.Anonymous(this="hash", expressions=[column.copy() for column in columns]), *columns)
     number = exp.Window(
@@ -75,7 +75,3 @@ def kept_rows(source: Source, unit: str, most: int, rows: exp.Expr) -> exp.Selec
     query = exp.select(*columns).from_(rows.copy()).where(named)
     query.set("qualify", exp.Qualify(this=exp.LTE(this=number, expression=exp.convert(most))))
     return query
-
-
-def _usable(source: Source) -> list[str]:
-    return [column.name for column in source.schema.columns if comparison_type(column.declared_type)]

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpdb.constraints import Operator
 from dpdb.engine.comparison import bind_literals, common_type
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
+from dpdb.engine.untyped import untyped_problem
 from dpdb.errors import PredicateError, UnknownColumnError
 from dpdb.predicates.bind import bind
 from dpdb.predicates.nodes import Column, Literal, LiteralValue, Node, columns_of
@@ -65,6 +67,12 @@ class _TableTypes:
 
     def column(self, name: str) -> Column:
         return comparable_column(name, self._schema, "where")
+
+    def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
+        ordered = operator not in (Operator.EQ, Operator.NE)
+        problem = untyped_problem(self._schema[column.name], value, ordered=ordered)
+        if problem is not None:
+            raise PredicateError(f"where: {problem}")
 
     def literals(self, values: Sequence[LiteralValue], column: Column) -> list[Literal | None]:
         return bind_literals(self._database, values, column.type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.database import Database
-from dpdb.engine.file_source import kind_of, parquet_scan
+from dpdb.engine.sources.parquet import parquet_columns, parquet_scan
+from dpdb.engine.sources.places import Files, find_files
 from dpdb.errors import EngineError, ParameterError, SourceError, StatementRefusedError
 from dpdb.frontend.names import folded
 from dpdb.frontend.rewrite import ANSWERS
@@ -60,10 +62,12 @@ class CleanDatabase:
 
     def _load(self, name: str, path: str) -> None:
         try:
-            kind = kind_of(path)
-            if kind == "duckdb":
+            files = find_files(path)
+            if files.kind == "duckdb":
                 raise SourceError(f"{path}: a public table is a Parquet or CSV file")
-            scan = parquet_scan(self._database, path) if kind == "parquet" else _csv(path)
+            scan = _csv(files)
+            if files.kind == "parquet":
+                scan = parquet_scan(files, parquet_columns(self._database, files), {})
             self._database.execute(exp.select("*").from_(scan).ctas(exp.table_(name, quoted=True), dialect="duckdb"))
         except EngineError as error:
             raise SourceError(f"{path}: cannot be read: {_first_line(error)}") from None
@@ -144,11 +148,10 @@ class CleanDatabase:
         self._database.close()
 
 
-def _csv(path: str) -> exp.Expr:
+def _csv(files: Files) -> exp.Expr:
     # Types may be guessed here: the table is public.
-    import glob
-
-    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(glob.escape(path))]))
+    paths = exp.Array(expressions=[exp.Literal.string(glob.escape(path)) for path in files.paths])
+    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[paths]))
 
 
 def _type(kind: pa.DataType) -> exp.DataType:

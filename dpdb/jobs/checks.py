@@ -23,8 +23,8 @@ def check_run(job: Job, run_id: str) -> None:
     _check_results(job)
 
 
-def job_session(job: Job, progress: Progress = no_progress) -> Session:
-    """Open the job's source under its ledger."""
+def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True) -> Session:
+    """Open the job's source under its ledger; without `rows`, to plan only."""
     return Session(
         job.source,
         constraints=job.constraints,
@@ -38,6 +38,7 @@ def job_session(job: Job, progress: Progress = no_progress) -> Session:
         memory_limit=job.memory_limit,
         threads=job.threads,
         progress=progress,
+        rows=rows,
     )
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpdb.errors import ParameterError
+from dpdb.engine.sources.places import refuse_url
+from dpdb.errors import ParameterError, SourceError
 from dpdb.jobs.gates import Gate, parse_gate
 from dpdb.jobs.toml_keys import TomlKeys
 from dpdb.session import Release, Session
@@ -205,7 +206,12 @@ def _name(keys: TomlKeys) -> str:
 
 
 def _source(keys: TomlKeys, folder: Path) -> str:
-    source = str(folder / keys.required_text("source"))
+    text = keys.required_text("source")
+    try:
+        refuse_url(text)
+    except SourceError as error:
+        raise keys.error("source", str(error)) from None
+    source = str(folder / text)
     if not glob.has_magic(source):
         _file(keys, Path(source), "source")
     return source

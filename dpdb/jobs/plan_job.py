@@ -58,7 +58,7 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
         As `run_job`, except for a budget that does not suffice.
     """
     check_run(job, run_id)
-    with job_session(job) as session, Ledger.open(job.ledger) as ledger:
+    with job_session(job, rows=False) as session, Ledger.open(job.ledger) as ledger:
         charges = job_charges(job, session)
         planned = tuple(
             PlannedRelease(

@@ -40,6 +40,7 @@ class DuckDBResults:
             if not self._path.exists():
                 self._make(database)
             with self._attached(database):
+                self._refuse_view(database)
                 database.execute(f"CREATE TABLE IF NOT EXISTS {self._quoted} AS FROM {_NEW}")
                 known = {name.casefold() for name, _ in database.describe(f"FROM {self._quoted}")}
                 if not known >= set(_KEY):
@@ -51,6 +52,16 @@ class DuckDBResults:
                     if name not in known:
                         column = exp.to_identifier(name, quoted=True).sql("duckdb")
                         database.execute(f"ALTER TABLE {self._quoted} ADD COLUMN {column} {kind}")
+
+    def _refuse_view(self, database: Database) -> None:
+        name = exp.Literal.string(self._table).sql("duckdb")
+        views = (
+            f"SELECT count(*) FROM duckdb_views() WHERE database_name = '{_FILE}' AND lower(view_name) = lower({name})"
+        )
+        if database.value(views):
+            raise ParameterError(
+                f"{self._path}: {self._table!r} is a view, which takes no rows; name a table with results_table"
+            )
 
     def append(self, rows: pa.Table) -> None:
         """Insert the rows that are not there, all or none."""

@@ -59,6 +59,15 @@ class Types(Protocol):
             Its values cannot be compared.
         """
 
+    def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
+        """Check that a column may be compared so, with a literal or (value None) with another column or NULL.
+
+        Raises
+        ------
+        PredicateError
+            The column is text that nobody has declared, and the comparison means more than equal texts.
+        """
+
     def literals(self, values: Sequence[LiteralValue], column: Column) -> list[Literal | None]:
         """Read literals as values to compare a column with; None for what is no value of the column's kind."""
 
@@ -140,10 +149,13 @@ class _Binder:
         if isinstance(right, exp.Column):
             return self._column_comparison(operator, column, self._column(right, context))
         if isinstance(right, exp.Null):
+            self._types.check(column, operator, None)
             return NULL  # SQL: a comparison with NULL is NULL
-        return Comparison(operator, column, *self._literals([right], column))
+        return Comparison(operator, column, *self._literals([right], column, operator))
 
     def _column_comparison(self, operator: Operator, left: Column, right: Column) -> Node:
+        self._types.check(left, operator, None)
+        self._types.check(right, operator, None)
         common = self._types.common_type(left.type, right.type)
         if common is None:
             raise PredicateError(
@@ -159,7 +171,8 @@ class _Binder:
             return any_of([self._comparison(Operator.EQ, operand, item, node) for item in items])
         column = self._column(operand, node)
         apart = [item for item in items if isinstance(item, (exp.Column, exp.Null))]
-        literals = self._literals([item for item in items if not isinstance(item, (exp.Column, exp.Null))], column)
+        written = [item for item in items if not isinstance(item, (exp.Column, exp.Null))]
+        literals = self._literals(written, column, Operator.EQ)
         listed: list[Node] = [Membership(column, tuple(dict.fromkeys(literals)))] if literals else []
         return any_of([*listed, *(self._comparison(Operator.EQ, operand, item, node) for item in apart)])
 
@@ -177,9 +190,12 @@ class _Binder:
             raise refused(context)
         return self._types.column(node.name)
 
-    def _literals(self, nodes: Sequence[exp.Expr], column: Column) -> list[Literal]:
+    def _literals(self, nodes: Sequence[exp.Expr], column: Column, operator: Operator) -> list[Literal]:
+        values = [_value(node) for node in nodes]
+        for value in values:
+            self._types.check(column, operator, value)
         bound = []
-        for node, literal in zip(nodes, self._types.literals([_value(node) for node in nodes], column), strict=True):
+        for node, literal in zip(nodes, self._types.literals(values, column), strict=True):
             if literal is None:
                 shown = shortened(node.sql("duckdb", comments=False))
                 raise PredicateError(f"where: {shown} is not a value for {column.name!r} ({column.type})")

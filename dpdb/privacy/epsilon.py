@@ -37,7 +37,7 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
     if isinstance(value, int) and not isinstance(value, bool) and value > largest:
         raise ParameterError(f"{name} must be at most {largest}")  # the number may be too long to print
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (isinstance(value, str) and not _is_plain(value)):
             raise InvalidOperation
         number = Decimal(repr(float(value)) if isinstance(value, float) else str(value).strip())
     except (InvalidOperation, ValueError):
@@ -51,6 +51,11 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
     if parts == 0:
         raise ParameterError(f"{name} must be at least 1e-{digits}, got {value!r}")
     return parts
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a number is written in ASCII digits; `Decimal` would take other scripts' and underscores, too."""
+    return text.isascii() and "_" not in text
 
 
 def split(epsilon: int, weights: Sequence[int]) -> tuple[int, ...]:

@@ -30,8 +30,10 @@ class LedgerAccount:
         Total epsilon of the session, or None.
     schema
         Columns and types: with them the ledger knows its table.
+    opened
+        The state of the source's rows that this session has read, or will read unless it changes.
     content
-        Tells the state of the source's rows, whenever it is called.
+        Tells that state anew, whenever it is called.
     unit
         What is protected; the ledger's first release binds it to this unit.
 
@@ -47,14 +49,14 @@ class LedgerAccount:
         *,
         budget: Budget | float | int | str | Decimal | None,
         schema: TableSchema,
+        opened: str,
         content: Callable[[], str],
         unit: PrivacyUnit,
     ) -> None:
         self._budget = as_budget(budget)
         self._content = content
         table = json.dumps([[column.name, column.declared_type] for column in schema.columns])
-        # What this session has read, or will read unless it changes: caches of slices rely on it.
-        self._source = SourceMark(table, content(), unit.rows, unit.column)
+        self._source = SourceMark(table, opened, unit.rows, unit.column)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check(self._source)

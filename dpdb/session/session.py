@@ -13,7 +13,7 @@ from typing import Literal, overload
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.binding import bind
-from dpdb.engine.content import source_content
+from dpdb.engine.content import opened_content, source_content
 from dpdb.engine.count import count_rows
 from dpdb.engine.database import OWNER_LOG, Database
 from dpdb.engine.degree_bound import degree_terms
@@ -81,9 +81,11 @@ class Session:
         A column whose values own the rows: of each value at most `max_rows` rows are used (of NULL none), and releases
         are epsilon-DP for adding or removing one value with all its rows; see `dpdb.session.privacy_unit`.
     csv_schema : mapping of column to SQL type, optional
-        Types of CSV columns (the others are text).
+        Types of columns that have none: of CSV files, and keys in names of folders (the others are text).
     row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
+    rows : bool
+        False for a session that only rehearses (see `rehearse`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads
         Limits of the private database; see `Database`.
     progress : callable, optional
@@ -109,6 +111,7 @@ class Session:
         max_rows: int | None = None,
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
+        rows: bool = True,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
         threads: int | None = None,
@@ -123,7 +126,8 @@ class Session:
         self._slices_made = 0
         self._database = Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
         try:
-            opened = open_source(self._database, source, table=table, csv_schema=csv_schema)
+            progress("opening the table")
+            opened = open_source(self._database, source, table=table, csv_schema=csv_schema, rows=rows)
             self._unit = asked.in_schema(opened.schema)
             column = self._unit.column
             # Whatever reads the table reads this, so that nothing sees more rows of a unit than are accounted for.
@@ -135,19 +139,20 @@ class Session:
             self._bound = bind(self._database, self.constraints, opened.schema)
             refuse_nested_loops(self._bound, row_bound)
             if ledger is not None:
+                kept = "" if column is None else f"; {chosen_by(opened)}"
                 self._account = LedgerAccount(
                     ledger,
                     budget=budget,
                     schema=opened.schema,
-                    content=lambda: (
-                        source_content(self._database, opened) + ("" if column is None else f"; {chosen_by(opened)}")
-                    ),
+                    opened=opened_content(self._database, opened) + kept,
+                    content=lambda: source_content(self._database, opened) + kept,
                     unit=self._unit,
                 )
         except BaseException:
             self._database.close()
             raise
         self._has_ledger = ledger is not None
+        self._reads_rows = rows
         self._terms = degree_terms(self._bound)
         self._digest = constraints_digest(self.constraints)
 
@@ -347,6 +352,8 @@ class Session:
         """
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+        if not self._reads_rows and not isinstance(self._account, Rehearsal):
+            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
         charge = Charge(epsilon, slices.charged, public, run_id, rho)
         reservation = self._account.debit(charge)
         try:

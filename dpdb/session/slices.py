@@ -15,6 +15,7 @@ from dpdb.engine.comparison import bind_literals
 from dpdb.engine.database import Database
 from dpdb.engine.keys import equal_values, texts_of
 from dpdb.engine.schema import TableSchema
+from dpdb.engine.untyped import untyped_problem
 from dpdb.engine.where import WherePredicate, comparable_column, parse_where
 from dpdb.errors import ParameterError, PredicateError
 from dpdb.predicates.covered import covered, covered_groups
@@ -89,6 +90,10 @@ def parse_slices(
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Sequence) or not keys:
         raise ParameterError("keys must be a list of at least one value")
     column = comparable_column(by, schema, "by")
+    for key in keys:
+        problem = untyped_problem(schema[column.name], _literal_value(key, column))
+        if problem is not None:
+            raise ParameterError(f"key {_named(key)}: {problem}")
     literals = _key_literals(database, column, keys)
     texts = texts_of(database, literals)
     predicates = tuple(_group(base, column, literal, text) for literal, text in zip(literals, texts, strict=True))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,8 +58,8 @@ BAD: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
     "empty path": (lambda d: "", {}, "empty"),
     "NUL in the path": (lambda d: "a\0b.csv", {}, "is not a path"),
     "long path": (lambda d: "a" * 5000, {}, "file name too long"),
-    "glob without files": (lambda d: f"{d}/*.parquet", {}, "no Parquet file there"),
-    "empty directory": (empty_folder, {}, "no Parquet file there"),
+    "glob without files": (lambda d: f"{d}/*.parquet", {}, "no Parquet or CSV file there"),
+    "empty directory": (empty_folder, {}, "no Parquet or CSV file there"),
     "garbage": (lambda d: written(d / "x.parquet", b"hello world, hello"), {}, "not a Parquet, CSV"),
     "empty file": (lambda d: written(d / "x.parquet", b""), {}, "not a Parquet, CSV"),
     "garbage in Parquet clothes": (lambda d: written(d / "x", b"PAR1" + b"x" * 50 + b"PAR1"), {}, "as a parquet file"),
@@ -77,7 +79,21 @@ BAD: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
         {},
         "CSV",
     ),
-    "garbage in DuckDB clothes": (lambda d: written(d / "x", b"x" * 8 + b"DUCK" + b"y" * 5000), {}, "read-only"),
+    "garbage in DuckDB clothes": (
+        lambda d: written(d / "x", b"x" * 8 + b"DUCK" + b"y" * 5000),
+        {},
+        "DuckDB cannot open it",
+    ),
+    "DuckDB file cut short": (
+        lambda d: written(d / "x", database_file(d, "CREATE TABLE t (a INT)").read_bytes()[:9_000]),
+        {},
+        "DuckDB cannot open it (is it damaged or cut short?)",
+    ),
+    "DuckDB file with a byte changed": (
+        lambda d: written(d / "x", database_file(d, "CREATE TABLE t (a INT)").read_bytes().replace(b"main", b"mein")),
+        {},
+        "DuckDB cannot open it (is it damaged or cut short?)",
+    ),
     "DuckDB file without tables": (database_file, {}, "it has: none"),
     "unknown table": (lambda d: database_file(d, "CREATE TABLE t (a INT)"), {"table": "x"}, "no table or view 'x'"),
     "several tables": (
@@ -139,6 +155,23 @@ def test_one_clear_line(database: Database, tmp_path: Path, kind: str) -> None:
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_a_duckdb_file_that_is_open_elsewhere_says_so(tmp_path: Path) -> None:
+    path = database_file(tmp_path, "CREATE TABLE t (a INT)")
+    match = "is open for writing: close it there, or pass that connection"
+    with duckdb.connect(str(path)) as connection:
+        with Database() as database, pytest.raises(SourceError, match=match):
+            open_source(database, path)
+        connection.execute("INSERT INTO t VALUES (1)")
+    program = f"import duckdb; c = duckdb.connect({str(path)!r}); print(flush=True); input()"
+    other = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    other.stdout.readline()
+    with Database() as database, pytest.raises(SourceError, match=match):
+        open_source(database, path)
+    other.communicate("\n")
+    assert other.returncode == 0
 
 
 def test_a_nested_column_may_lie_in_the_table_but_not_in_a_constraint(database: Database) -> None:

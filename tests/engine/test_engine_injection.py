@@ -138,6 +138,7 @@ def test_types_of_a_csv_schema(guarded: Database, tmp_path: Path, text: str) -> 
 
 def types_of(database: Database, path: Path, declared: str) -> tuple[list[str | None], str]:
     """The column types under a CSV schema, or the error."""
+    database.execute("DROP TABLE IF EXISTS source_row")
     try:
         return [column.type for column in open_source(database, path, csv_schema={"a": declared}).schema.columns], ""
     except DpdbError as error:
@@ -150,14 +151,17 @@ def test_paths_and_names_in_a_csv_header(guarded: Database, tmp_path: Path, text
     folder.mkdir()
     table = pa.table({"a": [1, 1], "b": [1, 2]})
     pq.write_table(table, folder / "x.parquet")
-    pq.write_table(table, folder / f"{text.replace('/', '_')}.parquet")
-    (folder / "x.csv").write_text(f"{double_quoted(text)},b\n1,1\n1,2\n")
+    named = f"a {text.replace('/', '_')}.parquet"
+    pq.write_table(table, folder / named)
+    beside = tmp_path / f"{folder.name}.csv"
+    beside.write_text(f"{double_quoted(text)},b\n1,1\n1,2\n")
     for path, columns in (
         (folder, ("a", "b")),
         (folder / "x.parquet", ("a", "b")),
-        (folder / f"{text.replace('/', '_')}.parquet", ("a", "b")),
-        (folder / "x.csv", (text, "b")),
+        (folder / named, ("a", "b")),
+        (beside, (text, "b")),
     ):
+        guarded.execute("DROP TABLE IF EXISTS source_row")
         source = open_source(guarded, path)
         assert source.schema.names == columns
         dcs = bind(guarded, load_constraints(f"{double_quoted(columns[0])} -> b", columns), source.schema)

@@ -21,6 +21,7 @@ BAD = {
     "name with a slash": ('"visits"', '"a/b"', "key 'name': at most 60 printable characters other than '/'"),
     "long name": ('"visits"', f'"{"v" * 61}"', "key 'name': at most 60"),
     "no source": ("t.parquet", "u.parquet", "key 'source': no such file"),
+    "source elsewhere": ("t.parquet", "s3://bucket/t.parquet", "key 'source': s3://...: dpdb reads local files"),
     "source of another type": ('"t.parquet"', "3", "key 'source': expected a text, got 3"),
     "no ledger key": ('ledger = "t.ledger"', "", "the key 'ledger' is missing: only a ledger remembers"),
     "no ledger": ("t.ledger", "u.ledger", "u.ledger --epsilon E`"),
@@ -54,6 +55,8 @@ BAD = {
     "gate is no table": ("[release.gate]\nrepair = 1000000000", "gate = 3", "key 'gate': expected a table, got 3"),
     "two of one name": ('"by-zip"', '"overall"', "two [[release]] have the name 'overall'"),
     "rows per person": ("results =", "rows_per_person = 0\nresults =", "rows_per_person"),
+    "row bound": ("results =", "row_bound = -1\nresults =", "row_bound must be a whole number of at least 1"),
+    "threads": ("results =", "threads = 5000\nresults =", "threads must be a whole number from 1 to 1,024"),
     "release is no list": ("[[release]]", "[release]", "job.toml"),
 }  # fmt: skip
 

@@ -151,6 +151,26 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     assert "may be NOT enough" in capsys.readouterr().out
 
 
+def test_check_reads_no_row(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (job.parent / "t.csv").write_text('zip,city,age\n"never closed')
+    job.write_text(job.read_text().replace("t.parquet", "t.csv").replace("age < 3", "age = '3'"))
+    assert run(job, "monday", "--check") == 0
+    assert "epsilon 0.6 together" in capsys.readouterr().out
+    assert run(job) == 2
+    assert "a quote is missing" in capsys.readouterr().err
+    assert spent(job) == 0
+
+
+def test_results_that_are_a_view_are_refused_before_anything_is_spent(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with duckdb.connect(str(job.parent / "results.duckdb")) as connection:
+        connection.execute("CREATE VIEW DPDB_results AS SELECT 1 AS a")
+    assert run(job) == 2
+    assert "'dpdb_results' is a view, which takes no rows" in capsys.readouterr().err
+    assert spent(job) == 0
+
+
 def test_check_counts_disjoint_slices_once(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = job.read_text().split("[[release]]")
     slices = [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -10,11 +12,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.database import BATCH_ROWS, OWNER_LOG
-from dpdb.engine.file_source import choose_table
 from dpdb.engine.schema import refuse_duplicate_names
+from dpdb.engine.sources.duckdb_file import choose_table
 from dpdb.errors import SourceError
 
-__all__ = ["reader_of", "schema_of"]
+__all__ = ["Stream", "schema_of", "stream_of"]
 
 # Of the current database and of the temporary one, whose tables lie in a schema that we call temp.
 _CONNECTION_TABLES = """
@@ -29,8 +31,35 @@ _CONNECTION_TABLES = """
 """
 
 
-def reader_of(source: Any, table: str | None) -> tuple[str, pa.RecordBatchReader]:
-    """Return what the source is called in messages and a reader of all its rows.
+@dataclass(frozen=True)
+class Stream:
+    """A source as a stream that can be read once.
+
+    Attributes
+    ----------
+    description : str
+        What the source is called in messages.
+    reader : pyarrow.RecordBatchReader
+        All its rows. What fails while it is read may print values.
+    untyped : frozenset of str
+        Columns that are text because Python objects became text.
+    """
+
+    description: str
+    reader: pa.RecordBatchReader
+    untyped: frozenset[str] = frozenset()
+
+    def of(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """Return the reader with these of its columns only."""
+        schema = self.reader.schema
+        if list(columns) == schema.names:
+            return self.reader
+        kept = pa.schema([schema.field(name) for name in columns])
+        return pa.RecordBatchReader.from_batches(kept, (batch.select(columns) for batch in self.reader))
+
+
+def stream_of(source: Any, table: str | None) -> Stream:
+    """Return the stream of a source.
 
     Raises
     ------
@@ -40,26 +69,29 @@ def reader_of(source: Any, table: str | None) -> tuple[str, pa.RecordBatchReader
     kind = type(source).__name__
     if isinstance(source, duckdb.DuckDBPyConnection):
         description, relation = _connection_table(source, table)
-        reader = _run(description, relation)
+        stream = Stream(description, _run(description, relation))
     elif table is not None:
         raise SourceError(f"{kind}: a table name applies to DuckDB files and connections only")
     elif isinstance(source, duckdb.DuckDBPyRelation):
-        description, reader = "DuckDB relation", _run("DuckDB relation", source)
+        stream = Stream("DuckDB relation", _run("DuckDB relation", source))
+    elif "pandas" in sys.modules and isinstance(source, sys.modules["pandas"].DataFrame):
+        frame, objects = _with_text_for_objects(source)
+        stream = Stream(kind, _validated(_arrow_stream(frame, kind)), objects)
     else:
-        description, reader = kind, _arrow_stream(source, kind)
-    if not reader.schema.names:
-        raise SourceError(f"{description}: the table has no columns")
-    refuse_duplicate_names(reader.schema.names)
-    return description, reader
+        stream = Stream(kind, _validated(_arrow_stream(source, kind)))
+    if not stream.reader.schema.names:
+        raise SourceError(f"{stream.description}: the table has no columns")
+    refuse_duplicate_names(stream.reader.schema.names)
+    return stream
 
 
-def schema_of(source: Any, table: str | None) -> tuple[str, pa.Schema]:
-    """Return what the source is called and its schema; no row is read, a query is run with LIMIT 0.
+def schema_of(source: Any, table: str | None) -> Stream:
+    """Return a stream of a source's columns without rows; none is read, a query is run with LIMIT 0.
 
     Raises
     ------
     SourceError
-        As `reader_of`.
+        As `stream_of`.
     """
     description = type(source).__name__
     if isinstance(source, duckdb.DuckDBPyConnection):
@@ -70,8 +102,9 @@ def schema_of(source: Any, table: str | None) -> tuple[str, pa.Schema]:
     elif "pandas" in sys.modules and isinstance(source, sys.modules["pandas"].DataFrame):
         source = source.iloc[:0]
     elif isinstance(getattr(source, "schema", None), pa.Schema):
-        source = source.schema.empty_table()
-    return description, reader_of(source, table)[1].schema
+        source = pa.RecordBatchReader.from_batches(source.schema, [])
+    stream = stream_of(source, table)
+    return Stream(description, pa.RecordBatchReader.from_batches(stream.reader.schema, []), stream.untyped)
 
 
 def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, duckdb.DuckDBPyRelation]:
@@ -101,8 +134,6 @@ def _arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:
         return source
     if hasattr(source, "scanner"):  # pyarrow.dataset.Dataset
         return source.scanner().to_reader()
-    if "pandas" in sys.modules and isinstance(source, sys.modules["pandas"].DataFrame):
-        source = _with_text_for_objects(source)
     if not hasattr(source, "__arrow_c_stream__"):
         raise SourceError(
             f"{kind}: not a source; give a path, a DuckDB connection or relation, or an object with an Arrow stream "
@@ -110,15 +141,36 @@ def _arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:
         )
     try:
         return pa.RecordBatchReader.from_stream(source)
-    except pa.ArrowException:
-        # The exception prints values of the column that did not convert.
+    except Exception as error:  # it prints values of the column that did not convert
+        OWNER_LOG.error("%s: %s", kind, error)
         raise SourceError(f"{kind}: cannot be read as an Arrow stream; give every column one type") from None
 
 
-def _with_text_for_objects(frame: Any) -> Any:
+def _validated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Check what Arrow takes on trust, such as that text is UTF-8: nothing behind this is made for anything else."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            batch.validate(full=True)
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def _with_text_for_objects(frame: Any) -> tuple[Any, frozenset[str]]:
     """Turn object columns to text: their type would otherwise be guessed from private rows."""
     if not frame.columns.is_unique:
         raise SourceError("DataFrame: two columns have one name; rename one")
     objects = [name for name in frame.columns if frame[name].dtype == object]
-    text = {name: frame[name].map(str, na_action="ignore").astype("string") for name in objects}
-    return frame.assign(**text) if text else frame
+    text = {name: frame[name].map(_text, na_action="ignore").astype("string") for name in objects}
+    return (frame.assign(**text) if text else frame), frozenset(map(str, objects))
+
+
+def _text(value: object) -> str | None:
+    """Return the text of an object, or None if it has none in UTF-8."""
+    try:
+        text = str(value)
+        text.encode()
+    except Exception:
+        return None
+    return text

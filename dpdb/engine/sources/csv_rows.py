@@ -1,0 +1,204 @@
+"""CSV files as a stream of rows whose columns are all text; `csv_lines` has the rule by which a text is rows.
+
+They are read once, when the source is opened, block by block. Nothing is guessed from the rows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from dpdb.engine.database import OWNER_LOG
+from dpdb.engine.schema import refuse_duplicate_names
+from dpdb.engine.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
+from dpdb.engine.sources.places import FileColumns, Files, csv_delimiter
+from dpdb.errors import SourceError
+
+__all__ = ["csv_batches", "csv_columns"]
+
+_BLOCK = 8 << 20
+_HEADER_BLOCK = 1 << 16
+_LONGEST_HEADER = 1 << 20
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8 texts
+
+
+def csv_columns(files: Files) -> FileColumns:
+    """Return the columns of the header lines; no row is read.
+
+    Raises
+    ------
+    SourceError
+        If a header line cannot be read, names no column or two alike, or the files' header lines differ.
+    """
+    names = []
+    for path in files.paths:
+        with _opened(path) as stream:
+            names.append(_header(stream, files.place, path).names)
+    if len(set(names)) > 1:
+        raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
+    refuse_duplicate_names(names[0])
+    return files.columns(names[0])
+
+
+def csv_batches(files: Files, columns: FileColumns, faults: Faults) -> Iterator[pa.RecordBatch]:
+    """Read all rows as text; an empty cell is NULL.
+
+    Parameters
+    ----------
+    columns : FileColumns
+        See `csv_columns`.
+    faults : Faults
+        Counts what the rule for bad lines was needed for.
+
+    Raises
+    ------
+    SourceError
+        If a file cannot be read as rows; where, is in the owner's log.
+    """
+    schema = pa.schema([(name, pa.string()) for name in (*columns.own, *columns.folders)])
+    for path, partition in zip(files.paths, files.partitions, strict=True):
+        values = [partition[files.keys.index(key)] for key in columns.folders]
+        try:
+            for cells in _ahead(_cells(files.place, path, len(columns.own), faults)):
+                folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
+                yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
+        except UnreadableError as error:
+            OWNER_LOG.error("%s, %s", path, error)
+            raise SourceError(
+                f"{files.place}: cannot be read as CSV: a quote is missing or out of place, or a row is too long; "
+                "which line is in the owner's log"
+            ) from None
+        except (OSError, EOFError, zlib.error) as error:
+            OWNER_LOG.error("%s: %s", path, error)
+            raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
+
+
+def _cells(place: str, path: str, columns: int, faults: Faults) -> Iterator[pa.Table]:
+    """Read the rows of one file, without the header line, as tables of text columns."""
+    with _opened(path) as stream:
+        header = _header(stream, place, path)
+        lines = CsvLines(header.delimiter, header.end, columns, faults, header.next_line)
+        rest = b""
+        for block in chain([header.rest], iter(lambda: stream.read(_BLOCK), b"")):
+            rows, rest = lines.split(rest + block)
+            yield from _tables(rows, lines)
+        yield from _tables(lines.last(rest), lines)
+
+
+def _ahead(items: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Make the next item while the last one is used."""
+    with ThreadPoolExecutor(1) as worker:
+        pending = worker.submit(next, items, None)
+        while (item := pending.result()) is not None:
+            pending = worker.submit(next, items, None)
+            yield item
+
+
+def _tables(rows: bytes, lines: CsvLines) -> Iterator[pa.Table]:
+    """Read complete rows, into one table or none."""
+    if b'"' in rows or b"\r" in rows or len(rows) > LONGEST:
+        found = _read(lines.mended(rows), lines)
+    else:
+        try:  # Arrow refuses rows of another number of cells, and nothing else can be wrong here
+            found = _read(rows, lines)
+        except pa.ArrowInvalid:
+            found = _read(lines.mended(rows), lines)
+    lines.line += rows.count(lines.end)
+    yield from found
+
+
+def _read(rows: bytes, lines: CsvLines) -> list[pa.Table]:
+    """Read rows that have the right number of cells each."""
+    one = lines.columns == 1
+    if not (rows if one else rows.strip(b"\r\n")):  # empty lines only
+        return []
+    names = [str(number) for number in range(lines.columns)]
+
+    def read(kind: pa.DataType) -> pa.Table:
+        return arrow_csv.read_csv(
+            pa.py_buffer(rows),
+            read_options=arrow_csv.ReadOptions(column_names=names, block_size=len(rows) + 1),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=lines.delimiter.decode(), newlines_in_values=True, ignore_empty_lines=not one
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, kind),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+
+    try:
+        return [read(pa.string())]
+    except pa.ArrowInvalid:  # some cell is not UTF-8
+        return [pa.table([_texts(column, lines.faults) for column in read(pa.binary()).columns], names=names)]
+
+
+def _texts(column: pa.ChunkedArray, faults: Faults) -> pa.ChunkedArray:
+    """Decode cells; those that are not UTF-8 become NULL."""
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = [None if cell is None else _text(cell) for cell in column.to_pylist()]
+        decoded = pa.chunked_array([pa.array(texts, pa.string())])
+        faults.not_utf8 += decoded.null_count - column.null_count
+        return decoded
+
+
+def _text(cell: bytes) -> str | None:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+# -- the header line --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What a file's first row says, and the bytes behind it that were read with it."""
+
+    names: tuple[str, ...]
+    delimiter: bytes
+    end: bytes
+    next_line: int
+    rest: bytes
+
+
+def _header(stream: BinaryIO, place: str, path: str) -> _Header:
+    delimiter = (csv_delimiter(path) or ",").encode()
+    try:
+        text, found = b"", None
+        while found is None and len(text) < _LONGEST_HEADER and (block := stream.read(_HEADER_BLOCK)):
+            text += block
+            found = first_row(text.removeprefix(_MARK))
+        row, end, rest = found or (text.removeprefix(_MARK).rstrip(b"\r\n"), b"\n", b"")
+        cells = CsvLines(delimiter, end, 1, Faults()).cells(row)
+        names = tuple(cell.decode() for cell in cells or ())
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        names = ("\0",)
+    if (len(text) >= _LONGEST_HEADER and found is None) or any("\0" in name for name in names):
+        OWNER_LOG.error("%s: the header line", path)
+        raise SourceError(f"{place}: the header line cannot be read as UTF-8 CSV")
+    if not names or any(not name.strip() for name in names):
+        OWNER_LOG.error("%s: the header line", path)
+        raise SourceError(f"{place}: the first line must name every column")
+    return _Header(names, delimiter, end, row.count(end) + 2, rest)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    with gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
+        yield cast(BinaryIO, stream)

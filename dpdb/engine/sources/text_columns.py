@@ -1,0 +1,52 @@
+"""Columns that are text until the owner gives them a type: cells of CSV files, and names of folders."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sqlglot import exp, tokenize
+
+from dpdb.engine.database import Database
+from dpdb.engine.schema import comparison_type
+from dpdb.errors import SourceError
+
+__all__ = ["column_definition", "declared_types", "typed"]
+
+
+def declared_types(
+    database: Database, place: str, columns: Collection[str], types: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the types that the owner declares for text columns, in DuckDB's spelling.
+
+    Raises
+    ------
+    SourceError
+        If a declared column is none of `columns`, or its type is no SQL type that constraints can compare.
+    """
+    unknown = sorted(set(types) - set(columns))
+    if unknown and not columns:
+        raise SourceError(f"{place}: a CSV schema applies to CSV files only, and to keys of folders (year=2024/)")
+    if unknown:
+        raise SourceError(f"{place}: the schema names {unknown[0]!r}, which is no column without a type (header line)")
+    kinds = {}
+    for name, declared in types.items():
+        try:
+            kind = database.describe(exp.select(exp.cast(exp.null(), declared, dialect="duckdb")))[0][1]
+        except Exception:
+            kind = ""
+        if comparison_type(kind) is None:
+            raise SourceError(f"{place}: column {name!r}: {declared!r} is not a SQL type that constraints can compare")
+        kinds[name] = kind
+    return kinds
+
+
+def column_definition(name: str, kind: str) -> str:
+    """Write a column and its type as a schema option reads them: words of SQL, and odd names, in quotes."""
+    words = tokenize(name, dialect="duckdb") if name.isidentifier() and name.isascii() else []
+    plain = len(words) == 1 and words[0].token_type.name == "VAR"
+    return f"{exp.to_identifier(name, quoted=not plain).sql('duckdb')} {kind}"
+
+
+def typed(text: exp.Expr, kind: str | None) -> exp.Expr:
+    """Convert a text to a declared type. What does not convert is NULL: one row can neither fail nor change another."""
+    return text if kind is None else exp.TryCast(this=text, to=exp.DataType.build(kind, dialect="duckdb"))
