@@ -53,8 +53,10 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[G
     for text in options.fail_above:
         name, _, number = text.partition("=")
         try:
-            threshold = float(number)
+            threshold = float(number) if number.isascii() else None
         except ValueError:
-            raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
+            threshold = None
+        if threshold is None:
+            raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER")
         read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}", rate=options.rate))
     return read

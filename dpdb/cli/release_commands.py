@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dpdb.cli.numbers import real, whole
 from dpdb.cli.shared_options import (
     command,
     format_option,
@@ -105,10 +106,10 @@ def add_sql(commands: Any) -> None:
         help="a Parquet or CSV file for statements to read",
     )
     parser.add_argument(
-        "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
+        "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
     unit_options(parser)
-    parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
+    parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
     parser.add_argument(
         "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
     )
@@ -182,9 +183,9 @@ def add_plan(commands: Any) -> None:
     parser.add_argument("source", metavar="SOURCE", nargs="?", help="as of `dpdb measure`; only its schema is read")
     shape_options(parser, "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE")
     parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost to plan for (1)")
-    parser.add_argument("--rows", type=int, required=True, metavar="N", help="a guess of the number of rows")
+    parser.add_argument("--rows", type=whole, required=True, metavar="N", help="a guess of the number of rows")
     parser.add_argument(
-        "--error-rate", type=float, required=True, metavar="A", help="a guess of the share of wrong cells, such as 0.01"
+        "--error-rate", type=real, required=True, metavar="A", help="a guess of the share of wrong cells, such as 0.01"
     )
     parser.add_argument(
         "--distinct",
@@ -193,10 +194,10 @@ def add_plan(commands: Any) -> None:
         default=[],
         help="a guess of the column's number of distinct values (square root of N); may be repeated",
     )
-    parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
-    parser.add_argument("--target", type=float, metavar="X", help="look for the epsilon that gives this relative error")
-    parser.add_argument("--repetitions", type=int, default=50, metavar="R", help="simulated releases per figure (50)")
-    parser.add_argument("--seed", type=int, help="of the synthetic table; the noise is fresh every time")
+    parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--target", type=real, metavar="X", help="look for the epsilon that gives this relative error")
+    parser.add_argument("--repetitions", type=whole, default=50, metavar="R", help="simulated releases per figure (50)")
+    parser.add_argument("--seed", type=whole, help="of the synthetic table; the noise is fresh every time")
     format_option(parser)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dpdb.cli.intermixed import Parser
+from dpdb.cli.numbers import real, whole
 
 __all__ = [
     "command",
     "format_option",
     "limit_options",
-    "positive",
     "quiet_options",
     "release_options",
     "shape_options",
@@ -76,8 +76,8 @@ def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -
         action="store_true",
         help="measure every constraint alone; epsilon is the total, in equal parts",
     )
-    parser.add_argument("--max-degree", type=int, metavar="N", help="public bound of conflicts per row")
-    parser.add_argument("--row-bound", type=int, metavar="N", help="public bound of the number of rows")
+    parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
 
 
 def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
@@ -87,16 +87,16 @@ def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, ep
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
     parser.add_argument(
-        "--rows-per-person", type=int, default=1, metavar="K", help="at most K rows belong to one person (1)"
+        "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
     unit_options(parser)
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the bounds (.95)")
+    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)")
 
 
 def unit_options(parser: argparse.ArgumentParser) -> None:
     """The column whose values are protected."""
     parser.add_argument("--unit", metavar="COLUMN", help="protect each value of COLUMN with all its rows")
-    parser.add_argument("--max-rows", type=int, metavar="K", help="rows used of each value of the --unit column")
+    parser.add_argument("--max-rows", type=whole, metavar="K", help="rows used of each value of the --unit column")
 
 
 def spending_options(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +109,7 @@ def limit_options(parser: argparse.ArgumentParser) -> None:
     """Limits of the private database."""
     parser.add_argument("--memory-limit", metavar="SIZE", help="such as 1GB; more spills to disk")
     parser.add_argument("--temp-directory", metavar="DIR", help="where a private directory for spilled data is made")
-    parser.add_argument("--threads", type=_threads, metavar="N", help="of the database")
+    parser.add_argument("--threads", type=whole, metavar="N", help="of the database")
     quiet_options(parser)
 
 
@@ -127,21 +127,6 @@ def quiet_options(parser: argparse.ArgumentParser) -> None:
 def format_option(parser: argparse.ArgumentParser) -> None:
     """Text or JSON."""
     parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
-
-
-def positive(text: str) -> float:
-    """Read a positive finite number."""
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be positive")
-    return value
-
-
-def _threads(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
 
 
 def _owner_log(path: str) -> str:

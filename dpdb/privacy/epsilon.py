@@ -37,7 +37,7 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
     if isinstance(value, int) and not isinstance(value, bool) and value > largest:
         raise ParameterError(f"{name} must be at most {largest}")  # the number may be too long to print
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (isinstance(value, str) and not value.isascii()):  # Decimal reads all digits
             raise InvalidOperation
         number = Decimal(repr(float(value)) if isinstance(value, float) else str(value).strip())
     except (InvalidOperation, ValueError):
