@@ -83,7 +83,7 @@ class BlockGraph:
             dc = np.empty(_BATCH, np.uint16)
             filled = 0
             while row < self._node_count and filled < _BATCH:
-                filled, row, k, place = fill_edges(self._blocks, row, k, place, u, v, dc, filled, steps.WORK)
+                filled, row, k, place = fill_edges(self.blocks, row, k, place, u, v, dc, filled, steps.WORK)
             if filled:
                 yield u[:filled], v[:filled], dc[:filled]
 
@@ -134,7 +134,7 @@ class BlockGraph:
         }
         scanned = sorted(set(asked) - set(found), reverse=True)  # the longest scans first: threads end together
         if scanned:
-            counts = finished_all([self._projection.counts(theta) for theta in scanned])
+            counts = finished_all([self.projection.counts(theta) for theta in scanned])
             found.update(zip(scanned, counts, strict=True))
         return tuple(found[theta] for theta in asked)
 
@@ -148,7 +148,7 @@ class BlockGraph:
         ascending = sorted(set(thetas) - set(found))
         while ascending:
             now, ascending = ascending[:THREADS], ascending[THREADS:]
-            counts = finished_all([witness_count(self._blocks, min(theta, self._node_count)) for theta in now])
+            counts = finished_all([witness_count(self.blocks, min(theta, self._node_count)) for theta in now])
             found.update(zip(now, counts, strict=True))
             if counts[-1] == self.problematic_count:
                 self._covering_theta = min(self._covering_theta, now[-1])
@@ -170,18 +170,20 @@ class BlockGraph:
 
     def twice_fractional_cover(self) -> int:
         """See `dpdb.graph.twice_fractional_cover`."""
-        return finished(maximum_matching(self._blocks))
+        return finished(maximum_matching(self.blocks))
 
     @cached_property
-    def _projection(self) -> BlockProjection:
-        return BlockProjection(self._constraints, self._blocks)
+    def projection(self) -> BlockProjection:
+        """The lists laid out for projections."""
+        return BlockProjection(self._constraints, self.blocks)
 
     @cached_property
     def _listings(self) -> list[_Listing]:
         return [_Listing(constraint) for constraint in self._constraints]
 
     @cached_property
-    def _blocks(self) -> Blocks:
+    def blocks(self) -> Blocks:
+        """The arrays that scans read."""
         from dpdb.graph.kernels.blocks import Blocks
 
         row = np.empty((self._node_count, len(self._constraints), 4), np.int32)

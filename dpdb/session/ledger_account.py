@@ -62,14 +62,17 @@ class LedgerAccount:
             self._ledger.close()
             raise
 
+    def will_draw(self, charge: Charge) -> bool:
+        """Whether the ledger has no answer of this run."""
+        return charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
+
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
         pure = charge.rho is None
         if not pure:
             self._refuse_rho()
         self._refuse_changed_source()
-        before = self._ledger.answered(charge.run_id, charge.request_text) if charge.run_id is not None else None
-        if before is None and pure:
+        if pure and self.will_draw(charge):
             self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
             charge.coverage,
@@ -86,11 +89,7 @@ class LedgerAccount:
     def check_together(self, charges: Sequence[Charge]) -> None:
         """Check the ledger and the session's own budget for all charges; runs that are answered cost nothing."""
         self._refuse_changed_source()
-        new = [
-            charge
-            for charge in charges
-            if charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
-        ]
+        new = [charge for charge in charges if self.will_draw(charge)]
         self._budget.check_together(new)
         self._ledger.check_together([(charge.coverage, self._units(charge.epsilon)) for charge in new])
 

@@ -81,7 +81,7 @@ def agree(seed: int) -> int:
     assert blocks.problematic_count == edges.degree_summary().positive_degree_nodes
     assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
     thetas = range(1, edges.degree_summary().max_degree + 2)
-    scanned = tuple(finished(blocks._projection.counts(theta)) for theta in thetas)  # also where no scan is needed
+    scanned = tuple(finished(blocks.projection.counts(theta)) for theta in thetas)  # also where no scan is needed
     assert scanned == edges.projected_counts(thetas)
     assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
     assert blocks.greedy_cover_size() == edges.greedy_cover_size()
