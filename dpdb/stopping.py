@@ -121,9 +121,10 @@ _outermost: _Unbroken | None = None  # of the main thread
 # -- how a command stops --------------------------------------------------------------------------------------
 
 
-def at_forced_end(clean_up: Callable[[], None]) -> None:
+def at_forced_end(clean_up: Callable[[], None]) -> Callable[[], None]:
     """Also call this when a command is ended by force, which leaves nothing else time to clean up."""
     _clean_ups.append(clean_up)
+    return clean_up
 
 
 def went_on() -> None:

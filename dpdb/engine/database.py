@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from sqlglot import exp
 from dpdb.engine.interruptible import interruptible
 from dpdb.engine.sql_files import sql_file
 from dpdb.errors import EngineError, ParameterError
+from dpdb.files import WorkFolder, new_file
 
 __all__ = ["BATCH_ROWS", "OWNER_LOG", "Database"]
 
@@ -60,12 +59,14 @@ class Database:
         threads: int | None = None,
     ) -> None:
         try:
-            self._directory = Path(tempfile.mkdtemp(prefix="dpdb-", dir=temp_directory))
-        except OSError as error:
-            raise ParameterError(f"temp_directory {str(temp_directory)!r} cannot be used: {error.strerror}") from None
+            folder = WorkFolder(temp_directory)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise ParameterError(f"temp_directory {str(temp_directory)!r} cannot be used: {why}") from None
+        self._directory = folder.path
         self._connection = duckdb.connect(":memory:")
         # Runs at close(), when an abandoned Database is collected, and at interpreter exit.
-        self._finalizer = weakref.finalize(self, _clean_up, self._connection, self._directory)
+        self._finalizer = weakref.finalize(self, _clean_up, self._connection, folder)
         self._configure(memory_limit, threads)
 
     def _configure(self, memory_limit: str | None, threads: int | None) -> None:
@@ -175,14 +176,7 @@ class Database:
         ParameterError
             If the file exists or cannot be made.
         """
-        if path.exists():
-            raise ParameterError(f"{path}: exists already; it is not overwritten")
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        except OSError as error:
-            raise ParameterError(f"{path}: cannot be written: {error.strerror}") from None
-        try:
-            partial = folder / "partial.duckdb"
+        with new_file(path, private=True) as partial:
             self.execute(f"ATTACH {exp.Literal.string(str(partial)).sql('duckdb')} AS exported")
             try:
                 for name, query in tables.items():
@@ -193,10 +187,6 @@ class Database:
             finally:
                 self.execute("USE memory")
                 self.execute("DETACH exported")
-            partial.chmod(0o600)
-            partial.rename(path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:
@@ -235,9 +225,9 @@ class Database:
         self.close()
 
 
-def _clean_up(connection: duckdb.DuckDBPyConnection, directory: Path) -> None:
+def _clean_up(connection: duckdb.DuckDBPyConnection, folder: WorkFolder) -> None:
     connection.close()
-    shutil.rmtree(directory, ignore_errors=True)
+    folder.close()
 
 
 def _quoted(name: str) -> str:

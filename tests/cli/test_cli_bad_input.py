@@ -70,11 +70,13 @@ def test_bad_input_gives_one_line_and_the_right_code(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_argparse_errors_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors_are_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["measure"])
     assert caught.value.code == 2
-    assert "usage: dpdb measure" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "dpdb: the following arguments are required: SOURCE, --constraints, --epsilon; see `dpdb measure --help`\n"
+    )
 
 
 def _table(path: Path, rows: list[dict[str, object]]) -> str:
