@@ -24,7 +24,7 @@ try:
 except ImportError:  # Windows: no locks, so nothing of other processes is ever removed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["WorkFolder", "new_file"]
+__all__ = ["NewFile", "WorkFolder", "new_file"]
 
 _PREFIX = "dpdb-work-"
 _LOCK = ".dpdb-lock"
@@ -75,9 +75,8 @@ class WorkFolder:
         self.close()
 
 
-@contextmanager
-def new_file(path: Path, *, replace: bool = False, private: bool = False) -> Iterator[Path]:
-    """Give a path for writing, which becomes `path` when the block ends well: complete or not at all.
+class NewFile:
+    """A file on its way: written as `partial`, it becomes `path` with `keep`, complete or not at all.
 
     Parameters
     ----------
@@ -91,27 +90,62 @@ def new_file(path: Path, *, replace: bool = False, private: bool = False) -> Ite
     Raises
     ------
     ParameterError
-        If it exists and must not be replaced, before anything is done; or if it cannot be written.
+        If it exists and must not be replaced, or nothing can be written in its folder.
     """
-    if not replace and os.path.lexists(path):
-        raise ParameterError(f"{path}: exists already; it is not overwritten")
-    try:
-        with WorkFolder(path.parent, f".{path.name}.", ".partial") as folder:
-            partial = folder.path / path.name
-            yield partial
-            if private:
-                partial.chmod(0o600)
-            _sync(partial)
-            if replace:
-                partial.replace(path)
+
+    def __init__(self, path: Path, *, replace: bool = False, private: bool = False) -> None:
+        self.path, self._replace, self._private = path, replace, private
+        with self._errors():
+            if not replace and os.path.lexists(path):
+                raise FileExistsError
+            self._folder = WorkFolder(path.parent, f".{path.name}.", ".partial")
+        self.partial = self._folder.path / path.name
+
+    def keep(self) -> None:
+        """Give the file its name.
+
+        Raises
+        ------
+        ParameterError
+            If that fails, or another file has the name by now.
+        """
+        with self._errors():
+            if self._private:
+                self.partial.chmod(0o600)
+            _sync(self.partial)
+            if self._replace:
+                self.partial.replace(self.path)
             else:
-                _move(partial, path)
-            _sync(path.parent)
-    except DpdbError:
-        raise
-    except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
-        why = error.strerror if isinstance(error, OSError) else None
-        raise ParameterError(f"{path}: cannot be written: {why or error}") from None
+                _move(self.partial, self.path)
+            _sync(self.path.parent)
+
+    def close(self) -> None:
+        """Remove what was not kept. May be called twice."""
+        self._folder.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except FileExistsError:
+            raise ParameterError(f"{self.path}: exists already; it is not overwritten") from None
+        except DpdbError:
+            raise
+        except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
+            why = error.strerror if isinstance(error, OSError) else None
+            raise ParameterError(f"{self.path}: cannot be written: {why or error}") from None
+
+
+@contextmanager
+def new_file(path: Path, *, replace: bool = False, private: bool = False) -> Iterator[Path]:
+    """Give a path for writing, which becomes `path` when the block ends well; see `NewFile`."""
+    file = NewFile(path, replace=replace, private=private)
+    try:
+        with file._errors():
+            yield file.partial
+        file.keep()
+    finally:
+        file.close()
 
 
 def _move(partial: Path, path: Path) -> None:
@@ -122,7 +156,7 @@ def _move(partial: Path, path: Path) -> None:
         raise
     except OSError:  # a file system without hard links
         if os.path.lexists(path):
-            raise FileExistsError(None, "exists already; it is not overwritten") from None
+            raise FileExistsError from None
         partial.rename(path)
 
 

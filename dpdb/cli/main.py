@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from dpdb.cli.streams import describe_failure, flush_output, open_streams, say, say_at_once
+from dpdb.cli.streams import open_streams, say, say_at_once
 from dpdb.stopping import SignalsEndTheCommand, Terminated
 
 __all__ = ["leave", "main", "run_process"]
@@ -26,16 +26,7 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Never shows a traceback: it could print private values."""
     with SignalsEndTheCommand(say_at_once):
-        try:
-            code = _run(arguments)
-            flush_output()
-        except BrokenPipeError:  # the reader of our output has gone
-            with suppress(OSError):
-                flush_output()
-            return 0
-        except OSError as error:
-            return _failed(f"standard output: {describe_failure(error)}", _ENGINE_ERROR)
-        return code
+        return _run(arguments)
 
 
 def run_process() -> NoReturn:
@@ -62,7 +53,7 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one line per way to end
     try:
         from dpdb.errors import DpdbError
 
@@ -77,8 +68,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _failed("interrupted; temporary data is removed, what was debited stays spent", _INTERRUPTED)
     except Terminated as ended:
         return _failed("terminated; temporary data is removed, what was debited stays spent", int(ended.code or 0))
-    except BrokenPipeError:
-        raise  # the reader of our output has gone
+    except BrokenPipeError:  # the reader of our output has gone, and has read what it wanted
+        return 0
     except MemoryError:
         return _failed("out of memory; give --memory-limit, so that work spills to disk", _ENGINE_ERROR)
     except Exception:

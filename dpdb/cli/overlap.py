@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dpdb.accounting import OverlapReport, overlap_report
 from dpdb.cli.options import csv_schema
+from dpdb.cli.streams import show
 from dpdb.errors import ParameterError
 
 __all__ = ["run_overlap"]
@@ -26,7 +27,7 @@ def run_overlap(options: argparse.Namespace) -> int:
         deadline=options.deadline,
         types=csv_schema(options),
     )
-    print(json.dumps(report.to_dict(), indent=2) if options.format == "json" else _in_words(report))
+    show(json.dumps(report.to_dict(), indent=2) if options.format == "json" else _in_words(report))
     return 0
 
 

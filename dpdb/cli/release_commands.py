@@ -10,6 +10,7 @@ from dpdb.cli.shared_options import (
     command,
     format_option,
     limit_options,
+    output_option,
     quiet_options,
     release_options,
     shape_options,
@@ -49,6 +50,7 @@ def add_measure(commands: Any) -> None:
         help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
     )
     format_option(parser)
+    output_option(parser)
 
 
 def add_count(commands: Any) -> None:
@@ -72,6 +74,7 @@ def add_count(commands: Any) -> None:
     spending_options(parser)
     limit_options(parser)
     format_option(parser)
+    output_option(parser)
 
 
 def add_sql(commands: Any) -> None:

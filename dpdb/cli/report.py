@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from dpdb.accounting import Ledger
+from dpdb.cli.streams import show
 from dpdb.constraints import distinct, load_constraints
 from dpdb.errors import ParameterError
 from dpdb.files import new_file
@@ -35,5 +36,5 @@ def run_report(options: argparse.Namespace) -> int:
     )
     with new_file(out, replace=True) as partial:
         partial.write_text(page, encoding="utf-8", errors="backslashreplace")
-    print(f"{out}: {len(results.rows):,} releases")
+    show(f"{out}: {len(results.rows):,} releases")
     return 0

@@ -15,6 +15,7 @@ __all__ = [
     "command",
     "format_option",
     "limit_options",
+    "output_option",
     "quiet_options",
     "release_options",
     "shape_options",
@@ -122,6 +123,11 @@ def quiet_options(parser: argparse.ArgumentParser) -> None:
         type=_owner_log,
         help="append details of failures to FILE, mode 0600; they may name private values",
     )
+
+
+def output_option(parser: argparse.ArgumentParser) -> None:
+    """Where answers go."""
+    parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
 
 
 def format_option(parser: argparse.ArgumentParser) -> None:

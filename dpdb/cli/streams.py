@@ -8,7 +8,16 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-__all__ = ["describe_failure", "flush_output", "one_line", "open_streams", "output_is_closed", "say", "say_at_once"]
+__all__ = [
+    "describe_failure",
+    "one_line",
+    "open_streams",
+    "output_is_closed",
+    "say",
+    "say_at_once",
+    "show",
+    "write_output",
+]
 
 
 def open_streams() -> None:
@@ -41,15 +50,45 @@ def output_is_closed() -> bool:
         return False
 
 
-def flush_output() -> None:
-    """Write what is buffered; `OSError` if that fails, and then never again at the end of the process."""
-    if sys.stdout is None or sys.stdout.closed:
+def write_output(content: str | bytes) -> None:
+    """Write to standard output, at once.
+
+    Raises
+    ------
+    OSError
+        If that fails; then nothing tries again when the interpreter ends.
+    """
+    if sys.stdout is None:
         return
     try:
+        if isinstance(content, bytes):
+            sys.stdout.buffer.write(content)
+        else:
+            sys.stdout.write(content)
         sys.stdout.flush()
     except OSError:
         _drop(sys.stdout)
         raise
+
+
+def show(text: str) -> None:
+    """Print what cost nothing, and a line break.
+
+    Raises
+    ------
+    BrokenPipeError
+        If its reader has gone.
+    EngineError
+        If it cannot be written.
+    """
+    from dpdb.errors import EngineError
+
+    try:
+        write_output(f"{text}\n")
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise EngineError(f"standard output: {describe_failure(error)}") from None
 
 
 def say(message: str) -> None:

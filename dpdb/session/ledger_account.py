@@ -87,9 +87,9 @@ class LedgerAccount:
         return reservation
 
     def check_together(self, charges: Sequence[Charge]) -> None:
-        """Check the ledger and the session's own budget for all charges; runs that are answered cost nothing."""
+        """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing."""
         self._refuse_changed_source()
-        new = [charge for charge in charges if self.will_draw(charge)]
+        new = [charge for charge in charges if charge.run_id is None or self._ledger.reserved_at(charge.run_id) is None]
         self._budget.check_together(new)
         self._ledger.check_together([(charge.coverage, self._units(charge.epsilon)) for charge in new])
 
