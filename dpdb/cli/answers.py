@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from dpdb.cli.streams import describe_failure, output_is_closed, say, write_output
+from dpdb.cli.streams import describe_failure, output_is_closed, say, tell, write_output
 from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.files import NewFile
 from dpdb.session import Release
@@ -74,13 +72,15 @@ class AnswerOutput:
                 self._warn = False
 
     def _unshown(self, error: Exception, content: str | bytes, releases: Sequence[Release]) -> UnshownError:
+        if not releases:
+            return UnshownError(f"the result could not be shown: {describe_failure(error)}")
         ids = ", ".join(release.release_id for release in releases)
         failed = f"{'the answers' if len(releases) > 1 else 'the answer'} could not be shown: {describe_failure(error)}"
         if self._ledger is not None:
             command = f"dpdb budget answers {shlex.quote(str(self._ledger))} --release ID"
             return UnshownError(f"{failed}; paid for and kept: `{command}` shows again {ids}")
-        with suppress(OSError, ValueError):
-            print(content if isinstance(content, str) else "", file=sys.stderr, flush=True)
+        if isinstance(content, str):
+            tell(content)
         return UnshownError(f"{failed}; paid for, and kept by no ledger: standard error has {ids}")
 
     def __enter__(self) -> AnswerOutput:

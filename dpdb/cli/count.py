@@ -15,7 +15,7 @@ __all__ = ["run_count"]
 def run_count(options: argparse.Namespace) -> int:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
     with (
-        AnswerOutput(options.out, options.ledger) as output,
+        AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
         open_session(options, budget=None if options.ledger else options.epsilon) as session,
     ):
         released = session.dp_count(

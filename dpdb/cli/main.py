@@ -58,6 +58,7 @@ def _run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one line pe
         from dpdb.errors import DpdbError
 
         try:
+            _refuse_undecodable(sys.argv[1:] if arguments is None else arguments)
             from dpdb.cli.arguments import build_parser
 
             options = build_parser().parse_args(arguments)
@@ -77,6 +78,17 @@ def _run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one line pe
 
         logging.getLogger("dpdb.owner").exception("internal error")
         return _failed("internal error; the reason is in the owner's log (--owner-log FILE)", _ENGINE_ERROR)
+
+
+def _refuse_undecodable(arguments: Sequence[str]) -> None:
+    """Refuse what is not text: neither SQL nor a ledger can hold it, and some of it would be noticed after a debit."""
+    from dpdb.errors import ParameterError
+
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise ParameterError(f"{argument[:60]!r} is not text in the encoding of this terminal; use UTF-8") from None
 
 
 def _failed(message: str, code: int) -> int:

@@ -27,7 +27,7 @@ def run_measure(options: argparse.Namespace) -> int:
     measures = measures_named(options.measure, rate=options.rate)
     gates = thresholds(options, measures)
     with (
-        AnswerOutput(options.out, options.ledger) as output,
+        AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
         open_session(
             options,
             constraints=options.constraints,

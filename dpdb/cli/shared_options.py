@@ -10,6 +10,7 @@ from typing import Any
 
 from dpdb.cli.intermixed import Parser
 from dpdb.cli.numbers import real, whole
+from dpdb.cli.streams import describe_failure, say
 
 __all__ = [
     "command",
@@ -116,7 +117,7 @@ def limit_options(parser: argparse.ArgumentParser) -> None:
 
 def quiet_options(parser: argparse.ArgumentParser) -> None:
     """Progress and the log of failures."""
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument("--quiet", action="store_true", help="no progress and no notices on stderr")
     parser.add_argument(
         "--owner-log",
         metavar="FILE",
@@ -135,14 +136,22 @@ def format_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
 
 
+class _OwnerLog(logging.FileHandler):
+    """A log that never prints its own failures: they would show the record, and with it private values."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        del record
+        say(f"--owner-log {self.baseFilename}: cannot be written")
+
+
 def _owner_log(path: str) -> str:
     from dpdb.engine.database import OWNER_LOG
 
     try:
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
-        handler = logging.FileHandler(path, encoding="utf-8")
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from None
+        handler = _OwnerLog(path, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {describe_failure(error)}") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     OWNER_LOG.addHandler(handler)
     return path

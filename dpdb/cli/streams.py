@@ -16,6 +16,7 @@ __all__ = [
     "say",
     "say_at_once",
     "show",
+    "tell",
     "write_output",
 ]
 
@@ -95,6 +96,12 @@ def say(message: str) -> None:
     """Print one line on standard error, if that works."""
     with suppress(OSError, ValueError):
         print(f"dpdb: {one_line(message)}", file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """Print lines on standard error, if that works."""
+    with suppress(OSError, ValueError):
+        print(text, end="", file=sys.stderr, flush=True)
 
 
 def say_at_once(message: str) -> None:
