@@ -71,6 +71,9 @@ class Database:
 
     def _configure(self, memory_limit: str | None, threads: int | None) -> None:
         self.execute(sql_file("settings"))
+        # Only where it is on: in a Jupyter kernel the setting needs ipywidgets, and without them it is off.
+        if self.value("SELECT current_setting('enable_progress_bar')"):
+            self._set("enable_progress_bar", value=False)
         self._set("temp_directory", str(self._directory))
         try:
             if memory_limit is not None:
@@ -85,7 +88,7 @@ class Database:
                 f"memory_limit {memory_limit!r} is not a size such as '1GB' (or threads is not positive)"
             ) from None
 
-    def _set(self, name: str, value: str | int) -> None:
+    def _set(self, name: str, value: str | int | bool) -> None:
         self.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")
 
     # -- running SQL ------------------------------------------------------------------------------------------
