@@ -9,8 +9,10 @@ Loads nothing but small modules of the standard library: a command catches signa
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +29,8 @@ _GRACE = 1.0
 _LONGEST_COMMIT = 30.0
 """Seconds that a forced end waits for a block that must not be broken."""
 _PAUSE = 0.02
+_AGAIN = signal.SIGALRM if hasattr(signal, "SIGALRM") else signal.SIGTERM
+"""Used within the process only, to raise an exception in the main thread."""
 
 _gate = threading.RLock()  # whoever ends the process by force takes it for ever
 _blocks = 0  # that must not be broken, in all threads
@@ -137,7 +141,8 @@ class SignalsEndTheCommand:
     """Signal handlers of a command, while the block lasts.
 
     SIGTERM and SIGHUP raise `Terminated`, and end the process after a second if it is still there. The first SIGINT
-    raises `KeyboardInterrupt`, the second ends the process. Signals that are ignored (`nohup`) stay ignored.
+    raises `KeyboardInterrupt`, the second ends the process. Signals that are ignored (`nohup`) stay ignored. Where
+    Python has to drop such an exception (in a destructor, in a callback of a weak reference) it is raised once more.
 
     Parameters
     ----------
@@ -151,15 +156,19 @@ class SignalsEndTheCommand:
         self._asked = 0
         self._over = threading.Event()
         self._watch: threading.Thread | None = None
+        self._dropped: list[BaseException] = []
 
     def __enter__(self) -> SignalsEndTheCommand:
         if threading.current_thread() is threading.main_thread():
+            self._main = threading.get_ident()
             self._pipe = os.pipe()
             os.set_blocking(self._pipe[1], False)
             self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
             self._watch = threading.Thread(target=self._watched, name="dpdb-signals", daemon=True)
             self._watch.start()
             _commands.append(self)
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._drop
+            self._before[_AGAIN] = signal.signal(_AGAIN, self._raise_again)
             for number in _SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._before[number] = signal.signal(number, self._handle)
@@ -172,6 +181,7 @@ class SignalsEndTheCommand:
             return
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = self._hook
         signal.set_wakeup_fd(self._wakeup)
         self._over.set()
         _commands.remove(self)
@@ -183,10 +193,27 @@ class SignalsEndTheCommand:
         del frame
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
+    def _drop(self, dropped: sys.UnraisableHookArgs) -> None:
+        """Note an exception that goes nowhere; nothing is printed, because a traceback may show private values."""
+        if isinstance(dropped.exc_value, (KeyboardInterrupt, Terminated)):
+            self._dropped.append(dropped.exc_value)
+            os.write(self._pipe[1], bytes(1))
+        else:
+            error = dropped.exc_value
+            logging.getLogger("dpdb.owner").error("dropped in %r", dropped.object, exc_info=error)
+
+    def _raise_again(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if self._dropped:
+            raise self._dropped.pop()
+
     def _watched(self) -> None:
         """See every signal as it comes, whatever the main thread does: Python's own C handler writes to the pipe."""
         while number := os.read(self._pipe[0], 1):
-            if number[0] == signal.SIGINT:
+            if number[0] == 0:  # from `_drop`; by now the main thread is out of where it had to
+                time.sleep(_PAUSE)
+                signal.pthread_kill(self._main, _AGAIN)
+            elif number[0] == signal.SIGINT:
                 self._asked += 1
                 if self._asked > 1:
                     self._end(128 + number[0], "interrupted")

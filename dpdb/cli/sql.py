@@ -151,8 +151,9 @@ def budget_words(front_end: FrontEnd) -> str:
 
 def release_words(releases: Iterable[Release]) -> str:
     """Show answers that were paid for and are in no result; nothing if there are none."""
-    table = release_table(releases)
-    if not table.num_rows:
+    kept = tuple(releases)
+    if not kept:
         return ""
+    table = release_table(kept)
     columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
     return f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"
