@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from dpdb.accounting import OverlapReport, overlap_report
 from dpdb.cli.options import csv_schema
-from dpdb.cli.streams import show
+from dpdb.cli.streams import read_input, show
 from dpdb.errors import ParameterError
 
 __all__ = ["run_overlap"]
@@ -32,7 +31,7 @@ def run_overlap(options: argparse.Namespace) -> int:
 
 
 def _lines(name: str) -> list[str]:
-    return (sys.stdin.read() if name == "-" else _text(name)).splitlines()
+    return (read_input() if name == "-" else _text(name)).splitlines()
 
 
 def _text(name: str) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from dpdb.cli.answers import AnswerOutput
 from dpdb.cli.open_session import open_session
 from dpdb.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
-from dpdb.cli.streams import tell
+from dpdb.cli.streams import read_input, tell
 from dpdb.engine.file_source import kind_of
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.frontend import FrontEnd, Result, split_statements
@@ -61,12 +61,11 @@ def _statements_text(options: argparse.Namespace) -> str | None:
             return Path(options.file).read_text(encoding="utf-8")
         if options.statement not in (None, "-"):
             return str(options.statement)
-        if sys.stdin is None:
-            raise ParameterError("standard input is closed: give a statement or --file")
-        return None if options.statement is None and sys.stdin.isatty() else sys.stdin.read()
+        asks = options.statement is None and sys.stdin is not None and sys.stdin.isatty()
+        return None if asks else read_input()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        raise ParameterError(f"{options.file or 'standard input'}: {reason}") from None
+        raise ParameterError(f"{options.file}: {reason}") from None
 
 
 def _table_name(options: argparse.Namespace) -> str:

@@ -13,6 +13,7 @@ __all__ = [
     "one_line",
     "open_streams",
     "output_is_closed",
+    "read_input",
     "say",
     "say_at_once",
     "show",
@@ -49,6 +50,26 @@ def output_is_closed() -> bool:
         return any(event & (select.POLLERR | select.POLLNVAL) for _, event in watched.poll(0))
     except (AttributeError, OSError, ValueError):  # no such call on this system, or no file behind the stream
         return False
+
+
+def read_input() -> str:
+    """Read all of standard input.
+
+    Raises
+    ------
+    ParameterError
+        If it is closed or is not UTF-8 text.
+    """
+    from dpdb.errors import ParameterError
+
+    if sys.stdin is None or sys.stdin.closed:
+        raise ParameterError("standard input is closed; name a file, or give what it should have")
+    try:
+        return sys.stdin.read()
+    except OSError as error:
+        raise ParameterError(f"standard input: {describe_failure(error)}") from None
+    except UnicodeDecodeError:
+        raise ParameterError("standard input is not UTF-8 text") from None
 
 
 def write_output(content: str | bytes) -> None:

@@ -121,7 +121,7 @@ def strike(folder: Path, name: str, number: signal.Signals, after: float, attemp
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         text=True,
-        env=os.environ | {"TMPDIR": str(temporary)},
+        env=os.environ | {"TMPDIR": str(temporary), "PYTHONFAULTHANDLER": "1"},
     )
     wait_for_handlers(process)
     time.sleep(after)
@@ -129,8 +129,9 @@ def strike(folder: Path, name: str, number: signal.Signals, after: float, attemp
     began = time.monotonic()
     try:
         out, err = process.communicate(timeout=30)
-    finally:
-        process.kill()
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # shows where it is
+        out, err = process.communicate()
     return Struck(name, number, after, time.monotonic() - began, process.returncode, out, err)
 
 
