@@ -1,5 +1,6 @@
-"""`python -m dpdb`."""
+"""`python -m dpdb`, and the script `dpdb`."""
 
-from dpdb.cli import main
+from dpdb.cli.main import run_process
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    run_process()

@@ -108,6 +108,8 @@ NOTIONS = {notion.name: notion for notion in (PURE, ZCDP, GDP)}
 def _fraction(value: Number, name: str) -> Fraction:
     """The number as it was written: 0.1 is one tenth."""
     try:
+        if isinstance(value, str) and not value.isascii():  # Fraction reads the digits of all scripts
+            raise ValueError
         exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(f"{name} must be a finite number, got {value!r}") from error

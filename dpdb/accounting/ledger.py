@@ -32,6 +32,7 @@ from dpdb.accounting.predicates import Predicate
 from dpdb.accounting.run_lock import RunLock
 from dpdb.accounting.stored_predicate import predicate_from_text, predicate_to_text
 from dpdb.errors import LedgerError, ParameterError
+from dpdb.stopping import unbroken
 
 __all__ = ["Ledger"]
 
@@ -216,6 +217,7 @@ class Ledger:
             self._read()
         check_together(self._state, releases, deadline)
 
+    @unbroken()
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.
 
@@ -238,6 +240,7 @@ class Ledger:
             self._head.write(reservation.number)
         reached("recorded")
 
+    @unbroken()  # a signal waits for the commit; while other processes hold the ledger, none waits
     def _reserve(  # noqa: PLR0917 - the arguments of reserve
         self, predicate: Predicate, charge: int, source: SourceMark, request: str, run_id: str | None, deadline: float
     ) -> Reservation:
@@ -279,6 +282,7 @@ class Ledger:
 
     # -- epochs and reports -----------------------------------------------------------------------------------
 
+    @unbroken()
     def open_epoch(self) -> int:
         """Close the current epoch and open the next: the owner's word that a changed source is the same table.
 
@@ -311,6 +315,7 @@ class Ledger:
         """Every debit, oldest first."""
         return history(self._file, self._state)
 
+    @unbroken()
     def _read(self) -> None:
         """Take in what any process has added, and notice if the file has gone back."""
         self._state.read()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,12 +13,13 @@ from urllib.parse import quote
 
 from dpdb.accounting.file_lock import sync_folder
 from dpdb.errors import LedgerError
+from dpdb.stopping import let_through, unbroken
 
 __all__ = ["DAMAGED", "VERSION", "LedgerFile", "create_file", "reached"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 VERSION = 2  # 2: a ledger may count for values of a column
-_BUSY_SECONDS = 60.0
+_BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
 
 _TABLES = """
 CREATE TABLE terms (
@@ -66,7 +68,7 @@ class LedgerFile:
         self._check_mode()
         with self._errors():
             self._connection = sqlite3.connect(
-                f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+                f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
             )
         try:
             self._check_format()
@@ -78,22 +80,33 @@ class LedgerFile:
     def rows(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
         """Run one statement and return its rows."""
         with self._errors():
-            return self._connection.execute(sql, values).fetchall()
+            return self._patiently(sql, values).fetchall()
 
     def change(self, sql: str, values: tuple[object, ...]) -> int:
         """Run one statement that changes rows; returns how many."""
         with self._errors():
-            return self._connection.execute(sql, values).rowcount
+            return self._patiently(sql, values).rowcount
+
+    def _patiently(self, sql: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+        """Run one statement; where other processes keep the file busy, wait in small parts that a signal can end."""
+        end = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                return self._connection.execute(sql, values)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+            let_through()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Hold the only write transaction: others wait, and what is read in it cannot change before its commit."""
-        self.rows("BEGIN IMMEDIATE")
         try:
+            self.rows("BEGIN IMMEDIATE")
             yield
             self.rows("COMMIT")
         except BaseException:
-            with suppress(sqlite3.Error):
+            with unbroken(), suppress(sqlite3.Error):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
             raise

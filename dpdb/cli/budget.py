@@ -10,6 +10,7 @@ from typing import Any
 
 from dpdb.accounting import Ledger, LedgerSummary
 from dpdb.accounting.ledger_report import epsilon_at
+from dpdb.cli.streams import show
 
 __all__ = ["run_budget"]
 
@@ -38,25 +39,25 @@ def run_budget(options: argparse.Namespace) -> int:
             epsilon = epsilon_at(summary, ledger.history(), options.at_delta)
             fields["at_delta"] = {"epsilon": epsilon, "delta": options.at_delta}
             words += f"\nat delta   ({epsilon:.6g}, {options.at_delta:g}), if no release was chosen by earlier answers"
-        print(json.dumps(fields, indent=2) if options.format == "json" else words)
+        show(json.dumps(fields, indent=2) if options.format == "json" else words)
     return 0
 
 
 def _print_history(ledger: Ledger, output: str) -> None:
     entries = ledger.history()
     if output == "json":
-        print(json.dumps({"releases": [asdict(entry) for entry in entries]}, indent=2))
+        show(json.dumps({"releases": [asdict(entry) for entry in entries]}, indent=2))
         return
     for entry in entries:
         asked = ", ".join(entry.request.get("measures", {})) or "release"
         run = f", run id {entry.run_id}" if entry.run_id is not None else ""
         answered = "answered" if entry.answered else "not answered, still spent"
-        print(
+        show(
             f"{entry.number}  {entry.reserved}  epoch {entry.epoch}  {ledger.notion.parameter} {entry.charge:.9g}  "
             f"{asked} of {entry.rows}{run} ({answered})"
         )
     if not entries:
-        print("no releases yet")
+        show("no releases yet")
 
 
 def _summary_words(summary: LedgerSummary) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dpdb.cli.measure import as_tuple, print_releases
+from dpdb.cli.answers import AnswerOutput
+from dpdb.cli.measure import as_tuple, releases_text
 from dpdb.cli.open_session import open_session
 from dpdb.cli.options import keys
 
@@ -13,7 +14,10 @@ __all__ = ["run_count"]
 
 def run_count(options: argparse.Namespace) -> int:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
-    with open_session(options, budget=None if options.ledger else options.epsilon) as session:
+    with (
+        AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
+        open_session(options, budget=None if options.ledger else options.epsilon) as session,
+    ):
         released = session.dp_count(
             options.epsilon,
             rho=options.rho,
@@ -23,5 +27,6 @@ def run_count(options: argparse.Namespace) -> int:
             confidence=options.confidence,
             run_id=options.run_id,
         )
-    print_releases(as_tuple(released), options.format)
+        releases = as_tuple(released)
+        output.show(releases_text(releases, options.format), releases)
     return 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpdb.cli.measure import as_tuple, print_releases
+from dpdb.cli.answers import AnswerOutput
+from dpdb.cli.measure import as_tuple, releases_text
 from dpdb.cli.progress import step_bar
 from dpdb.errors import SourceError
 from dpdb.session import Session
@@ -18,17 +19,23 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def run_demo(options: argparse.Namespace) -> int:
     """Release the three measures of the hospital table."""
     folder = _bundled_data()
-    with Session(
-        folder / "hospital.parquet",
-        constraints=folder / "hospital.dcs.txt",
-        budget=options.epsilon,
-        progress=step_bar(options, 5),
-    ) as session:
-        print("US Hospital Compare: 15 columns, 7 functional dependencies, real errors. Its rows stay private.\n")
-        released = session.dp_inconsistency("all", options.epsilon)
-    print_releases(as_tuple(released), "text")
-    print("\nRun it again and the noise differs; the owner may compare with:")
-    print(f"  dpdb exact {folder / 'hospital.parquet'} --constraints {folder / 'hospital.dcs.txt'} --non-private")
+    with (
+        AnswerOutput(warn=False) as output,
+        Session(
+            folder / "hospital.parquet",
+            constraints=folder / "hospital.dcs.txt",
+            budget=options.epsilon,
+            progress=step_bar(options, 5),
+        ) as session,
+    ):
+        releases = as_tuple(session.dp_inconsistency("all", options.epsilon))
+        output.show(
+            "US Hospital Compare: 15 columns, 7 functional dependencies, real errors. Its rows stay private.\n\n"
+            f"{releases_text(releases, 'text')}\n"
+            "Run it again and the noise differs; the owner may compare with:\n"
+            f"  dpdb exact {folder / 'hospital.parquet'} --constraints {folder / 'hospital.dcs.txt'} --non-private\n",
+            releases,
+        )
     return 0
 
 

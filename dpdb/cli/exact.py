@@ -8,6 +8,7 @@ import sys
 
 from dpdb.cli.options import csv_schema
 from dpdb.cli.progress import step_bar
+from dpdb.cli.streams import show
 from dpdb.session.exact import ExactMeasures, exact_measures
 
 __all__ = ["run_exact"]
@@ -37,7 +38,7 @@ def run_exact(options: argparse.Namespace) -> int:
     )
     # Counts of maximal consistent subsets may have more digits than Python prints by default.
     sys.set_int_max_str_digits(0)
-    print(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
+    show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
     return 0
 
 

@@ -8,6 +8,7 @@ import textwrap
 from typing import Any
 
 from dpdb.cli.options import csv_schema, keys
+from dpdb.cli.streams import show
 from dpdb.session.explain import explain
 
 __all__ = ["run_explain"]
@@ -35,7 +36,7 @@ def run_explain(options: argparse.Namespace) -> int:
         rate=options.rate,
         each_constraint=options.each_constraint,
     )
-    print(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
+    show(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0
 
 

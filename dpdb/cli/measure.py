@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 
+from dpdb.cli.answers import AnswerOutput
 from dpdb.cli.breakdown import breakdown_tables
 from dpdb.cli.open_session import open_session
 from dpdb.cli.options import keys, thresholds
 from dpdb.cli.progress import step_bar
+from dpdb.cli.streams import say
 from dpdb.cli.words import in_words
 from dpdb.jobs.gates import Gate, check_gates
 from dpdb.session import Release
 from dpdb.session.request import measures_named
 
-__all__ = ["as_tuple", "print_releases", "run_measure"]
+__all__ = ["as_tuple", "releases_text", "run_measure"]
 
 _STEPS = 5  # opening, reading, ranking, joining, drawing
 
@@ -25,13 +26,16 @@ def run_measure(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
     measures = measures_named(options.measure, rate=options.rate)
     gates = thresholds(options, measures)
-    with open_session(
-        options,
-        constraints=options.constraints,
-        budget=None if options.ledger else options.epsilon,
-        row_bound=options.row_bound,
-        progress=step_bar(options, _STEPS),
-    ) as session:
+    with (
+        AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
+        open_session(
+            options,
+            constraints=options.constraints,
+            budget=None if options.ledger else options.epsilon,
+            row_bound=options.row_bound,
+            progress=step_bar(options, _STEPS),
+        ) as session,
+    ):
         released = session.dp_inconsistency(
             options.measure,
             options.epsilon,
@@ -45,11 +49,14 @@ def run_measure(options: argparse.Namespace) -> int:
             rate=options.rate,
             each_constraint=options.each_constraint,
         )
-    if options.rate and options.measure == "all":
-        print("dpdb: minimal_inconsistency counts pairs of rows and has no rate: not released", file=sys.stderr)
-    releases = as_tuple(released)
-    print_releases(releases, options.format)
-    return _gate(releases, gates)
+        if options.rate and options.measure == "all":
+            say("minimal_inconsistency counts pairs of rows and has no rate: not released")
+        releases = as_tuple(released)
+        try:
+            output.show(releases_text(releases, options.format), releases)
+        finally:
+            code = _gate(releases, gates)
+        return code
 
 
 def as_tuple(released: Release | tuple[Release, ...]) -> tuple[Release, ...]:
@@ -57,21 +64,18 @@ def as_tuple(released: Release | tuple[Release, ...]) -> tuple[Release, ...]:
     return released if isinstance(released, tuple) else (released,)
 
 
-def print_releases(releases: Sequence[Release], output: str) -> None:
-    """Print releases as one JSON document or in words."""
+def releases_text(releases: Sequence[Release], output: str) -> str:
+    """Return releases as one JSON document or in words."""
     if output == "json":
-        print(json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2))
-        return
-    if releases[0].constraint is None:
-        for release in releases:
-            print(in_words(release))
-    else:
-        print(breakdown_tables(releases))
-    print(f"Guarantee: {releases[0].guarantee}.")
+        return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
+    words = [in_words(release) for release in releases]
+    if releases[0].constraint is not None:
+        words = [breakdown_tables(releases)]
+    return "\n".join([*words, f"Guarantee: {releases[0].guarantee}.\n"])
 
 
 def _gate(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
     failed = [result for result in check_gates(releases, gates) if not result.passed]
     for result in failed:
-        print(f"dpdb: {result}", file=sys.stderr)
+        say(str(result))
     return 1 if failed else 0

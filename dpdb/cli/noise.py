@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dpdb.cli.options import csv_schema
+from dpdb.cli.streams import show
 from dpdb.noise import write_noisy
 
 __all__ = ["run_noise"]
@@ -27,7 +28,7 @@ def run_noise(options: argparse.Namespace) -> int:
         csv_schema=csv_schema(options),
         overwrite=options.overwrite,
     )
-    print(
+    show(
         f"{summary.out}: {summary.rows:,} rows, {summary.changed_cells:,} cells changed by {summary.kind} "
         f"({summary.iterations:,} iterations in {len(summary.constrained_columns)} constrained columns, "
         f"seed {summary.seed})"

@@ -10,7 +10,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.cli.shared_options import number
+from dpdb.cli.numbers import real
+from dpdb.constraints.source import shortened
 from dpdb.errors import ParameterError
 from dpdb.jobs.gates import Gate, parse_gate
 
@@ -24,16 +25,21 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
     """Read `--schema 'age INTEGER, "birth day" DATE'`."""
     if options.schema is None:
         return None
-    problem = ParameterError(f"--schema {options.schema!r}: expected column names with types, such as 'age INTEGER'")
+    problem = ParameterError(
+        f"--schema {shortened(options.schema)!r}: expected column names with types, such as 'age INTEGER'"
+    )
     try:
         statements = sqlglot.parse(f"CREATE TABLE t ({options.schema}\n)", dialect="duckdb")
-    except SqlglotError:
+    except (SqlglotError, RecursionError):
         raise problem from None
     table = statements[0].this if len(statements) == 1 and isinstance(statements[0], exp.Create) else None
     columns = table.expressions if isinstance(table, exp.Schema) else []
     if not columns or not all(isinstance(column, exp.ColumnDef) and column.kind for column in columns):
         raise problem
-    return {column.name: column.kind.sql("duckdb") for column in columns}
+    try:
+        return {column.name: column.kind.sql("duckdb") for column in columns}
+    except RecursionError:
+        raise problem from None
 
 
 def keys(options: argparse.Namespace) -> list[str] | None:
@@ -58,7 +64,7 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[G
     for text in options.fail_above:
         name, _, limit = text.partition("=")
         try:
-            threshold = number(limit)
+            threshold = real(limit)
         except argparse.ArgumentTypeError:
             raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
         read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}", rate=options.rate))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from dpdb.accounting import OverlapReport, overlap_report
 from dpdb.cli.options import csv_schema
+from dpdb.cli.streams import read_input, show
 from dpdb.errors import ParameterError
 
 __all__ = ["run_overlap"]
@@ -26,12 +26,12 @@ def run_overlap(options: argparse.Namespace) -> int:
         deadline=options.deadline,
         types=csv_schema(options),
     )
-    print(json.dumps(report.to_dict(), indent=2) if options.format == "json" else _in_words(report))
+    show(json.dumps(report.to_dict(), indent=2) if options.format == "json" else _in_words(report))
     return 0
 
 
 def _lines(name: str) -> list[str]:
-    return (sys.stdin.read() if name == "-" else _text(name)).splitlines()
+    return (read_input() if name == "-" else _text(name)).splitlines()
 
 
 def _text(name: str) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dpdb.cli.numbers import positive, real, whole
 from dpdb.cli.shared_options import (
     command,
     format_option,
     limit_options,
-    number,
-    positive,
     quiet_options,
     source_options,
     unit_options,
-    whole,
 )
 
 __all__ = ["add_budget", "add_exact", "add_noise", "add_overlap", "add_report", "add_schema"]
@@ -90,9 +88,9 @@ def add_noise(commands: Any) -> None:
     )
     source_options(parser)
     parser.add_argument("--out", required=True, metavar="FILE", help="new .parquet, .csv or .duckdb file")
-    parser.add_argument("--alpha", type=number, help="rnoise: changes per cell of the table, such as 0.01")
-    parser.add_argument("--typo", type=number, metavar="P", help="rnoise: probability of a typo (0.5)")
-    parser.add_argument("--skew", type=number, metavar="BETA", help="rnoise: Zipf skew of values (0)")
+    parser.add_argument("--alpha", type=real, help="rnoise: changes per cell of the table, such as 0.01")
+    parser.add_argument("--typo", type=real, metavar="P", help="rnoise: probability of a typo (0.5)")
+    parser.add_argument("--skew", type=real, metavar="BETA", help="rnoise: Zipf skew of values (0)")
     parser.add_argument("--iterations", type=whole, metavar="N", help="conoise: iterations (200)")
     parser.add_argument("--sample", type=whole, metavar="ROWS", help="first keep this many random rows")
     parser.add_argument("--seed", type=whole, help="seed of the generator; the same seed gives the same file")
@@ -130,11 +128,11 @@ def add_budget(commands: Any) -> None:
         parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
         format_option(parser)
     show.add_argument(
-        "--at-delta", type=number, metavar="D", help="of a pure ledger: also the tighter epsilon at delta D"
+        "--at-delta", type=real, metavar="D", help="of a pure ledger: also the tighter epsilon at delta D"
     )
     create.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
     create.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
-    create.add_argument("--delta", type=number, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
+    create.add_argument("--delta", type=real, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
     create.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
 
 

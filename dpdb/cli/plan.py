@@ -6,6 +6,7 @@ import argparse
 import json
 
 from dpdb.cli.options import csv_schema, distinct
+from dpdb.cli.streams import show
 from dpdb.session.plan import Plan, plan
 from dpdb.session.simulation import ExpectedError
 
@@ -28,7 +29,7 @@ def run_plan(options: argparse.Namespace) -> int:
         repetitions=options.repetitions,
         seed=options.seed,
     )
-    print(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else _text(planned))
+    show(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else _text(planned))
     return 0
 
 

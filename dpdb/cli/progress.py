@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from dpdb.cli.streams import tell
 from dpdb.engine.progress import Progress, no_progress
 
 __all__ = ["step_bar"]
@@ -24,6 +25,6 @@ def step_bar(options: argparse.Namespace, steps: int) -> Progress:
         filled = _WIDTH * done // steps
         bar = "#" * filled + "." * (_WIDTH - filled)
         end = "\r\033[K" if done == steps else ""
-        print(f"\r\033[K[{bar}] {step}{end}", end="", file=sys.stderr, flush=True)
+        tell(f"\r\033[K[{bar}] {step}{end}")
 
     return report

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dpdb.cli.answers import AnswerOutput, UnshownError
 from dpdb.cli.result_formats import as_text
 from dpdb.cli.sql import budget_words, release_words, text_width
+from dpdb.cli.streams import one_line, show
 from dpdb.engine.database import OWNER_LOG
 from dpdb.errors import DpdbError
 from dpdb.frontend import FrontEnd
 from dpdb.frontend.parse import split_finished
 from dpdb.session import Release
+from dpdb.stopping import went_on
 
 __all__ = ["run_prompt"]
 
@@ -29,9 +32,10 @@ Statements end with a semicolon and may take several lines. The private table is
 """
 
 
-def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input) -> int:
-    """Read and answer statements until the end of input; an error never ends it."""
-    print(f"dpdb: releases of {front_end.table_name!r}. {budget_words(front_end)}. Type .help for help.")
+def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: str | Path | None = None) -> int:
+    """Read and answer statements until the end of input; no error ends it but that of answers that cannot be shown."""
+    show(f"dpdb: releases of {front_end.table_name!r}. {budget_words(front_end)}. Type .help for help.")
+    output = AnswerOutput(ledger=ledger, needed=False)
     pending = ""
     with _history():
         while True:
@@ -44,31 +48,33 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input) -> int:
                 statements, pending = split_finished(f"{pending}{line}\n")
                 pending = pending.lstrip()
                 for statement in statements:
-                    _answer(front_end, statement)
+                    _answer(front_end, statement, output)
             except EOFError:
-                print()
+                show("")
                 return 0
             except KeyboardInterrupt:
-                print("\ncancelled; what was debited stays spent")
+                show("\ncancelled; what was debited stays spent")
                 pending = ""
+                went_on()
 
 
-def _answer(front_end: FrontEnd, statement: str) -> None:
+def _answer(front_end: FrontEnd, statement: str, output: AnswerOutput) -> None:
     before = front_end.session.spent()
     unseen: Sequence[Release] = ()
     try:
         result = front_end.run(statement)
         unseen = result.releases
-        print(as_text(result.table, text_width()))
+        output.show(f"{as_text(result.table, text_width())}\n", unseen, release_words(unseen))
+    except UnshownError:
+        raise
     except DpdbError as error:
-        print(f"dpdb: {error}")
-        print(release_words(front_end.kept), end="")
+        show(f"dpdb: {one_line(str(error))}\n{release_words(front_end.kept)}".rstrip("\n"))
     except Exception:
         OWNER_LOG.exception("internal error")
-        print("internal error; the reason is in the owner's log")
-        print(release_words([*unseen, *front_end.kept]), end="")
+        kept = release_words([*unseen, *front_end.kept])
+        show(f"internal error; the reason is in the owner's log\n{kept}".rstrip("\n"))
     if front_end.session.spent() != before:
-        print(budget_words(front_end))
+        show(budget_words(front_end))
 
 
 def _command(front_end: FrontEnd, line: str) -> bool:
@@ -77,14 +83,17 @@ def _command(front_end: FrontEnd, line: str) -> bool:
     if name == ".quit":
         return True
     if name == ".budget":
-        print(budget_words(front_end))
+        show(budget_words(front_end))
     elif name == ".tables":
-        print(f"{front_end.table_name}  (private: releases only)")
-        print("".join(f"{table}  (public)\n" for table in front_end.public), end="")
+        show(
+            "\n".join(
+                [f"{front_end.table_name}  (private: releases only)", *map("{}  (public)".format, front_end.public)]
+            )
+        )
     elif name == ".help":
-        print(_HELP.format(table=front_end.table_name.replace("'", "''")), end="")
+        show(_HELP.format(table=front_end.table_name.replace("'", "''")).rstrip("\n"))
     else:
-        print(f"unknown command {name}: there are .budget, .tables, .help and .quit")
+        show(f"unknown command {name}: there are .budget, .tables, .help and .quit")
     return False
 
 
@@ -106,5 +115,6 @@ def _history() -> Iterator[None]:
     try:
         yield
     finally:
-        readline.write_history_file(path)
-        path.chmod(0o600)
+        with suppress(OSError):
+            readline.write_history_file(path)
+            path.chmod(0o600)

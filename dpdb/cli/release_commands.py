@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dpdb.cli.numbers import real, whole
 from dpdb.cli.shared_options import (
     command,
     format_option,
     limit_options,
-    number,
+    output_option,
     quiet_options,
     release_options,
     shape_options,
@@ -17,7 +18,6 @@ from dpdb.cli.shared_options import (
     source_options,
     spending_options,
     unit_options,
-    whole,
 )
 
 __all__ = ["add_count", "add_demo", "add_explain", "add_measure", "add_plan", "add_run", "add_sql"]
@@ -50,6 +50,7 @@ def add_measure(commands: Any) -> None:
         help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
     )
     format_option(parser)
+    output_option(parser)
 
 
 def add_count(commands: Any) -> None:
@@ -73,6 +74,7 @@ def add_count(commands: Any) -> None:
     spending_options(parser)
     limit_options(parser)
     format_option(parser)
+    output_option(parser)
 
 
 def add_sql(commands: Any) -> None:
@@ -186,7 +188,7 @@ def add_plan(commands: Any) -> None:
     parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost to plan for (1)")
     parser.add_argument("--rows", type=whole, required=True, metavar="N", help="a guess of the number of rows")
     parser.add_argument(
-        "--error-rate", type=number, required=True, metavar="A", help="guessed share of wrong cells, such as 0.01"
+        "--error-rate", type=real, required=True, metavar="A", help="guessed share of wrong cells, such as 0.01"
     )
     parser.add_argument(
         "--distinct",
@@ -196,7 +198,7 @@ def add_plan(commands: Any) -> None:
         help="a guess of the column's number of distinct values (square root of N); may be repeated",
     )
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
-    parser.add_argument("--target", type=number, metavar="X", help="find the epsilon that gives this relative error")
+    parser.add_argument("--target", type=real, metavar="X", help="find the epsilon that gives this relative error")
     parser.add_argument("--repetitions", type=whole, default=50, metavar="R", help="simulated releases per figure (50)")
     parser.add_argument("--seed", type=whole, help="of the synthetic table; the noise is fresh every time")
     format_option(parser)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from dpdb.accounting import Ledger
+from dpdb.cli.streams import show
 from dpdb.constraints import distinct, load_constraints
 from dpdb.errors import ParameterError
+from dpdb.files import new_file
 from dpdb.jobs.results import read_results
 from dpdb.reports import report_page
 
@@ -33,12 +34,7 @@ def run_report(options: argparse.Namespace) -> int:
         ledger=ledger,
         constraints=None if options.constraints is None else distinct(load_constraints(options.constraints)),
     )
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(out)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise ParameterError(f"{out}: cannot be written: {error.strerror}") from None
-    print(f"{out}: {len(results.rows):,} releases")
+    with new_file(out, replace=True) as partial:
+        partial.write_text(page, encoding="utf-8", errors="backslashreplace")
+    show(f"{out}: {len(results.rows):,} releases")
     return 0

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from dpdb.cli.measure import print_releases
+from dpdb.cli.answers import AnswerOutput, UnshownError
+from dpdb.cli.measure import releases_text
 from dpdb.cli.progress import step_bar
-from dpdb.jobs import load_job
+from dpdb.cli.streams import say, show
+from dpdb.errors import DpdbError
+from dpdb.jobs import Job, load_job
 from dpdb.jobs.plan_job import JobPlan, PlannedRelease, plan_job
 from dpdb.jobs.run_job import Outcome, run_job
 
@@ -25,23 +28,56 @@ def run_job_file(options: argparse.Namespace) -> int:
     run_id = options.run_id if options.run_id is not None else f"{datetime.now(UTC):%Y-%m-%d}"
     if options.check:
         plan = plan_job(job, run_id)
-        print(json.dumps(_plan_fields(plan), indent=2) if options.format == "json" else _plan_words(plan))
+        show(json.dumps(_plan_fields(plan), indent=2) if options.format == "json" else _plan_words(plan))
         return 0
     if options.run_id is None:
-        print(f"dpdb: run id {run_id} (today, UTC); repeated under it, nothing is spent again", file=sys.stderr)
-    outcomes = []
-    for outcome in run_job(job, run_id, progress=step_bar(options, 1 + _STEPS * len(job.releases))):
-        outcomes.append(outcome)
-        if options.format == "text":
-            print(f"== {job.name} / {run_id} / {outcome.name}")
-            print_releases(outcome.releases, "text")
-    if options.format == "json":
-        print(json.dumps({"job": job.name, "run_id": run_id, "releases": [_fields(o) for o in outcomes]}, indent=2))
-    failed = False
-    for result in (result for outcome in outcomes for result in outcome.gates):
-        failed |= not result.passed
-        print(f"dpdb: {result}", file=sys.stderr)
+        say(f"run id {run_id} (today, UTC); repeated under it, nothing is spent again")
+    shown = _Shown(job, run_id, options.format)
+    try:
+        for outcome in run_job(job, run_id, progress=step_bar(options, 1 + _STEPS * len(job.releases))):
+            shown.add(outcome)
+    except DpdbError as error:
+        if shown.outcomes:
+            shown.end()
+            error.args = (f"{error}{shown.problem and f'; {shown.problem}'}", *error.args[1:])
+        raise
+    shown.end()
+    failed = [result for outcome in shown.outcomes for result in outcome.gates if not result.passed]
+    for result in (result for outcome in shown.outcomes for result in outcome.gates):
+        say(str(result))
+    if shown.problem:
+        raise UnshownError(shown.problem)
     return 1 if failed else 0
+
+
+class _Shown:
+    """The outcomes of a run, shown as they come. Where that fails the run goes on: its results are kept elsewhere."""
+
+    def __init__(self, job: Job, run_id: str, output: str) -> None:
+        self.outcomes: list[Outcome] = []
+        self.problem = ""
+        self._job, self._run_id, self._format = job, run_id, output
+        self._output = AnswerOutput(ledger=job.ledger, needed=False)
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in one outcome, and show it unless all are one document."""
+        self.outcomes.append(outcome)
+        if self._format == "text" and not self.problem:
+            head = f"== {self._job.name} / {self._run_id} / {outcome.name}\n"
+            self._show(head + releases_text(outcome.releases, "text"), [outcome])
+
+    def end(self) -> None:
+        """Show the document."""
+        if self._format == "json":
+            releases = [_fields(outcome) for outcome in self.outcomes]
+            document = {"job": self._job.name, "run_id": self._run_id, "releases": releases}
+            self._show(f"{json.dumps(document, indent=2)}\n", self.outcomes)
+
+    def _show(self, text: str, outcomes: Sequence[Outcome]) -> None:
+        try:
+            self._output.show(text, [release for outcome in outcomes for release in outcome.releases])
+        except UnshownError as error:
+            self.problem = f"{error}; {self._job.results} has all of this run"
 
 
 def _fields(outcome: Outcome) -> dict[str, Any]:

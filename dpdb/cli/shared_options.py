@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 import logging
-import math
 import os
-import re
 from collections.abc import Callable
 from typing import Any
 
 from dpdb.cli.intermixed import Parser
+from dpdb.cli.numbers import real, whole
+from dpdb.cli.streams import describe_failure, say
 
 __all__ = [
     "command",
     "format_option",
     "limit_options",
-    "number",
-    "positive",
+    "output_option",
     "quiet_options",
     "release_options",
     "shape_options",
@@ -25,12 +24,7 @@ __all__ = [
     "source_options",
     "spending_options",
     "unit_options",
-    "whole",
 ]
-
-# `int` reads no more digits than these.
-_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 _Command = Callable[[argparse.Namespace], int]
 
@@ -98,7 +92,7 @@ def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, ep
         "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
     unit_options(parser)
-    parser.add_argument("--confidence", type=number, default=0.95, metavar="C", help="of the bounds (.95)")
+    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)")
 
 
 def unit_options(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +117,7 @@ def limit_options(parser: argparse.ArgumentParser) -> None:
 
 def quiet_options(parser: argparse.ArgumentParser) -> None:
     """Progress and the log of failures."""
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument("--quiet", action="store_true", help="no progress and no notices on stderr")
     parser.add_argument(
         "--owner-log",
         metavar="FILE",
@@ -132,31 +126,22 @@ def quiet_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def output_option(parser: argparse.ArgumentParser) -> None:
+    """Where answers go."""
+    parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
+
+
 def format_option(parser: argparse.ArgumentParser) -> None:
     """Text or JSON."""
     parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
 
 
-def whole(text: str) -> int:
-    """Read a whole number in ASCII digits; `int` would take other scripts' digits, underscores and blanks, too."""
-    if not _WHOLE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
+class _OwnerLog(logging.FileHandler):
+    """A log that never prints its own failures: they would show the record, and with it private values."""
 
-
-def number(text: str) -> float:
-    """Read a finite number in ASCII digits, such as 0.05 or 1e-6."""
-    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return float(text)
-
-
-def positive(text: str) -> float:
-    """Read a positive finite number."""
-    value = number(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError("must be positive")
-    return value
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        del record
+        say(f"--owner-log {self.baseFilename}: cannot be written")
 
 
 def _owner_log(path: str) -> str:
@@ -164,9 +149,9 @@ def _owner_log(path: str) -> str:
 
     try:
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
-        handler = logging.FileHandler(path, encoding="utf-8")
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from None
+        handler = _OwnerLog(path, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {describe_failure(error)}") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     OWNER_LOG.addHandler(handler)
     return path

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 
+from dpdb.cli.answers import AnswerOutput
 from dpdb.cli.open_session import open_session
 from dpdb.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
+from dpdb.cli.streams import read_input, tell
 from dpdb.engine.sources.places import find_files
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.frontend import FrontEnd, Result, split_statements
@@ -29,6 +29,8 @@ _PIPE_WIDTH = 120
 def run_sql(options: argparse.Namespace) -> int:
     """Answer the statements of the command line, of a file or of standard input; or prompt for them."""
     text = _statements_text(options)
+    if options.out is None and options.format in _BINARY and sys.stdout is not None and sys.stdout.isatty():
+        raise ParameterError(f"--format {options.format} is binary: give --out FILE")
     if options.budget is None and options.ledger is None:
         raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
     from_database = find_files(options.source).kind == "duckdb"
@@ -45,7 +47,7 @@ def run_sql(options: argparse.Namespace) -> int:
         if text is None:
             from dpdb.cli.prompt import run_prompt
 
-            return run_prompt(front_end)
+            return run_prompt(front_end, ledger=options.ledger)
         _answer(front_end, split_statements(text), options)
     return 0
 
@@ -59,10 +61,11 @@ def _statements_text(options: argparse.Namespace) -> str | None:
             return Path(options.file).read_text(encoding="utf-8")
         if options.statement not in (None, "-"):
             return str(options.statement)
-        return None if options.statement is None and sys.stdin.isatty() else sys.stdin.read()
+        asks = options.statement is None and sys.stdin is not None and sys.stdin.isatty()
+        return None if asks else read_input()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        raise ParameterError(f"{options.file or 'standard input'}: {reason}") from None
+        raise ParameterError(f"{options.file}: {reason}") from None
 
 
 def _table_name(options: argparse.Namespace) -> str:
@@ -99,59 +102,28 @@ def _answer(front_end: FrontEnd, statements: list[str], options: argparse.Namesp
     for statement in statements:
         front_end.check(statement)
     results: list[Result] = []
-    with _output(options) as stream:
+    with AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output:
         try:
             for statement in statements:
                 results.append(front_end.run(statement))
         except BaseException:
-            print(release_words(front_end.kept), end="", file=sys.stderr)
+            tell(release_words(front_end.kept))
             raise
         finally:
             if results:
-                _write(stream, results, options)
+                _write(output, results, options)
     if not options.quiet:
-        print(budget_words(front_end), file=sys.stderr)
+        tell(f"{budget_words(front_end)}\n")
 
 
-@contextmanager
-def _output(options: argparse.Namespace) -> Iterator[BinaryIO | None]:
-    """Open where results go, before anything is spent: a new file, removed again if nothing is written, or None."""
-    if options.out is None:
-        if options.format in _BINARY and sys.stdout.isatty():
-            raise ParameterError(f"--format {options.format} is binary: give --out FILE")
-        yield None
-        return
-    path = Path(options.out)
-    try:
-        stream = path.open("xb")
-    except FileExistsError:
-        raise ParameterError(f"{path}: exists already; it is not overwritten") from None
-    except OSError as error:
-        raise ParameterError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        with stream:
-            yield stream
-    finally:
-        if path.stat().st_size == 0:
-            path.unlink()
-
-
-def _write(stream: BinaryIO | None, results: list[Result], options: argparse.Namespace) -> None:
+def _write(output: AnswerOutput, results: list[Result], options: argparse.Namespace) -> None:
+    releases = [release for result in results for release in result.releases]
     try:
         content = _formatted([result.table for result in results], options)
-        if stream is not None:
-            stream.write(content)
-            stream.flush()
-        elif options.format in _BINARY:
-            sys.stdout.buffer.write(content)
-        else:
-            sys.stdout.write(content.decode())
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except Exception as error:  # a full disk, or a value that Python or the format does not have
-        print(release_words([release for result in results for release in result.releases]), end="", file=sys.stderr)
+    except Exception as error:  # a value that Python or the format does not have
+        tell(release_words(releases))
         raise DpdbError(f"the result could not be written as {options.format}: {error}") from None
+    output.show(content if options.format in _BINARY else content.decode(), releases, release_words(releases))
 
 
 def _formatted(tables: list[pa.Table], options: argparse.Namespace) -> bytes:
@@ -178,8 +150,9 @@ def budget_words(front_end: FrontEnd) -> str:
 
 def release_words(releases: Iterable[Release]) -> str:
     """Show answers that were paid for and are in no result; nothing if there are none."""
-    table = release_table(releases)
-    if not table.num_rows:
+    kept = tuple(releases)
+    if not kept:
         return ""
+    table = release_table(kept)
     columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
     return f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from sqlglot import exp
 from dpdb.engine.interruptible import interruptible
 from dpdb.engine.sql_files import sql_file
 from dpdb.errors import EngineError, ParameterError
+from dpdb.files import WorkFolder, new_file
 
 __all__ = ["BATCH_ROWS", "MOST_THREADS", "OWNER_LOG", "Database"]
 
@@ -69,16 +68,21 @@ class Database:
         ):
             raise ParameterError(f"threads must be a whole number from 1 to {MOST_THREADS:,}, got {threads!r}")
         try:
-            self._directory = Path(tempfile.mkdtemp(prefix="dpdb-", dir=temp_directory))
-        except OSError as error:
-            raise ParameterError(f"temp_directory {str(temp_directory)!r} cannot be used: {error.strerror}") from None
+            folder = WorkFolder(temp_directory)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise ParameterError(f"temp_directory {str(temp_directory)!r} cannot be used: {why}") from None
+        self._directory = folder.path
         self._connection = duckdb.connect(":memory:")
         # Runs at close(), when an abandoned Database is collected, and at interpreter exit.
-        self._finalizer = weakref.finalize(self, _clean_up, self._connection, self._directory)
+        self._finalizer = weakref.finalize(self, _clean_up, self._connection, folder)
         self._configure(memory_limit, threads)
 
     def _configure(self, memory_limit: str | None, threads: int | None) -> None:
         self.execute(sql_file("settings"))
+        # Only where it is on: in a Jupyter kernel the setting needs ipywidgets, and without them it is off.
+        if self.value("SELECT current_setting('enable_progress_bar')"):
+            self._set("enable_progress_bar", value=False)
         self._set("temp_directory", str(self._directory))
         try:
             if memory_limit is not None:
@@ -91,7 +95,7 @@ class Database:
         if threads is not None:
             self._set("threads", threads)
 
-    def _set(self, name: str, value: str | int) -> None:
+    def _set(self, name: str, value: str | int | bool) -> None:
         self.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")
 
     # -- running SQL ------------------------------------------------------------------------------------------
@@ -182,14 +186,7 @@ class Database:
         ParameterError
             If the file exists or cannot be made.
         """
-        if path.exists():
-            raise ParameterError(f"{path}: exists already; it is not overwritten")
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        except OSError as error:
-            raise ParameterError(f"{path}: cannot be written: {error.strerror}") from None
-        try:
-            partial = folder / "partial.duckdb"
+        with new_file(path, private=True) as partial:
             self.execute(f"ATTACH {exp.Literal.string(str(partial)).sql('duckdb')} AS exported")
             try:
                 for name, query in tables.items():
@@ -200,10 +197,6 @@ class Database:
             finally:
                 self.execute("USE memory")
                 self.execute("DETACH exported")
-            partial.chmod(0o600)
-            partial.rename(path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:
@@ -244,9 +237,9 @@ class Database:
         self.close()
 
 
-def _clean_up(connection: duckdb.DuckDBPyConnection, directory: Path) -> None:
+def _clean_up(connection: duckdb.DuckDBPyConnection, folder: WorkFolder) -> None:
     connection.close()
-    shutil.rmtree(directory, ignore_errors=True)
+    folder.close()
 
 
 def _quoted(name: str) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph.degrees import DegreeCounter
 from dpdb.graph.edges import Batch, OrderedEdges, read_batches
+from dpdb.graph.steps import node_ranges
 
 __all__ = ["Adjacency", "adjacency_of"]
 
@@ -44,18 +45,32 @@ class Adjacency:
         """Sort every list ascending, in linear time."""
         from dpdb.graph.kernels.adjacency import sort_adjacency
 
-        neighbours = np.empty_like(self.neighbours)
-        sort_adjacency(self.offsets, self.neighbours, self.offsets[:-1].copy(), neighbours)
+        neighbours, cursor = np.empty_like(self.neighbours), self.offsets[:-1].copy()
+        for first, last in node_ranges(self.offsets):
+            sort_adjacency(self.offsets, self.neighbours, cursor, neighbours, first, last)
         return Adjacency(self.offsets, neighbours)
 
     def induced(self, kept: NDArray[np.int64]) -> Adjacency:
         """Induce the subgraph of the nodes `kept`; node i of the result is `kept[i]`."""
         from dpdb.graph.kernels.adjacency import induce_adjacency
 
+        label = np.full(self.node_count, -1, np.int64)
+        label[kept] = np.arange(len(kept))
         offsets = np.zeros(len(kept) + 1, dtype=np.int64)
-        neighbours = np.empty(int(self.degrees[kept].sum()), dtype=np.uint32)
-        size = induce_adjacency(self.offsets, self.neighbours, kept, offsets, neighbours)
-        return Adjacency(offsets, neighbours[:size].copy())
+        most = np.concatenate([[0], np.cumsum(self.degrees[kept])])
+        neighbours = np.empty(int(most[-1]), dtype=np.uint32)
+        for first, last in node_ranges(most):
+            induce_adjacency(self.offsets, self.neighbours, kept, label, offsets, neighbours, first, last)
+        return Adjacency(offsets, neighbours[: offsets[-1]].copy())
+
+    def independent_nodes(self, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Choose a maximal independent set: every node of `order` that no node chosen before is a neighbour of."""
+        from dpdb.graph.kernels.independent_set import choose_independent
+
+        chosen = np.zeros(self.node_count, np.bool_)
+        for first, last in node_ranges(np.concatenate([[0], np.cumsum(self.degrees[order])])):
+            choose_independent(self.offsets, self.neighbours, order, chosen, first, last)
+        return chosen
 
     @classmethod
     def of_batches(cls, node_count: int, batches: Sequence[Batch]) -> Adjacency:

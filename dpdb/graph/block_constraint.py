@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.graph.grouping import chain_members, crossed_rows, factorize, largest_class, sorted_by
+
 __all__ = ["BlockConstraint", "by_class", "by_order"]
 
 Codes = NDArray[np.int32]
@@ -48,8 +50,6 @@ def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockCo
 
     A row with NULL in any of the columns conflicts with none: SQL's comparison with NULL is not true.
     """
-    from dpdb.graph.kernels.grouping import factorize, largest_class
-
     group, group_count = _group(lhs, row_count)
     if rhs is None:
         classes, class_count = np.arange(row_count, dtype=np.int32), row_count
@@ -67,13 +67,10 @@ def by_order(
     prefix: Sequence[Codes], first: Codes, second: Codes, *, opposite: bool, row_count: int
 ) -> BlockConstraint:
     """Build an order constraint: with equal prefix, `first` above and `second` below (opposite), or both above."""
-    from dpdb.graph.kernels.grouping import chain_members, crossed_rows, factorize
-
     group, group_count = _group(prefix, row_count)
     group = np.where((first < 0) | (second < 0), np.int32(-1), group)
     y = second if opposite else (second.max(initial=0) - second).astype(np.int32)
-    order = np.lexsort((y, first, group)).astype(np.int32)
-    rows = order[np.count_nonzero(group < 0) :]
+    rows = sorted_by((y, first, group))
     starts = np.searchsorted(group[rows], np.arange(group_count + 1)).astype(np.int32)
     majority = chain_members(rows, starts, y)
     group = np.where(crossed_rows(rows, starts, first, y), group, np.int32(-1))
@@ -83,8 +80,6 @@ def by_order(
 
 def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
     """Number the distinct value tuples; one group of all rows if there are no columns."""
-    from dpdb.graph.kernels.grouping import factorize
-
     group, count = np.zeros(row_count, np.int32), 1
     for column in columns:
         group, count = factorize(group, column)
@@ -92,8 +87,6 @@ def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
 
 
 def _majority(group: Codes, group_count: int, classes: Codes, class_count: int) -> NDArray[np.bool_]:
-    from dpdb.graph.kernels.grouping import largest_class
-
     largest = largest_class(group, group_count, classes, class_count)
     inside: NDArray[np.bool_] = (group >= 0) & (classes == largest[group])
     return inside

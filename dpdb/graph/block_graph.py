@@ -5,21 +5,23 @@ Its statistics equal, value for value, those of the edge stream in canonical ord
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.graph import steps
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.block_constraint import BlockConstraint
 from dpdb.graph.block_projection import BlockProjection
+from dpdb.graph.block_scans import maximum_matching, witness_count
 from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
+from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.thetas import theta_lanes
 
 if TYPE_CHECKING:
@@ -28,11 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockGraph"]
 
-T = TypeVar("T")
-R = TypeVar("R")
-
-# Two cores; the scans of different thetas are independent and hold no lock.
-_THREADS = min(2, os.cpu_count() or 1)
 _BATCH = 1_000_000
 
 
@@ -84,26 +81,25 @@ class BlockGraph:
         while row < self._node_count:
             u, v = np.empty(_BATCH, np.uint32), np.empty(_BATCH, np.uint32)
             dc = np.empty(_BATCH, np.uint16)
-            filled, row, k, place = fill_edges(self._blocks, row, k, place, u, v, dc)
+            filled = 0
+            while row < self._node_count and filled < _BATCH:
+                filled, row, k, place = fill_edges(self.blocks, row, k, place, u, v, dc, filled, steps.WORK)
             if filled:
                 yield u[:filled], v[:filled], dc[:filled]
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
         """Exact degrees, without looking at most edges one by one (see `kernels.block_degrees`)."""
-        from dpdb.graph.kernels.block_degrees import add_degrees
-
         total = np.zeros(self._node_count, np.int64)
         for k in range(len(self._constraints)):
             members = self._members(k)
-            shares = _in_threads(partial(add_degrees, members, parts=_THREADS), range(_THREADS))
+            shares = finished_all([_degrees(members, part) for part in range(THREADS)])
             total[members.row] += np.sum(shares, axis=0, dtype=np.int64)
         return total
 
     def _members(self, k: int) -> Members:
         """Gather what the kernel asks of the rows of constraint k's groups, plain rows first in each."""
         from dpdb.graph.kernels.block_degrees import Members
-        from dpdb.graph.kernels.grouping import sort_into_groups
 
         constraint = self._constraints[k]
         concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
@@ -138,7 +134,8 @@ class BlockGraph:
         }
         scanned = sorted(set(asked) - set(found), reverse=True)  # the longest scans first: threads end together
         if scanned:
-            found.update(zip(scanned, _in_threads(self._projection.counts, scanned), strict=True))
+            counts = finished_all([self.projection.counts(theta) for theta in scanned])
+            found.update(zip(scanned, counts, strict=True))
         return tuple(found[theta] for theta in asked)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
@@ -147,13 +144,11 @@ class BlockGraph:
         W grows with theta (one more copy of a charger only adds to what a greedy matching in a fixed order covers) and
         never exceeds the problematic rows: once it reaches them, larger thetas need no scan.
         """
-        from dpdb.graph.kernels.blocks import witness
-
         found = {theta: self.problematic_count for theta in thetas if theta >= self._covering_theta}
         ascending = sorted(set(thetas) - set(found))
         while ascending:
-            now, ascending = ascending[:_THREADS], ascending[_THREADS:]
-            counts = _in_threads(lambda theta: int(witness(self._blocks, min(theta, self._node_count))), now)
+            now, ascending = ascending[:THREADS], ascending[THREADS:]
+            counts = finished_all([witness_count(self.blocks, min(theta, self._node_count)) for theta in now])
             found.update(zip(now, counts, strict=True))
             if counts[-1] == self.problematic_count:
                 self._covering_theta = min(self._covering_theta, now[-1])
@@ -175,20 +170,20 @@ class BlockGraph:
 
     def twice_fractional_cover(self) -> int:
         """See `dpdb.graph.twice_fractional_cover`."""
-        from dpdb.graph.kernels.blocks import match
-
-        return int(match(self._blocks))
+        return finished(maximum_matching(self.blocks))
 
     @cached_property
-    def _projection(self) -> BlockProjection:
-        return BlockProjection(self._constraints, self._blocks)
+    def projection(self) -> BlockProjection:
+        """The lists laid out for projections."""
+        return BlockProjection(self._constraints, self.blocks)
 
     @cached_property
     def _listings(self) -> list[_Listing]:
         return [_Listing(constraint) for constraint in self._constraints]
 
     @cached_property
-    def _blocks(self) -> Blocks:
+    def blocks(self) -> Blocks:
+        """The arrays that scans read."""
         from dpdb.graph.kernels.blocks import Blocks
 
         row = np.empty((self._node_count, len(self._constraints), 4), np.int32)
@@ -210,8 +205,6 @@ class _Listing:
     """The rows of each group of one constraint by rank, all and minority only, and where each row goes on in them."""
 
     def __init__(self, constraint: BlockConstraint) -> None:
-        from dpdb.graph.kernels.grouping import first_above, sort_into_groups
-
         group, count = constraint.group, constraint.group_count
         self.members, self.starts = sort_into_groups(group, count)
         minor = np.where(constraint.minority, group, np.int32(-1)).astype(np.int32)
@@ -232,8 +225,12 @@ def _stacked(arrays: list[NDArray[np.int32]]) -> NDArray[np.int32]:
     return table
 
 
-def _in_threads(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    if len(items) <= 1 or _THREADS == 1:
-        return [function(item) for item in items]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(function, items))
+def _degrees(members: Members, part: int) -> Steps[NDArray[np.int32]]:
+    """Count one share of the degrees of a constraint's members, see `kernels.block_degrees.add_degrees`."""
+    from dpdb.graph.kernels.block_degrees import CHUNK, add_degrees
+
+    degree, hit = np.zeros(members.row.size, np.int32), np.empty(CHUNK, np.int32)
+    state = np.zeros(3, np.int64)
+    while not add_degrees(members, part, THREADS, degree, hit, state, steps.WORK):
+        yield
+    return degree

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.graph import steps
 from dpdb.graph.block_constraint import BlockConstraint
+from dpdb.graph.grouping import sorted_by
 from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph.steps import Steps
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_projection import Candidates
     from dpdb.graph.kernels.blocks import Blocks
 
-__all__ = ["BlockProjection"]
+__all__ = ["BlockProjection", "all_present"]
 
 
 class BlockProjection:
@@ -28,11 +31,28 @@ class BlockProjection:
         self._members = self._candidates(blocks.members, blocks.starts)
         self._short = self._candidates(blocks.short, blocks.short_starts)
 
-    def counts(self, theta: int) -> ProjectedCounts:
+    def counts(self, theta: int) -> Steps[ProjectedCounts]:
         """Count the projection's edges and positive-degree nodes, see `dpdb.graph.projected_counts`."""
         from dpdb.graph.kernels.block_projection import project
 
-        return ProjectedCounts(theta, *project(self._blocks, self._slot_of, self._members, self._short, theta))
+        chains = all_present(self._members.slot), all_present(self._short.slot)
+        degree_and_last = np.zeros((len(self._slot_of), 2), np.int32)
+        row, edges = 0, 0
+        while row < len(self._slot_of):
+            row, added = project(
+                self._blocks,
+                self._slot_of,
+                self._members,
+                self._short,
+                *chains,
+                degree_and_last,
+                theta,
+                row,
+                steps.WORK,
+            )
+            edges += added
+            yield
+        return ProjectedCounts(theta, edges, int(np.count_nonzero(degree_and_last[:, 0])))
 
     def _candidates(self, rows: NDArray[np.int32], starts: NDArray[np.int32]) -> Candidates:
         from dpdb.graph.kernels.block_projection import Candidates
@@ -59,5 +79,11 @@ def _slots(constraints: Sequence[BlockConstraint], row_count: int) -> NDArray[np
         if candidates > most:
             group, most = constraint.group, candidates
     slot_of = np.empty(row_count, np.int32)
-    slot_of[np.lexsort((group, ~minority))] = np.arange(row_count, dtype=np.int32)
+    slot_of[sorted_by((group + np.int32(1), (~minority).astype(np.int32)))] = np.arange(row_count, dtype=np.int32)
     return slot_of
+
+
+def all_present(places: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Make a chain per list in which every place leads to itself, so that each is present; one more ends the list."""
+    lists, longest = places.shape
+    return np.tile(np.arange(longest + 1, dtype=np.int32), (lists, 1))

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from dpdb.graph.programs import CoverProgram
+from dpdb.graph.solver import solve
 from dpdb.graph.weighted_graph import WeightedGraph
 
 __all__ = ["greedy_cover_weight", "solve_cover"]
@@ -17,32 +19,21 @@ def solve_cover(graph: WeightedGraph, time_limit: float) -> tuple[int, int]:
     The upper bound is the weight of a real cover. Every edge lies in a clique C of the model, whose
     constraint `sum of x over C >= |C| - 1` is much stronger than its edges' constraints.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array
-
     nodes = list(graph.neighbours)
     index = {node: i for i, node in enumerate(nodes)}
-    weight = np.array([graph.weight[node] for node in nodes], dtype=np.float64)
     cliques = _clique_edge_cover(graph)
-    sizes = np.array([len(clique) for clique in cliques])
-    columns = np.array([index[node] for clique in cliques for node in clique])
-    matrix = csr_array(
-        (np.ones(len(columns)), columns, np.concatenate([[0], np.cumsum(sizes)])),
-        shape=(len(cliques), len(nodes)),
+    program = CoverProgram(
+        weight=np.array([graph.weight[node] for node in nodes], dtype=np.float64),
+        members=np.array([index[node] for clique in cliques for node in clique]),
+        sizes=np.array([len(clique) for clique in cliques]),
     )
-    result = milp(
-        weight,
-        integrality=np.ones(len(nodes)),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(matrix, lb=sizes - 1),
-        options={"time_limit": max(time_limit, 0.01), "mip_rel_gap": 0.0},
-    )
+    found = solve(program, max(time_limit, 0.01))
     upper = greedy_cover_weight(graph)
-    if result.x is not None:
-        cover = {node for node, x in zip(nodes, result.x, strict=True) if x > 0.5}
+    if found.x is not None:
+        cover = {node for node, x in zip(nodes, found.x, strict=True) if x > 0.5}
         if _is_cover(graph, cover):
             upper = min(upper, sum(graph.weight[node] for node in cover))
-    bound = result.mip_dual_bound
+    bound = found.lower
     lower = math.ceil(bound - 1e-6) if bound is not None and math.isfinite(bound) else 0
     return min(lower, upper), upper
 

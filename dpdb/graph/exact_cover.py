@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.edges import OrderedEdges
 from dpdb.graph.fractional_cover import FractionalCover, fractional_cover
+from dpdb.graph.grouping import sorted_by
 from dpdb.graph.weighted_graph import WeightedGraph
 
 __all__ = ["CoverBounds", "minimum_vertex_cover"]
@@ -70,15 +70,10 @@ def minimum_vertex_cover(edges: OrderedEdges | Adjacency, *, time_limit: float =
 
 def _rounded_cover_size(graph: Adjacency, fractional: FractionalCover) -> int:
     # All but a maximal independent set is a cover without redundant nodes: round, or go by degree.
-    from dpdb.graph.kernels.independent_set import maximal_independent_set
-
-    def independent(order: NDArray[np.int64]) -> int:
-        chosen = np.zeros(graph.node_count, dtype=np.bool_)
-        return maximal_independent_set(graph.offsets, graph.neighbours, order, chosen)
-
-    degrees = graph.degrees
-    rounding = np.lexsort((degrees, fractional.twice_weight))
-    return graph.node_count - max(independent(rounding), independent(np.argsort(degrees, kind="stable")))
+    degrees = graph.degrees.astype(np.int32)
+    orders = sorted_by((degrees, fractional.twice_weight.astype(np.int32))), sorted_by((degrees,))
+    independent = (graph.independent_nodes(order.astype(np.int64)) for order in orders)
+    return graph.node_count - max(int(np.count_nonzero(chosen)) for chosen in independent)
 
 
 def _solve_core(core: Adjacency, deadline: float) -> tuple[int, int | None, str | None]:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.graph import steps
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.edges import OrderedEdges
+from dpdb.graph.grouping import sorted_by
 
-__all__ = ["FractionalCover", "fractional_cover", "twice_fractional_cover"]
+__all__ = ["FractionalCover", "complete_matching", "fractional_cover", "start_matching", "twice_fractional_cover"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +51,51 @@ def fractional_cover(edges: OrderedEdges | Adjacency) -> FractionalCover:
 
 def _match(graph: Adjacency) -> tuple[int, NDArray[np.int32], NDArray[np.bool_]]:
     # Size of the matching, right partner of every left copy (or -1), and Koenig's set of left copies.
-    from dpdb.graph.kernels.matching import augment_matching, start_matching
-
     degrees = graph.degrees
     mate = np.full((2, graph.node_count), -1, dtype=np.int32)
-    choices = np.stack([degrees, degrees]).astype(np.int32)
-    order = np.argsort(degrees, kind="stable")  # nodes with few neighbours choose first
-    start_matching(graph.offsets, graph.neighbours, order, mate, choices)
-    level = np.empty(graph.node_count, dtype=np.int32)
-    augment_matching(graph.offsets, graph.neighbours, mate, level)
+    order = sorted_by((degrees.astype(np.int32),)).astype(np.int64)  # nodes with few neighbours choose first
+    start_matching(graph, order, mate)
+    level = complete_matching(graph, mate)
     partner = mate[0]
     # Isolated nodes cost nothing: they are reached, like every other unmatched left copy.
     return int(np.count_nonzero(partner >= 0)), partner, (level >= 0) | (degrees == 0)
+
+
+def start_matching(graph: Adjacency, order: NDArray[np.int64], mate: NDArray[np.int32]) -> None:
+    """Match greedily, see `kernels.matching.match_greedily`; `mate`, shape `(2, nodes)`, is all -1 and filled in."""
+    from dpdb.graph.kernels.matching import match_greedily
+
+    choices = np.stack([graph.degrees, graph.degrees]).astype(np.int32)
+    first = np.argwhere(choices == 1).astype(np.int32)
+    single = np.empty((2 * graph.node_count + 1, 2), dtype=np.int32)
+    single[: len(first)] = first
+    state = np.array([len(first), 0])
+    while not match_greedily(graph.offsets, graph.neighbours, order, mate, choices, single, state, steps.WORK):
+        pass
+
+
+def complete_matching(graph: Adjacency, mate: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Make the matching `mate` maximum, in phases of shortest augmenting paths.
+
+    Returns levels, shape `(nodes,)`: at least 0 exactly for the left copies reachable by an alternating path from an
+    unmatched left copy that has neighbours (Koenig's set).
+    """
+    from dpdb.graph.kernels.matching import NO_LEVEL, augment, find_levels
+
+    offsets, neighbours = graph.offsets, graph.neighbours
+    queue, path = np.empty(graph.node_count, np.int32), np.empty(graph.node_count, np.int32)
+    while True:
+        roots = np.flatnonzero((mate[0] < 0) & (graph.degrees > 0))
+        level = np.full(graph.node_count, -1, np.int32)
+        level[roots] = 0
+        queue[: len(roots)] = roots
+        search = np.array([0, len(roots), NO_LEVEL])
+        while not find_levels(offsets, neighbours, mate[1], level, queue, search, steps.WORK):
+            pass
+        if search[2] == NO_LEVEL:
+            return level
+        cursor, state = offsets[:-1].copy(), np.zeros(2, np.int64)
+        while not augment(
+            offsets, neighbours, mate, level, cursor, path, queue, len(roots), int(search[2]), state, steps.WORK
+        ):
+            pass

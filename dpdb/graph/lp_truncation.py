@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.edges import OrderedEdges
 from dpdb.graph.packing_program import PackingProgram, settle
+from dpdb.graph.programs import PackingLP
+from dpdb.graph.solver import solve
 from dpdb.graph.thetas import check_theta
 from dpdb.graph.twins import false_twin_classes
 
@@ -83,19 +85,9 @@ def _twice_optimum(program: PackingProgram) -> int:
 
 
 def _solve(program: PackingProgram) -> int:
-    """Twice the optimum by HiGHS' dual simplex: its vertices are multiples of 1/2, as two entries of 1 per column."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
-    pairs = len(program.u)
-    incidence = csr_array(
-        (np.ones(2 * pairs), (np.concatenate([program.u, program.v]), np.tile(np.arange(pairs), 2))),
-        shape=(len(program.capacity), pairs),
-    )
-    bounds = np.column_stack([np.zeros(pairs), program.upper])
-    result = linprog(-np.ones(pairs), A_ub=incidence, b_ub=program.capacity, bounds=bounds, method="highs-ds")
-    if result.status != 0:
-        raise ArithmeticError(f"HiGHS did not solve the truncation program: {result.message}")
-    doubled = np.rint(2 * result.x).astype(np.int64)
-    twice_price = np.rint(-2 * result.ineqlin.marginals).astype(np.int64)
-    return program.proved_optimum(doubled, twice_price)
+    """Twice the optimum by HiGHS' dual simplex, proved in integers."""
+    found = solve(PackingLP(program.u, program.v, program.upper, program.capacity))
+    if not found.solved or found.x is None or found.prices is None:
+        raise ArithmeticError(f"HiGHS did not solve the truncation program: {found.message}")
+    doubled = np.rint(2 * found.x).astype(np.int64)
+    return program.proved_optimum(doubled, np.rint(2 * found.prices).astype(np.int64))

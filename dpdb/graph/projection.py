@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph.edges import OrderedEdges, read_batches
+from dpdb.graph.steps import ranges
 from dpdb.graph.thetas import theta_lanes
 
 __all__ = ["ProjectedCounts", "Projection", "projected_counts"]
@@ -38,7 +39,8 @@ class Projection:
         """Add one batch of edges, in order."""
         from dpdb.graph.kernels.projection import project
 
-        project(u, v, self._thetas.lanes, self._degree, self._full)
+        for first, last in ranges(len(u), self._thetas.cost):
+            project(u[first:last], v[first:last], self._thetas.lanes, self._degree, self._full)
 
     def counts(self) -> tuple[ProjectedCounts, ...]:
         """Count the projections of the edges added so far, one entry per theta as asked."""

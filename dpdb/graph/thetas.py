@@ -30,6 +30,11 @@ class ThetaLanes:
     lane_of: tuple[int, ...]
     """For every asked theta the index of its lane."""
 
+    @property
+    def cost(self) -> int:
+        """What an edge costs in all lanes, in vectors of the inner loops."""
+        return -(-len(self.lanes) // _VECTOR)
+
 
 def theta_lanes(thetas: Sequence[int], node_count: int) -> ThetaLanes:
     """Lay out `thetas` for a graph of `node_count` nodes.

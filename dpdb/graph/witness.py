@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph.edges import OrderedEdges, read_batches
+from dpdb.graph.steps import ranges
 from dpdb.graph.thetas import theta_lanes
 
 __all__ = ["WitnessCount", "witness_counts"]
@@ -30,7 +31,8 @@ class WitnessCount:
         """Add one batch of edges, in order."""
         from dpdb.graph.kernels.witness import witness
 
-        witness(u, v, self._thetas.lanes, self._state, self._everywhere)
+        for first, last in ranges(len(u), self._thetas.cost):
+            witness(u[first:last], v[first:last], self._thetas.lanes, self._state, self._everywhere)
 
     def counts(self) -> tuple[int, ...]:
         """Count covered nodes among the edges added so far, one entry per theta as asked."""

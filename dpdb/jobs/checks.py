@@ -42,12 +42,12 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
     )
 
 
-def job_charges(job: Job, session: Session) -> list[Charge]:
-    """Check every release as its call would, and return what each would be charged."""
+def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
+    """Check every release of a run as its call would, and return what each would be charged."""
     charges = []
     for release in job.releases:
         try:
-            charges.append(session.rehearse(partial(release.publish, run_id=None)))
+            charges.append(session.rehearse(partial(release.publish, run_id=ledger_run(job, run_id, release))))
         except DpdbError as error:
             raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return charges

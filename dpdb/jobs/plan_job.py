@@ -59,7 +59,7 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
     """
     check_run(job, run_id)
     with job_session(job, rows=False) as session, Ledger.open(job.ledger) as ledger:
-        charges = job_charges(job, session)
+        charges = job_charges(job, session, run_id)
         planned = tuple(
             PlannedRelease(
                 release,
@@ -69,7 +69,7 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
             )
             for release, charge in zip(job.releases, charges, strict=True)
         )
-        due = [charge for charge, release in zip(charges, planned, strict=True) if not release.answered]
+        due = [charge for charge in charges if charge.run_id is None or ledger.reserved_at(charge.run_id) is None]
         together = maximum_overlap([charge.coverage for charge in due], [charge.epsilon for charge in due])
         return JobPlan(
             job=job,

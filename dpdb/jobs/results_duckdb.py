@@ -23,6 +23,7 @@ _IN_USE = ("Could not set lock", "file handle conflict")  # of another process, 
 _FILE = "results_file"
 _NEW = "new_result"
 _KEY = ("job", "run_id", "release", "release_id")
+_KEYS = ("PRIMARY KEY", "UNIQUE")
 
 
 class DuckDBResults:
@@ -35,33 +36,46 @@ class DuckDBResults:
         self._quoted = exp.table_(table, db="main", catalog=_FILE, quoted=True).sql("duckdb")
 
     def prepare(self) -> None:
-        """Make file and table, add the columns that an older version did not know, refuse another kind of table."""
+        """Make file and table, add the columns that an older version did not know, refuse what may refuse rows."""
         with self._lock(), Database() as database, database.arrow_table(_NEW, self._schema.empty_table()):
             if not self._path.exists():
                 self._make(database)
             with self._attached(database):
                 self._refuse_view(database)
                 database.execute(f"CREATE TABLE IF NOT EXISTS {self._quoted} AS FROM {_NEW}")
-                known = {name.casefold() for name, _ in database.describe(f"FROM {self._quoted}")}
-                if not known >= set(_KEY):
-                    raise ParameterError(
-                        f"{self._path}: the table {self._table!r} is not a results table of dpdb; name another with "
-                        "results_table"
-                    )
+                known = {name.casefold(): kind for name, kind in database.describe(f"FROM {self._quoted}")}
+                if not known.keys() >= set(_KEY):
+                    raise self._unusable("is not a results table of dpdb")
                 for name, kind in database.describe(f"FROM {_NEW}"):
                     if name not in known:
                         column = exp.to_identifier(name, quoted=True).sql("duckdb")
                         database.execute(f"ALTER TABLE {self._quoted} ADD COLUMN {column} {kind}")
+                    elif known[name] != kind:
+                        raise self._unusable(f"has the column {name!r} as {known[name]}, and it must be {kind}")
+                self._refuse_constraints(database)
 
     def _refuse_view(self, database: Database) -> None:
-        name = exp.Literal.string(self._table).sql("duckdb")
-        views = (
-            f"SELECT count(*) FROM duckdb_views() WHERE database_name = '{_FILE}' AND lower(view_name) = lower({name})"
+        views = "SELECT lower(view_name) FROM duckdb_views() WHERE database_name = ? AND schema_name = 'main'"
+        if (self._table.lower(),) in database.rows(views.replace("?", f"'{_FILE}'")):
+            raise self._unusable("is a view, which takes no rows")
+
+    def _refuse_constraints(self, database: Database) -> None:
+        """Refuse what could refuse a row once it is paid for; a key with `release_id` never does, ids being new."""
+        found = database.rows(
+            "SELECT constraint_type, list_transform(constraint_column_names, lambda name: lower(name)) "
+            f"FROM duckdb_constraints() WHERE database_name = '{_FILE}' AND lower(table_name) = "
+            f"{exp.Literal.string(self._table.lower()).sql('duckdb')}"
         )
-        if database.value(views):
-            raise ParameterError(
-                f"{self._path}: {self._table!r} is a view, which takes no rows; name a table with results_table"
-            )
+        filled = {field.name for field in self._schema if not field.nullable}
+        for kind, columns in found:
+            harmless = set(columns) <= filled if kind == "NOT NULL" else kind in _KEYS and "release_id" in columns
+            if not harmless:
+                raise self._unusable(f"has the constraint {kind} on {', '.join(columns)}, which may refuse releases")
+
+    def _unusable(self, why: str) -> ParameterError:
+        return ParameterError(
+            f"{self._path}: the table {self._table!r} {why}; nothing was spent, name another with results_table"
+        )
 
     def append(self, rows: pa.Table) -> None:
         """Insert the rows that are not there, all or none."""
@@ -89,7 +103,9 @@ class DuckDBResults:
             batches = list(database.stream(query))
         if not batches:
             return self._schema.empty_table()
-        return pa.Table.from_batches(batches)
+        found = pa.Table.from_batches(batches)
+        names = set(self._schema.names)
+        return found.rename_columns([low if (low := name.lower()) in names else name for name in found.column_names])
 
     def _make(self, database: Database) -> None:
         """A new file appears complete: a process that is killed leaves none that cannot be opened."""

@@ -39,7 +39,7 @@ class ParquetResults:
         name = "/".join(first[key] for key in ("job", "run_id", "release"))
         target = self._path / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.parquet"
         with self._lock():
-            for partial in self._path.glob(".*.partial"):  # of killed processes: only the holder of the lock writes
+            for partial in self._path.glob(".*.parquet.partial"):  # of the dead: only who holds the lock writes
                 partial.unlink()
             if target.exists():
                 return

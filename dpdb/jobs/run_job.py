@@ -6,13 +6,15 @@ is keyed by the same names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dpdb.accounting import Ledger, LedgerSummary
 from dpdb.accounting.ledger_file import reached
 from dpdb.engine.progress import Progress, no_progress
+from dpdb.errors import DpdbError
 from dpdb.jobs.checks import check_run, job_charges, job_session, ledger_run
 from dpdb.jobs.gates import GateResult, check_gates
 from dpdb.jobs.job_file import Job
@@ -42,7 +44,8 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
     Parameters
     ----------
     job
-        See `load_job`. Every release and the results table are checked before the first one spends.
+        See `load_job`. Every release, the results table and the budget for all releases that the run has not debited
+        yet are checked before the first one spends.
     run_id
         Name of the run, such as the scheduler's date. The same name gives the same releases and spends once; it may be
         repeated after any failure, also after a kill.
@@ -53,27 +56,49 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
         Before anything is spent; `ParameterError` also when the results cannot be written, after which the run may be
         repeated.
     BudgetExceededError
-        A release would exceed the ledger's budget; the ones before it are published.
+        The releases would exceed the ledger's budget together, and nothing was spent; or another process has spent
+        in between, and the message says which releases are published.
     EngineError
         As `Session.dp_inconsistency`.
     """
     check_run(job, run_id)
     results = open_results(job.results, job.results_table)
     with job_session(job, progress) as session, Ledger.open(job.ledger) as ledger:
-        job_charges(job, session)
+        charges = job_charges(job, session, run_id)
         results.prepare()
         reached("results ready")
+        with _explained(f"{job.path}: the releases of this run do not fit the budget together: "):
+            session.check_together(charges)
         texts = tuple(str(dc) for dc in session.constraints)
         began: datetime | None = None
+        published: list[str] = []
         for release in job.releases:
             name = ledger_run(job, run_id, release)
-            releases = release.publish(session, name)
+            with _explained(f"release {release.name!r}: ", _said(published)):
+                releases = release.publish(session, name)
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
             found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
             results.append(result_table(_rows(job, run_id, found, texts, ledger.summary())))
             reached("appended")
+            published.append(release.name)
             yield found
+
+
+@contextmanager
+def _explained(before: str, after: str = "") -> Iterator[None]:
+    """Add to the message of an error; the error stays the same."""
+    try:
+        yield
+    except DpdbError as error:
+        error.args = (f"{before}{error}{after}", *error.args[1:])
+        raise
+
+
+def _said(published: Sequence[str]) -> str:
+    """Say truthfully what a run that fails has published."""
+    names = ", ".join(map(repr, published))
+    return f"; of this run {names} {'is' if len(published) == 1 else 'are'} published and paid for" if names else ""
 
 
 def _rows(

@@ -63,7 +63,8 @@ class Marginal:
     def mechanism(self, name: str, noise: str) -> Mechanism:
         """Return it as a named mechanism."""
         share = Fraction(self.answer, 100)
-        return Mechanism(name, self.release, share, noise, cap_weight=self.cap, answer_weight=self.select + self.answer)
+        rest = self.select + self.answer
+        return Mechanism(name, self.release, share, self.statistic.name, noise, cap_weight=self.cap, answer_weight=rest)
 
     def _stretched(self, theta: int, cap: int) -> int:
         return min(-(-theta * self.stretch.numerator // self.stretch.denominator), cap)

@@ -67,6 +67,8 @@ class Mechanism:
         How epsilon is shared between the degree cap and `answer`; cap weight 0 means that it needs no cap.
     answer_share : Fraction
         The part of epsilon that the final answer's noise gets, for `explain`.
+    reads : str
+        The method of `GraphStatistics` that it reads, beside the degree bound and the self-conflicts.
     noise : str
         The sensitivity of the final statistic in words; its Laplace scale is that over (answer_share epsilon).
     needs_max_degree : bool
@@ -76,6 +78,7 @@ class Mechanism:
     name: str
     answer: Callable[[Run], Answer]
     answer_share: Fraction
+    reads: str
     noise: str
     cap_weight: int = 0
     answer_weight: int = 1

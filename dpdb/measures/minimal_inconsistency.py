@@ -75,9 +75,9 @@ MECHANISMS = {
     for mechanism in (
         MARGINAL.mechanism("marginal", _NOISE),
         MARGINAL_ORDER.mechanism("marginal_order", _NOISE),
-        Mechanism("bound", _bound, Fraction(9, 10), _NOISE, cap_weight=1, answer_weight=9),
-        Mechanism("gem", _gem, Fraction(55, 100), _NOISE, cap_weight=1, answer_weight=9),
-        Mechanism("progressive", _progressive, Fraction(7, 10), _NOISE, cap_weight=1, answer_weight=9),
+        Mechanism("bound", _bound, Fraction(9, 10), EDGES.name, _NOISE, cap_weight=1, answer_weight=9),
+        Mechanism("gem", _gem, Fraction(55, 100), EDGES.name, _NOISE, cap_weight=1, answer_weight=9),
+        Mechanism("progressive", _progressive, Fraction(7, 10), EDGES.name, _NOISE, cap_weight=1, answer_weight=9),
         two_sided(EDGES, "minimal_inconsistency", _NOISE),
         *paper_mechanisms(EDGES, _NOISE),
         R2T,

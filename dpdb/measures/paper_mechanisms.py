@@ -53,10 +53,10 @@ def paper_mechanisms(statistic: ProjectedStatistic, noise: str) -> tuple[Mechani
 
     share = Fraction(_ANSWER, _SELECT + _ANSWER)
     return (
-        Mechanism("em", em, share, noise, needs_max_degree=True),
-        Mechanism("hierarchical", hierarchical, share, noise, needs_max_degree=True),
-        Mechanism("optimized", optimized, share, noise, _OPTIMIZED_CAP, _OPTIMIZED_REST),
-        Mechanism("baseline_max", baseline_max, Fraction(1), noise, needs_max_degree=True),
+        Mechanism("em", em, share, statistic.name, noise, needs_max_degree=True),
+        Mechanism("hierarchical", hierarchical, share, statistic.name, noise, needs_max_degree=True),
+        Mechanism("optimized", optimized, share, statistic.name, noise, _OPTIMIZED_CAP, _OPTIMIZED_REST),
+        Mechanism("baseline_max", baseline_max, Fraction(1), statistic.name, noise, needs_max_degree=True),
     )
 
 

@@ -31,7 +31,7 @@ MECHANISMS = {
     mechanism.name: mechanism
     for mechanism in (
         MARGINAL.mechanism("marginal", _NOISE),
-        Mechanism("witness", _witness, Fraction(70, 100), _NOISE, cap_weight=5, answer_weight=95),
+        Mechanism("witness", _witness, Fraction(70, 100), WITNESSES.name, _NOISE, cap_weight=5, answer_weight=95),
         two_sided(WITNESSES, "problematic", _NOISE),
         *paper_mechanisms(NODES, _NOISE),
     )

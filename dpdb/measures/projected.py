@@ -18,6 +18,8 @@ class ProjectedStatistic:
 
     Attributes
     ----------
+    name : str
+        The method of `GraphStatistics` that has it.
     read : function of (statistics, thetas) to integers
         Exact values; never above the measure itself, so a lower bound of them is one of the measure.
     extra : int
@@ -27,6 +29,7 @@ class ProjectedStatistic:
     estimand : str
     """
 
+    name: str
     read: Callable[[GraphStatistics, Sequence[int]], Sequence[int]]
     extra: int
     monotone: bool
@@ -38,6 +41,7 @@ class ProjectedStatistic:
 
 
 EDGES = ProjectedStatistic(
+    name="projected_edges",
     # Sensitivity theta, monotone: a new row has at most theta kept edges, and each edge of other rows that it drives
     # out makes room for no more than it took (PRIVACY, audited claims; tests check all small graphs).
     read=lambda statistics, thetas: statistics.projected_edges(thetas),
@@ -47,6 +51,7 @@ EDGES = ProjectedStatistic(
 )
 
 NODES = ProjectedStatistic(
+    name="projected_nodes",
     # Change in [-(theta - 1), theta + 1]: paper A's Lemma 1 says theta, and a hub on theta isolated nodes refutes it.
     read=lambda statistics, thetas: statistics.projected_nodes(thetas),
     extra=1,
@@ -55,6 +60,7 @@ NODES = ProjectedStatistic(
 )
 
 WITNESSES = ProjectedStatistic(
+    name="witnesses",
     # Change in [0, theta + 1]: a new row is covered once and charges at most theta others (greedy matching between
     # nodes and theta copies of each charger).
     read=lambda statistics, thetas: statistics.witnesses(thetas),

@@ -46,4 +46,4 @@ def _r2t(run: Run) -> Answer:
     )
 
 
-R2T = Mechanism("r2t", _r2t, Fraction(1), "theta log2(max_degree)", needs_max_degree=True)
+R2T = Mechanism("r2t", _r2t, Fraction(1), "twice_truncated_edges", "theta log2(max_degree)", needs_max_degree=True)

@@ -31,4 +31,4 @@ def two_sided(statistic: ProjectedStatistic, measure: str, noise: str) -> Mechan
             value=noisy, lower=noisy - tail, upper=noisy + tail, theta=theta, noise_scale=scale, estimand=measure
         )
 
-    return Mechanism("two_sided", release, Fraction(9, 10), noise, cap_weight=1, answer_weight=9)
+    return Mechanism("two_sided", release, Fraction(9, 10), statistic.name, noise, cap_weight=1, answer_weight=9)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -18,6 +15,7 @@ from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.source import SourceLike, open_source
 from dpdb.errors import ParameterError, SourceError
+from dpdb.files import new_file
 
 __all__ = ["OutputFile", "ReadTable", "arrow_forgets", "read_table"]
 
@@ -117,7 +115,7 @@ class OutputFile:
         """
         cells = [_in_type(name, types.get(name)) for name in rows.column_names]
         query = exp.select(*cells).from_(_TABLE.copy())
-        with self._sibling() as file, database.arrow_table(_TABLE.name, rows):
+        with new_file(self.path, replace=self._overwrite) as file, database.arrow_table(_TABLE.name, rows):
             options = _FORMATS[self.path.suffix.lower()]
             place = exp.Literal.string(str(file)).sql("duckdb")
             if options:
@@ -125,21 +123,6 @@ class OutputFile:
             else:
                 _write_duckdb(database, query, place, table)
             self._refuse_existing()
-            file.replace(self.path)
-
-    @contextmanager
-    def _sibling(self) -> Iterator[Path]:
-        """Give a path beside the output, in a directory of its own that is gone afterwards."""
-        try:
-            directory = Path(tempfile.mkdtemp(prefix=".dpdb-noise-", dir=self.path.parent))
-        except OSError as error:
-            raise ParameterError(f"{self.path}: cannot be written: {error.strerror}") from None
-        try:
-            yield directory / self.path.name
-        except OSError as error:
-            raise ParameterError(f"{self.path}: cannot be written: {error.strerror}") from None
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
 
     def _refuse_existing(self) -> None:
         log = self.path.with_name(f"{self.path.name}.wal")

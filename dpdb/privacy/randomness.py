@@ -18,6 +18,7 @@ from dpdb.privacy.rho import rho_as_fraction
 
 __all__ = [
     "Noise",
+    "check_samplers",
     "discrete_gaussian",
     "discrete_laplace",
     "gaussian_scale",
@@ -154,6 +155,17 @@ def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: int, *, monotoni
     `monotonic` asserts that one more row lets all scores grow or all fall; half the noise then suffices.
     """
     return _extreme(scores, sensitivity, epsilon, negate=False, monotonic=monotonic)
+
+
+@cache
+def check_samplers(*, gaussian: bool) -> None:
+    """Load OpenDP and draw once from each sampler that a release may use: what fails here fails before a debit."""
+    noise = _OpenDPNoise()
+    noise.laplace(0, 1.0)
+    for negate in (False, True):
+        noise.noisy_extreme([0, 1], 1.0, negate=negate, monotonic=False)
+    if gaussian:
+        noise.gaussian(0, 1.0)
 
 
 def _extreme(scores: Sequence[int], sensitivity: int, epsilon: int, *, negate: bool, monotonic: bool) -> int:

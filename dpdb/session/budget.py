@@ -27,6 +27,11 @@ class Budget:
         self._spent = 0
         self._lock = Lock()
 
+    def will_draw(self, charge: Charge) -> bool:
+        """Every debit is drawn: a budget remembers no answers."""
+        del charge
+        return True
+
     def debit(self, charge: Charge) -> Reservation:
         """Spend, before any noise is drawn.
 

@@ -6,7 +6,7 @@ only; it changes time and memory, never an answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,31 @@ from numpy.typing import NDArray
 from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, order_dependency
 from dpdb.engine.binding import BoundConstraint
 from dpdb.engine.compile import may_coincide
+from dpdb.engine.encode import coded_columns
 from dpdb.engine.slice import Slice
 from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order
+from dpdb.graph.loading import load_block_kernels, load_edge_kernels
 
-__all__ = ["ConflictGraph", "conflict_graph", "has_blocks"]
+__all__ = ["ConflictGraph", "conflict_graph", "has_blocks", "load_kernels"]
 
 ConflictGraph = BlockGraph | EdgeGraph
 Codes = Mapping[str, NDArray[np.int32]]
+
+
+def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[str]) -> None:
+    """Load what the conflict graph of a slice under these constraints needs for some of its statistics.
+
+    Compiles it at the first time on a machine. Reads constraint shapes only; see `dpdb.graph.loading`.
+    """
+    pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
+    coded = coded_columns(constraints, sorted({name for dc in constraints for name in dc.columns}))
+    blocks = all(has_blocks(dc, coded) for dc in pairwise)
+    ordered = any(order_dependency(dc.constraint) is not None for dc in pairwise)
+    for statistic in statistics:
+        if blocks:
+            load_block_kernels(statistic, ordered=ordered)
+        else:
+            load_edge_kernels(statistic)
 
 
 def conflict_graph(part: Slice, *, materialize: bool = False) -> ConflictGraph:

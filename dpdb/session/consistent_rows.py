@@ -31,12 +31,8 @@ def consistent_rows(table: pa.Table, constraints: Sequence[DenialConstraint]) ->
         graph = conflict_graph(part)
         kept = np.ones(part.node_count, np.bool_)
         if graph.degree_summary().edge_count:
-            from dpdb.graph.kernels.independent_set import maximal_independent_set
-
-            kept[:] = False
             near = graph.adjacency
-            order = np.argsort(near.degrees, kind="stable")
-            maximal_independent_set(near.offsets, near.neighbours, order, kept)
+            kept = near.independent_nodes(np.argsort(near.degrees, kind="stable"))
         assert part.source_row is not None
         positions = exp.select(exp.column(part.source_row, quoted=True)).from_(part.tuples.copy())
         ranked = positions.order_by(exp.column(part.rank, quoted=True))

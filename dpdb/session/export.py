@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
 
 from dpdb.errors import ParameterError
+from dpdb.files import new_file
 
 __all__ = ["write_batches"]
 
@@ -24,20 +24,8 @@ def write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], path: st
     target = Path(path)
     if target.suffix not in (".parquet", ".csv"):
         raise ParameterError(f"{target}: the file must end in .parquet or .csv")
-    if target.exists():
-        raise ParameterError(f"{target}: exists already; it is not overwritten")
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except OSError as error:
-        raise ParameterError(f"{target}: cannot be written: {error.strerror}") from None
-    try:
+    with new_file(target, private=True) as partial:
         _write(schema, batches, partial, target.suffix)
-        partial.rename(target)
-    except OSError as error:
-        raise ParameterError(f"{target}: cannot be written: {error.strerror or error}") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _write(schema: pa.Schema, batches: Iterable[pa.RecordBatch], path: Path, suffix: str) -> None:

@@ -64,11 +64,15 @@ class LedgerAccount:
             self._ledger.close()
             raise
 
+    def will_draw(self, charge: Charge) -> bool:
+        """Whether the ledger has no answer of this run."""
+        return charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
+
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
         units = self._units(charge)
         self._refuse_changed_source()
-        if charge.rho is None and not self._is_answered(charge):
+        if charge.rho is None and self.will_draw(charge):
             self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
             charge.coverage,
@@ -83,14 +87,14 @@ class LedgerAccount:
         return reservation
 
     def check_together(self, charges: Sequence[Charge]) -> None:
-        """Check the ledger and the session's own budget for all charges; runs that are answered cost nothing."""
+        """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing."""
         self._refuse_changed_source()
-        new = [(charge, self._units(charge)) for charge in charges if not self._is_answered(charge)]
+        new = [(charge, self._units(charge)) for charge in charges if not self._is_debited(charge)]
         self._budget.check_together([charge for charge, _ in new if charge.rho is None])
         self._ledger.check_together([(charge.coverage, units) for charge, units in new])
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
-        """Bound what any row collects from the charges, in the ledger's parameter; answered runs count, too."""
+        """Bound what any row collects from the charges, in the ledger's parameter; runs debited before count, too."""
         found = maximum_overlap([charge.coverage for charge in charges], [self._units(charge) for charge in charges])
         return self._ledger.notion.value(found.upper)
 
@@ -116,9 +120,8 @@ class LedgerAccount:
     def __repr__(self) -> str:
         return repr(self._ledger)
 
-    def _is_answered(self, charge: Charge) -> bool:
-        run_id = charge.run_id
-        return run_id is not None and self._ledger.answered(run_id, charge.request_text) is not None
+    def _is_debited(self, charge: Charge) -> bool:
+        return charge.run_id is not None and self._ledger.reserved_at(charge.run_id) is not None
 
     def _units(self, charge: Charge) -> int:
         """Units of the ledger for a charge; one in rho is of the whole unit already, for a zcdp ledger only."""

@@ -24,6 +24,11 @@ class RehearsedError(Exception):
 class Rehearsal:
     """An account in which every debit ends the release, before anything is spent, read or drawn."""
 
+    def will_draw(self, charge: Charge) -> bool:
+        """Nothing is ever drawn."""
+        del charge
+        return False
+
     def debit(self, charge: Charge) -> Reservation:
         """End the release."""
         raise RehearsedError(charge)

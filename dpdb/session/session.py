@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from dpdb.engine.slice import Slice
 from dpdb.engine.source import Source, SourceLike, open_source
 from dpdb.engine.unit_rows import UnitRows, chosen_by
 from dpdb.engine.where import WherePredicate
-from dpdb.errors import EngineError, ParameterError
+from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.measures import problematic
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
@@ -33,9 +33,11 @@ from dpdb.measures.minimal_inconsistency import MARGINAL, MARGINAL_ORDER
 from dpdb.measures.rate import rate_answer, rate_beta
 from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
+from dpdb.privacy.randomness import check_samplers
 from dpdb.session.account import Account, Charge
 from dpdb.session.breakdown import Part, each_constraint_parts
 from dpdb.session.budget import Budget, as_budget
+from dpdb.session.conflict_graph import load_kernels
 from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
@@ -277,7 +279,13 @@ class Session:
                 )
             )
 
-        releases = self._published(request.charged, slices, public, run_id, draw)
+        def load() -> None:
+            check_samplers(gaussian=False)
+            for part in parts:
+                measured = self._bound if part.position is None else [self._bound[part.position]]
+                load_kernels(measured, [mechanism.reads for _, mechanism in part.request.measures])
+
+        releases = self._published(request.charged, slices, public, run_id, draw, load=load)
         return releases if measure == "all" or by is not None or each_constraint else releases[0]
 
     def dp_count(
@@ -332,7 +340,10 @@ class Session:
                 for predicate, count in zip(slices.predicates, counts, strict=True)
             )
 
-        releases = self._published(request.epsilon or 0, slices, public, run_id, draw, rho=request.rho)
+        def load() -> None:
+            check_samplers(gaussian=request.rho is not None)
+
+        releases = self._published(request.epsilon or 0, slices, public, run_id, draw, load=load, rho=request.rho)
         return releases if by is not None else releases[0]
 
     def _published(
@@ -343,23 +354,28 @@ class Session:
         run_id: str | None,
         draw: Callable[[], tuple[Release, ...]],
         *,
+        load: Callable[[], None],
         rho: int | None = None,
     ) -> tuple[Release, ...]:
-        """Debit, draw, record, publish: the one way out for every release.
+        """Load, debit, draw, record, publish: the one way out for every release.
 
-        The debit covers the rows of the slices: both tuples of a conflict lie in one of them. A run that the ledger has
-        answered before gets that answer. Whatever fails after the debit says one constant thing.
+        What can fail for public reasons fails before the debit: `load` compiles what `draw` will use. The debit covers
+        the rows of the slices: both tuples of a conflict lie in one of them. A run that the ledger has answered before
+        gets that answer. Whatever fails after the debit says one constant thing.
         """
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         if not self._reads_rows and not isinstance(self._account, Rehearsal):
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
         charge = Charge(epsilon, slices.charged, public, run_id, rho)
+        if self._account.will_draw(charge):
+            with _said_before_the_debit():
+                load()
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:
                 return Releases(Release(**fields) for fields in json.loads(reservation.answer))
-            with _one_message():
+            with _one_message(), self._no_half_made_slices():
                 releases = Releases(draw())
             self._account.record(reservation, json.dumps([release.to_dict() for release in releases]))
             return releases
@@ -450,6 +466,19 @@ class Session:
             kept[position] = part, SliceStatistics(part)
         return kept[position][1]
 
+    @contextmanager
+    def _no_half_made_slices(self) -> Iterator[None]:
+        """Forget all slices if a signal or a failure leaves one in the middle of being made."""
+        try:
+            yield
+        except BaseException:
+            forgotten, self._slices = self._slices, OrderedDict()
+            for parts in forgotten.values():
+                for part, _ in parts.values():
+                    with suppress(DpdbError):
+                        part.close()
+            raise
+
     def _next_name(self) -> str:
         self._slices_made += 1
         return f"slice_{self._slices_made}"
@@ -511,6 +540,18 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<dpdb.Session {self._source.description}: {len(self.constraints)} constraints, {self._account!r}>"
+
+
+@contextmanager
+def _said_before_the_debit() -> Iterator[None]:
+    """Turn what fails while no private row was read, and nothing spent, into an error that says so and why."""
+    try:
+        yield
+    except Exception as error:
+        OWNER_LOG.exception("loading failed")
+        why = str(error).splitlines()
+        reason = f"{type(error).__name__}: {why[0]}" if why else type(error).__name__
+        raise EngineError(f"what the release needs cannot be loaded, and nothing was spent ({reason})") from None
 
 
 @contextmanager

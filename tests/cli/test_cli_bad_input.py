@@ -90,11 +90,13 @@ def test_a_predicate_that_selects_no_row_is_refused(
     assert err == f"dpdb: where: {where!r} selects no row, whatever the table holds; {REMEDY}\n"
 
 
-def test_argparse_errors_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors_are_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["measure"])
     assert caught.value.code == 2
-    assert "usage: dpdb measure" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "dpdb: the following arguments are required: SOURCE, --constraints, --epsilon; see `dpdb measure --help`\n"
+    )
 
 
 def _table(path: Path, rows: list[dict[str, object]]) -> str:

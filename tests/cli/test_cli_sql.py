@@ -38,7 +38,10 @@ def test_results_come_as_table_csv_and_json(command: list[str], capsys: pytest.C
     out, err = capsys.readouterr()
     assert out.splitlines()[0].split() == ["measure", "value"]
     assert out.splitlines()[-1] == "(1 row)"
-    assert err == "privacy budget: 0.5 spent, 0.5 remaining\n"
+    assert err == (
+        "dpdb: no --ledger: nothing adds up what this command and others spend on this table\n"
+        "privacy budget: 0.5 spent, 0.5 remaining\n"
+    )
     assert main([*command, "--budget", "1", "--format", "csv", "--quiet", COUNT]) == 0
     out, err = capsys.readouterr()
     header, row = csv.reader(io.StringIO(out))

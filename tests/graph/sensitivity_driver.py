@@ -10,7 +10,7 @@ from numba import njit
 from dpdb.graph.kernels.adjacency import fill_adjacency
 from dpdb.graph.kernels.degrees import count_degrees
 from dpdb.graph.kernels.greedy_cover import cover_greedily
-from dpdb.graph.kernels.matching import augment_matching, start_matching
+from dpdb.graph.kernels.matching import NO_LEVEL, augment, find_levels, match_greedily
 from dpdb.graph.kernels.projection import project
 from dpdb.graph.kernels.witness import witness
 from dpdb.graph.thetas import theta_lanes
@@ -51,6 +51,40 @@ def _scan_statistics(masks, u, v, nodes, lanes):
     return out
 
 
+_WORK = 3  # so that every kernel is left and entered again
+
+
+@njit
+def _match(offsets, neighbours, order, mate, choices, level):  # noqa: C901 - numba wants loops
+    nodes = offsets.shape[0] - 1
+    single = np.zeros((2 * nodes + 1, 2), np.int32)
+    state = np.zeros(2, np.int64)
+    for side in range(2):
+        for x in range(nodes):
+            if choices[side, x] == 1:
+                single[state[0], 0], single[state[0], 1] = side, x
+                state[0] += 1
+    while not match_greedily(offsets, neighbours, order, mate, choices, single, state, _WORK):
+        pass
+    queue, path, cursor = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.zeros(nodes, np.int64)
+    search, state = np.zeros(3, np.int64), np.zeros(2, np.int64)
+    while True:
+        roots = 0
+        for x in range(nodes):
+            level[x], cursor[x] = -1, offsets[x]
+            if mate[0, x] < 0 and offsets[x] < offsets[x + 1]:
+                level[x], queue[roots] = 0, x
+                roots += 1
+        search[0], search[1], search[2] = 0, roots, NO_LEVEL
+        while not find_levels(offsets, neighbours, mate[1], level, queue, search, _WORK):
+            pass
+        if search[2] == NO_LEVEL:
+            return
+        state[:] = 0
+        while not augment(offsets, neighbours, mate, level, cursor, path, queue, roots, search[2], state, _WORK):
+            pass
+
+
 @njit
 def _twice_fractional(masks, u, v, nodes):
     out = np.zeros(masks.shape[0], np.int8)
@@ -73,8 +107,7 @@ def _twice_fractional(masks, u, v, nodes):
             choices[0, x] = choices[1, x] = degree[x]
         fill_adjacency(some_u[:count], some_v[:count], cursor, neighbours)
         mate[:] = -1
-        start_matching(offsets, neighbours, order, mate, choices)
-        augment_matching(offsets, neighbours, mate, level)
+        _match(offsets, neighbours, order, mate, choices, level)
         for x in range(nodes):
             out[row] += mate[0, x] >= 0
     return out

@@ -10,8 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpdb.errors import ParameterError
-from dpdb.graph import BlockConstraint, BlockGraph, EdgeArrays, EdgeGraph, by_class, by_order
-from dpdb.graph.kernels.grouping import factorize
+from dpdb.graph import (
+    BlockConstraint,
+    BlockGraph,
+    EdgeArrays,
+    EdgeGraph,
+    by_class,
+    by_order,
+    count_maximal_independent_sets,
+    minimum_vertex_cover,
+    steps,
+)
+from dpdb.graph.grouping import factorize
+from dpdb.graph.steps import finished
 
 THETAS = [1, 2, 3, 4, 6, 9, 1000]
 
@@ -70,7 +81,7 @@ def agree(seed: int) -> int:
     assert blocks.problematic_count == edges.degree_summary().positive_degree_nodes
     assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
     thetas = range(1, edges.degree_summary().max_degree + 2)
-    scanned = tuple(map(blocks._projection.counts, thetas))  # also where no scan is needed
+    scanned = tuple(finished(blocks.projection.counts(theta)) for theta in thetas)  # also where no scan is needed
     assert scanned == edges.projected_counts(thetas)
     assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
     assert blocks.greedy_cover_size() == edges.greedy_cover_size()
@@ -100,6 +111,29 @@ def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("dpdb.graph.block_graph._BATCH", 7)
     for seed in range(60):
         agree(seed)
+
+
+@pytest.mark.parametrize("work", [1, 2, 7])
+def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels return after so many rows looked at and are called again; the edges come from the definition."""
+    for seed in range(40):
+        with monkeypatch.context() as patched:
+            patched.setattr(steps, "WORK", work)
+            agree(seed)
+        agree(seed)
+    rng = np.random.default_rng(work)
+    for _ in range(20):
+        count = int(rng.integers(1, 60))
+        constraints = random_constraints(rng, count)
+        whole = BlockGraph(count, constraints)
+        with monkeypatch.context() as patched:
+            patched.setattr(steps, "WORK", work)
+            found = covers(BlockGraph(count, constraints))
+        assert found == covers(whole)
+
+
+def covers(graph: BlockGraph) -> tuple[object, ...]:
+    return graph.twice_fractional_cover(), minimum_vertex_cover(graph), count_maximal_independent_sets(graph)
 
 
 def test_witness_counts_grow_with_theta() -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import dpdb
 import dpdb.jobs.results_duckdb as results_duckdb
 from dpdb.accounting import Ledger
 from dpdb.cli import main
@@ -81,19 +82,56 @@ def test_other_programs_read_the_results(job: Path, folder: Path) -> None:
     assert pq.read_table(folder / "folder").num_rows == 6
 
 
-def test_a_release_that_the_budget_refuses_leaves_those_before_it(
-    job: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    job.write_text(job.read_text().replace('"0.2"', '"0.9"'))
+def test_releases_that_do_not_fit_together_spend_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job.write_text(job.read_text().replace('"0.2"', '"0.9"'))  # with the 0.3 of the release before it more than 1
     assert run(job) == 4
     out, err = capsys.readouterr()
-    assert "requested epsilon 0.9" in err
-    assert "== visits / monday / overall" in out
-    assert [row.release_name for row in read_results(job.parent / "results.duckdb").rows] == ["overall"] * 3
-    job.write_text(job.read_text().replace('"0.9"', '"0.2"'))  # the same run goes on where it stopped
+    assert "do not fit the budget together" in err
+    assert "release 2 of 3 requests epsilon 0.9" in err
+    assert err.count("\n") == 1
+    assert out == ""
+    assert spent(job) == 0
+    assert len(read_results(job.parent / "results.duckdb")) == 0
+    job.write_text(job.read_text().replace('"0.9"', '"0.2"'))
     assert run(job) == 0
     assert spent(job) == 0.6
+
+
+def test_a_run_that_was_debited_and_got_no_further_fits_again(
+    job: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an earlier try has spent is not asked for a second time, even if nothing else is left."""
+    job.write_text(job.read_text().replace('"0.2"', '"0.6"'))  # all of the budget: 0.3, 0.6 and 0.1
+    with monkeypatch.context() as patched:
+        patched.setattr("dpdb.session.session.count_rows", lambda *_, **__: 1 / 0)
+        assert run(job) == 3
+    assert spent(job) == 1
+    assert "of this run 'overall', 'by-zip' are published and paid for" in capsys.readouterr().err
+    assert run(job) == 0
+    assert spent(job) == 1
     assert len(read_results(job.parent / "results.duckdb")) == 6
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_what_was_published_is_said_truthfully_if_others_spend_in_between(
+    output: str, job: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spend(step: str) -> None:
+        if step == "appended":
+            with dpdb.open(job.parent / "t.parquet", ledger=job.parent / "t.ledger") as other:
+                other.dp_count(0.6)
+
+    monkeypatch.setattr("dpdb.jobs.run_job.reached", spend)
+    assert run(job, "monday", "--format", output) == 4
+    out, err = capsys.readouterr()
+    assert "release 'by-zip': budget refused" in err
+    assert "of this run 'overall' is published and paid for" in err
+    assert err.count("\n") == 1
+    if output == "json":
+        assert [release["name"] for release in json.loads(out)["releases"]] == ["overall"]
+    else:
+        assert out.startswith("== visits / monday / overall\n")
+    assert {row.release_name for row in read_results(job.parent / "results.duckdb").rows} == {"overall"}
 
 
 def test_a_failed_gate_is_exit_code_1_every_time_and_says_how_sure(
@@ -297,3 +335,53 @@ def test_results_show_as_a_table_in_a_notebook(job: Path) -> None:
     assert html.count("<tr>") == 7
     assert "<th" in html
     assert Results(())._repr_html_().count("<tr>") == 1
+
+
+COLUMNS = "job VARCHAR, run_id VARCHAR, release VARCHAR, release_id VARCHAR"
+UNUSABLE = {
+    "view": ("CREATE VIEW dpdb_results AS SELECT 1 AS job, 2 AS run_id, 3 AS release, 4 AS release_id", "is a view"),
+    "other table": ("CREATE TABLE dpdb_results (a INTEGER)", "not a results table"),
+    "type": (f"CREATE TABLE dpdb_results ({COLUMNS}, value VARCHAR)", "column 'value' as VARCHAR"),
+    "key type": (f"CREATE TABLE dpdb_results ({COLUMNS.replace('VARCHAR', 'INTEGER')})", "column 'job' as INTEGER"),
+    "time": (f"CREATE TABLE dpdb_results ({COLUMNS}, time TIMESTAMP)", "'time' as TIMESTAMP"),
+    "not null": (f"CREATE TABLE dpdb_results ({COLUMNS}, upper DOUBLE NOT NULL)", "NOT NULL on upper"),
+    "not null of another": (f"CREATE TABLE dpdb_results ({COLUMNS}, who VARCHAR NOT NULL)", "NOT NULL on who"),
+    "primary key": (f"CREATE TABLE dpdb_results ({COLUMNS}, PRIMARY KEY (job, run_id))", "PRIMARY KEY on job, run_id"),
+    "unique": (f"CREATE TABLE dpdb_results ({COLUMNS}, value DOUBLE UNIQUE)", "UNIQUE on value"),
+    "check": (f"CREATE TABLE dpdb_results ({COLUMNS}, value DOUBLE CHECK (value > 10))", "CHECK on value"),
+    "foreign key": (
+        "CREATE TABLE p (k VARCHAR PRIMARY KEY); "
+        f"CREATE TABLE dpdb_results ({COLUMNS}, FOREIGN KEY (job) REFERENCES p)",
+        "FOREIGN KEY on job",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_results_table_that_may_refuse_rows_is_refused_before_the_first_debit(
+    case: str, job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statement, says = UNUSABLE[case]
+    with duckdb.connect(str(job.parent / "results.duckdb")) as made:
+        made.execute(statement)
+    assert run(job) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+    assert spent(job) == 0
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        f"{COLUMNS}, PRIMARY KEY (job, run_id, release, release_id)",
+        f"{COLUMNS}, UNIQUE (release_id), note VARCHAR, seen TIMESTAMP DEFAULT now()",
+        COLUMNS.upper().replace("VARCHAR", "VARCHAR NOT NULL"),
+    ],
+)
+def test_a_results_table_of_the_owners_own_making_is_kept(columns: str, job: Path) -> None:
+    with duckdb.connect(str(job.parent / "results.duckdb")) as made:
+        made.execute(f"CREATE TABLE dpdb_results ({columns})")
+    assert run(job) == 0
+    assert run(job) == 0
+    assert len(read_results(job.parent / "results.duckdb")) == 6

@@ -161,7 +161,7 @@ def test_a_failure_leaves_no_file(source, tmp_path, monkeypatch):
     with Database() as database, pytest.raises(EngineError):
         # The text does not convert, after the first rows were written.
         OutputFile(tmp_path / "x.duckdb", source).write(database, ROWS, {"city": "INTEGER"})
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr("dpdb.files._move", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     for ending in ("parquet", "csv", "duckdb"):
         with pytest.raises(ParameterError, match="No space left"):
             write_noisy(source, "zip -> city", tmp_path / f"x.{ending}", "conoise")

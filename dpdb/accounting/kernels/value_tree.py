@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 
 __all__ = ["BEST", "DONE", "FULL", "NODES", "PAUSED", "open_bound", "search", "undominated"]
 

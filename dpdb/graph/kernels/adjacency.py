@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 
 __all__ = ["fill_adjacency", "induce_adjacency", "sort_adjacency"]
 
@@ -29,9 +29,14 @@ def sort_adjacency(
     neighbours: NDArray[np.uint32],
     cursor: NDArray[np.int64],
     out: NDArray[np.uint32],
+    first: int,
+    last: int,
 ) -> None:
-    """Write the lists sorted to `out` (a transposition); `cursor` starts as a copy of `offsets[:-1]`."""
-    for node in range(offsets.shape[0] - 1):
+    """Write the lists sorted to `out` (a transposition), from nodes `first .. last`, one range after the other.
+
+    `cursor` starts as a copy of `offsets[:-1]`.
+    """
+    for node in range(first, last):
         for at in range(offsets[node], offsets[node + 1]):
             other = neighbours[at]
             out[cursor[other]] = node
@@ -43,15 +48,18 @@ def induce_adjacency(
     offsets: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     kept: NDArray[np.int64],
+    label: NDArray[np.int64],
     new_offsets: NDArray[np.int64],
     out: NDArray[np.uint32],
-) -> int:
-    """Write the lists of the subgraph of `kept`, nodes renamed to their positions; return entries written."""
-    label = np.full(offsets.shape[0] - 1, -1, dtype=np.int64)
-    for i in range(kept.shape[0]):
-        label[kept[i]] = i
-    at = 0
-    for i in range(kept.shape[0]):
+    first: int,
+    last: int,
+) -> None:
+    """Write the lists of `kept[first:last]` in the subgraph of `kept`, one range after the other.
+
+    `label` has the new number of a node, or -1; `new_offsets[first]` is where to write.
+    """
+    at = new_offsets[first]
+    for i in range(first, last):
         node = kept[i]
         for j in range(offsets[node], offsets[node + 1]):
             other = label[neighbours[j]]
@@ -59,4 +67,3 @@ def induce_adjacency(
                 out[at] = other
                 at += 1
         new_offsets[i + 1] = at
-    return at

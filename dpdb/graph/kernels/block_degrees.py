@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 
-__all__ = ["Members", "add_degrees"]
+__all__ = ["CHUNK", "Members", "add_degrees"]
 
-_CHUNK = 4096
+CHUNK = 4096
 
 
 class Members(NamedTuple):
@@ -78,8 +78,8 @@ def _count_plain(
 ) -> int:
     """Count plain partners in loops that the compiler vectorizes."""
     found = 0
-    for low in range(begin, end, _CHUNK):
-        size = min(_CHUNK, end - low)
+    for low in range(begin, end, CHUNK):
+        size = min(CHUNK, end - low)
         if members.ordered[0]:
             xa, ya = members.x[0, a], members.y[0, a]
             for i in range(size):
@@ -106,29 +106,57 @@ def _count_plain(
 
 
 @kernel
-def add_degrees(members: Members, part: int, parts: int) -> NDArray[np.int32]:
-    """Count, for each member, the pairs whose first violated constraint is the members' own.
+def add_degrees(
+    members: Members,
+    part: int,
+    parts: int,
+    degree: NDArray[np.int32],
+    hit: NDArray[np.int32],
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
+    """Count, for each member, the pairs whose first violated constraint is the members' own; return whether all are.
 
-    `part` of `parts` shares of the minority rows are counted from; the shares' results add up. Shape `(members,)`.
+    `part` of `parts` shares of the minority rows are counted from; the shares' results add up.
+
+    Parameters
+    ----------
+    degree : int32 (members,)
+        Added to; zeros in the beginning.
+    hit : int32 (CHUNK,)
+        Scratch.
+    state : int64 (3,)
+        Where to go on: group, rows of it that are done, how many of these all its plain rows conflict with.
+    work : int
+        Pairs to look at before the kernel returns.
     """
-    degree = np.zeros(members.row.shape[0], np.int32)
-    hit = np.empty(_CHUNK, np.int32)
-    for block in range(members.plain.shape[0]):
+    block = state[0]
+    while block < members.plain.shape[0]:
         begin, end = members.starts[block], members.starts[block + 1]
         special = begin + members.plain[block]
-        all_plain = 0
-        for a in range(special, end):
-            if not members.minority[0, a] or a % parts != part:
-                continue
-            at_once = not members.ordered[0]
-            for j in range(1, members.ordered.shape[0]):
-                at_once = at_once and not members.minority[j, a]
-            if at_once:
-                all_plain += 1
-                found = special - begin
-            else:
-                found = _count_plain(members, a, begin, special, hit, degree)
-            degree[a] += found + _count_special(members, a, special, end, degree)
+        a, all_plain = special + state[1], state[2]
+        while a < end:
+            if work <= 0:
+                state[0], state[1], state[2] = block, a - special, all_plain
+                return False
+            work -= 1
+            if members.minority[0, a] and a % parts == part:
+                at_once = not members.ordered[0]
+                for j in range(1, members.ordered.shape[0]):
+                    at_once = at_once and not members.minority[j, a]
+                if at_once:
+                    all_plain += 1
+                    found = special - begin
+                else:
+                    found = _count_plain(members, a, begin, special, hit, degree)
+                    work -= special - begin
+                degree[a] += found + _count_special(members, a, special, end, degree)
+                work -= end - special
+            a += 1
         for b in range(begin, special):
             degree[b] += all_plain
-    return degree
+        work -= 1 + special - begin
+        block += 1
+        state[1], state[2] = 0, 0
+    state[0] = block
+    return True

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.compiled import kernel
 from dpdb.graph.kernels.blocks import Blocks
-from dpdb.graph.kernels.jit import kernel
 
 __all__ = ["Candidates", "project"]
 
@@ -36,16 +36,19 @@ class Candidates(NamedTuple):
 
 
 @kernel
-def _all_present(places: Ints) -> Ints:
-    chains = np.empty((places.shape[0], places.shape[1] + 1), np.int32)
-    for k in range(chains.shape[0]):
-        chains[k] = np.arange(chains.shape[1])
-    return chains
-
-
-@kernel
-def project(blocks: Blocks, slot_of: Ints, members: Candidates, short: Candidates, theta: int) -> tuple[int, int]:
-    """Edge-addition projection (Algorithm 1); returns edges and positive-degree nodes.
+def project(
+    blocks: Blocks,
+    slot_of: Ints,
+    members: Candidates,
+    short: Candidates,
+    member_chains: Ints,
+    short_chains: Ints,
+    degree_and_last: Ints,
+    theta: int,
+    first: int,
+    work: int,
+) -> tuple[int, int]:
+    """Edge-addition projection (Algorithm 1), from row `first` on; returns the next row and the edges that were added.
 
     The edges (u, v) of one u are met constraint by constraint, v ascending. A candidate v that has reached theta leaves
     the list when it is met: `chain` leads from a place to the next present one. So each row looked at gives an edge, or
@@ -61,12 +64,17 @@ def project(blocks: Blocks, slot_of: Ints, members: Candidates, short: Candidate
     ----------
     slot_of : int32 (rows,)
         A permutation: where the state of each row is kept. It changes no result, only locality.
+    member_chains, short_chains : int32 (constraints, longest + 1)
+        Which places are present: each leads to itself in the beginning.
+    degree_and_last : int32 (rows, 2)
+        Zeros in the beginning; by slot, the degree, and the last row whose scan joined it, + 1.
+    work : int
+        Candidates to look at before the kernel returns, after a whole row.
     """
     n, constraints = blocks.row.shape[0], blocks.row.shape[1]
-    member_chains, short_chains = _all_present(members.slot), _all_present(short.slot)
-    degree_and_last = np.zeros((n, 2), np.int32)  # the last row is stored + 1
     edges = 0
-    for u in range(n):
+    u = first
+    while u < n and work > 0:
         degree = degree_and_last[slot_of[u], 0]
         for k in range(constraints):
             if degree >= theta:
@@ -82,6 +90,7 @@ def project(blocks: Blocks, slot_of: Ints, members: Candidates, short: Candidate
                 end = blocks.short_starts[k, group + 1]
             ordered, x_u, y_u = blocks.ordered[k], blocks.row[u, k, _X], blocks.row[u, k, _Y]
             while place < end:
+                work -= 1
                 following = chain[place]
                 if following != place:
                     chain[place] = chain[following]  # path halving
@@ -104,7 +113,6 @@ def project(blocks: Blocks, slot_of: Ints, members: Candidates, short: Candidate
                             break
                 place += 1
         degree_and_last[slot_of[u], 0] = degree
-    positive = 0
-    for u in range(n):
-        positive += degree_and_last[u, 0] > 0
-    return edges, positive
+        u += 1
+        work -= 1
+    return u, edges

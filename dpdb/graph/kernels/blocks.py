@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 
-__all__ = ["Blocks", "fill_edges", "match", "witness"]
+__all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "match_greedily", "witness"]
 
 Ints = NDArray[np.int32]
 
@@ -75,14 +75,23 @@ def _first_violated(blocks: Blocks, k: int, u: int, v: int) -> bool:
 
 @kernel
 def fill_edges(
-    blocks: Blocks, row: int, k: int, place: int, u: NDArray[np.uint32], v: NDArray[np.uint32], dc: NDArray[np.uint16]
+    blocks: Blocks,
+    row: int,
+    k: int,
+    place: int,
+    u: NDArray[np.uint32],
+    v: NDArray[np.uint32],
+    dc: NDArray[np.uint16],
+    filled: int,
+    work: int,
 ) -> tuple[int, int, int, int]:
     """Write the next edges in canonical order, from row `row`, constraint `k`, list index `place` (-1: its first).
 
-    Returns how many were written and where to go on; the row is the number of rows when nothing is left.
+    The arrays have `filled` edges already. Returns how many they have, and where to go on, once they are full or `work`
+    pairs are looked at; the row is the number of rows when nothing is left.
     """
     n, constraints = blocks.row.shape[0], blocks.row.shape[1]
-    size, filled = u.shape[0], 0
+    size = u.shape[0]
     while row < n:
         while k < constraints:
             group, begin = blocks.row[row, k, _GROUP], blocks.row[row, k, _PLACE]
@@ -93,6 +102,9 @@ def fill_edges(
                 if place < 0:
                     place = -begin if minor else begin
                 while place < end:
+                    if work <= 0:
+                        return filled, row, k, place
+                    work -= 1
                     other = listed[place]
                     if _first_violated(blocks, k, row, other):
                         if filled == size:
@@ -102,20 +114,11 @@ def fill_edges(
                     place += 1
             k, place = k + 1, -1
         row, k = row + 1, 0
+        work -= 1
     return filled, row, 0, -1
 
 
 # -- lists from which rows leave --------------------------------------------------------------------------------
-
-
-@kernel
-def _chains(lists: Ints) -> Ints:
-    """Make a chain per list, all places present: entry i leads to the next present place not below i."""
-    chains = np.empty((lists.shape[0], lists.shape[1] + 1), np.int32)
-    for k in range(lists.shape[0]):
-        for i in range(lists.shape[1] + 1):
-            chains[k, i] = i
-    return chains
 
 
 @kernel
@@ -138,12 +141,6 @@ def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: int, e
 
 
 @kernel
-def _minority_sizes(blocks: Blocks) -> Ints:
-    """Count the minority rows of each group."""
-    return blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]
-
-
-@kernel
 def _leave(blocks: Blocks, row: int, left: Ints) -> None:
     """Count a row out of the minorities that it belongs to."""
     for k in range(blocks.row.shape[1]):
@@ -155,20 +152,40 @@ def _leave(blocks: Blocks, row: int, left: Ints) -> None:
 
 
 @kernel
-def witness(blocks: Blocks, theta: int) -> int:
-    """Count rows matched to theta copies of a neighbour, greedily in canonical order (PRIVACY, witness count).
+def witness(
+    blocks: Blocks,
+    theta: int,
+    uncovered_longs: Ints,
+    uncovered_shorts: Ints,
+    able_longs: Ints,
+    able_shorts: Ints,
+    uncovered_left: Ints,
+    able_left: Ints,
+    covered: NDArray[np.bool_],
+    spent: NDArray[np.bool_],
+    used: Ints,
+    first: int,
+    work: int,
+) -> int:
+    """Match rows to theta copies of a neighbour, greedily in canonical order (PRIVACY, witness count).
+
+    Goes on from row `first`, stops after a whole row when `work` pairs are looked at, and returns the next row.
 
     An edge (u, v) can still act if u has capacity and v is uncovered, or u is uncovered and v has capacity. So from
     u only uncovered rows, rows with capacity, or both are visited, and every visit of a conflict covers a row.
+
+    Parameters
+    ----------
+    uncovered_longs, uncovered_shorts, able_longs, able_shorts : int32 (constraints, longest + 1)
+        Chains of the places in `members` and `short` whose rows are uncovered, and of those that have capacity.
+    uncovered_left, able_left : int32 (constraints, groups)
+        How many minority rows of each group are.
+    covered, spent, used : (rows,)
+        Whether a row is covered, whether it has no capacity left, and how many it covers.
     """
     n, constraints = blocks.row.shape[0], blocks.row.shape[1]
-    uncovered_longs, uncovered_shorts = _chains(blocks.members), _chains(blocks.short)
-    able_longs, able_shorts = _chains(blocks.members), _chains(blocks.short)
-    uncovered_left, able_left = _minority_sizes(blocks), _minority_sizes(blocks)
-    covered = np.zeros(n, np.bool_)
-    spent = np.zeros(n, np.bool_)
-    used = np.zeros(n, np.int32)
-    for u in range(n):
+    u = first
+    while u < n and work > 0:
         for k in range(constraints):
             group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
             if group < 0:
@@ -184,6 +201,7 @@ def witness(blocks: Blocks, theta: int) -> int:
                 listed, end, place = blocks.short[k], blocks.short_starts[k, group + 1], begin
                 uncovered, able = uncovered_shorts[k], able_shorts[k]
             while True:
+                work -= 1
                 if covered[u] and spent[u]:
                     break
                 following = end
@@ -211,72 +229,69 @@ def witness(blocks: Blocks, theta: int) -> int:
                             spent[v] = True
                             _leave(blocks, v, able_left)
                 place += 1
-    total = 0
-    for u in range(n):
-        total += covered[u]
-    return total
+        u += 1
+        work -= 1
+    return u
 
 
 # -- matching ---------------------------------------------------------------------------------------------------
 
 
 @kernel
-def match(blocks: Blocks) -> int:
-    """Size of a maximum matching of the bipartite double cover: 2 tau*.
-
-    Greedy first: each row of the vertex cover (the minority rows) takes a free partner outside it, on both sides. Then
-    rounds of breadth-first search from all free left copies; a right copy is visited once a round and leaves the
-    lists, so that a round costs O(rows x constraints) however many edges there are. A round without an augmenting path
-    proves the matching maximum (Berge); matching every cover row on both sides proves it at once (Koenig).
-    """
-    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
-    left_partner = np.full(n, -1, np.int32)
-    right_partner = np.full(n, -1, np.int32)
-    cover = np.zeros(n, np.bool_)
-    for u in range(n):
-        for k in range(constraints):
-            cover[u] |= blocks.row[u, k, _GROUP] >= 0 and blocks.row[u, k, _PLACE] < 0
-    gone = cover.copy()
-    longs, shorts = _chains(blocks.members), _chains(blocks.short)
-    none_left = np.zeros(blocks.short_starts.shape, np.int32)
-    size, wanted = 0, 0
-    for u in range(n):
+def match_greedily(
+    blocks: Blocks,
+    cover: NDArray[np.bool_],
+    longs: Ints,
+    shorts: Ints,
+    left: Ints,
+    gone: NDArray[np.bool_],
+    left_partner: Ints,
+    right_partner: Ints,
+    first: int,
+    work: int,
+) -> int:
+    """Let each row of a vertex cover take a free partner outside it, on both sides; returns the next row to serve."""
+    looks = np.zeros(1, np.int64)
+    u = first
+    while u < cover.shape[0] and looks[0] < work:
         if cover[u]:
-            wanted += 2
-            v = _take(blocks, u, longs, shorts, none_left, gone)
+            v = _take(blocks, u, longs, shorts, left, gone, looks)
             if v >= 0:
                 left_partner[u], right_partner[v], left_partner[v], right_partner[u] = v, u, u, v
-                size += 2
-    grown = int(size < wanted)
-    while grown:
-        grown = _augment(blocks, left_partner, right_partner)
-        size += grown
-    return size
+        u += 1
+        looks[0] += 1
+    return u
 
 
 @kernel
-def _augment(blocks: Blocks, left_partner: Ints, right_partner: Ints) -> int:
-    """Search once from all free left copies and grow the matching along disjoint paths; returns by how much."""
-    n = blocks.row.shape[0]
-    longs, shorts = _chains(blocks.members), _chains(blocks.short)
-    left = _minority_sizes(blocks)
-    visited = np.zeros(n, np.bool_)
-    root = np.empty(n, np.int32)
-    parent = np.empty(n, np.int32)
-    end_of = np.full(n, -1, np.int32)
-    queue = np.empty(n, np.int32)
-    tail = 0
-    for u in range(n):
-        if left_partner[u] < 0:
-            root[u] = u
-            queue[tail] = u
-            tail += 1
-    sources, head = tail, 0
+def find_paths(
+    blocks: Blocks,
+    longs: Ints,
+    shorts: Ints,
+    left: Ints,
+    visited: NDArray[np.bool_],
+    right_partner: Ints,
+    root: Ints,
+    parent: Ints,
+    end_of: Ints,
+    queue: Ints,
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
+    """Search augmenting paths breadth first from the left copies in `queue`; returns whether the search is over.
+
+    `state`: how many of the queue are done, how many there are. `root` of a row in the queue, `parent` of a visited
+    right copy; `end_of[root]` is the free right copy that was found, or -1.
+    """
+    looks = np.zeros(1, np.int64)
+    head, tail = state[0], state[1]
     while head < tail:
         u = queue[head]
-        head += 1
         while end_of[root[u]] < 0:
-            v = _take(blocks, u, longs, shorts, left, visited)
+            if looks[0] >= work:
+                state[0], state[1] = head, tail
+                return False
+            v = _take(blocks, u, longs, shorts, left, visited, looks)
             if v < 0:
                 break
             parent[v] = u
@@ -287,22 +302,41 @@ def _augment(blocks: Blocks, left_partner: Ints, right_partner: Ints) -> int:
                 root[w] = root[u]
                 queue[tail] = w
                 tail += 1
+        head += 1
+        looks[0] += 1
+    return True
+
+
+@kernel
+def extend_matching(
+    left_partner: Ints, right_partner: Ints, parent: Ints, end_of: Ints, queue: Ints, first: int, last: int
+) -> int:
+    """Grow the matching along the paths from `queue[first:last]`, which are disjoint; returns by how much."""
     grown = 0
-    for i in range(sources):
-        u = queue[i]
-        v = end_of[u]
+    for i in range(first, last):
+        v = end_of[queue[i]]
         grown += v >= 0
         while v >= 0:
             along = parent[v]
-            following = left_partner[along] if along != u else -1
+            following = left_partner[along] if along != queue[i] else -1
             left_partner[along], right_partner[v] = v, along
             v = following
     return grown
 
 
 @kernel
-def _take(blocks: Blocks, u: int, longs: Ints, shorts: Ints, left: Ints, gone: NDArray[np.bool_]) -> int:
-    """Return a row in conflict with u that is not gone, and let it go; -1 if there is none."""
+def _take(
+    blocks: Blocks,
+    u: int,
+    longs: Ints,
+    shorts: Ints,
+    left: Ints,
+    gone: NDArray[np.bool_],
+    looks: NDArray[np.int64],
+) -> int:
+    """Return a row in conflict with u that is not gone, and let it go; -1 if there is none. Adds the rows looked at."""
+    seen = 0
+    taken = np.int64(-1)
     for k in range(blocks.row.shape[1]):
         group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
         if group < 0:
@@ -318,9 +352,14 @@ def _take(blocks: Blocks, u: int, longs: Ints, shorts: Ints, left: Ints, gone: N
         place = _next_kept(chain, listed, gone, place, end)
         while place < end:
             v = listed[place]
+            seen += 1
             if _violates(blocks, k, u, v):
                 gone[v] = True
                 _leave(blocks, v, left)
-                return int(v)
+                taken = np.int64(v)
+                break
             place = _next_kept(chain, listed, gone, place + 1, end)
-    return -1
+        if taken >= 0:
+            break
+    looks[0] += seen + 1
+    return int(taken)

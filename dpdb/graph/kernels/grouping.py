@@ -5,87 +5,93 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 
-__all__ = ["chain_members", "crossed_rows", "factorize", "first_above", "largest_class", "sort_into_groups"]
+__all__ = [
+    "compare_classes",
+    "count_classes",
+    "count_keys",
+    "extend_chains",
+    "find_above",
+    "mark_above",
+    "mark_below",
+    "mark_chains",
+    "number_pairs",
+    "place_rows",
+]
 
 Codes = NDArray[np.int32]
+State = NDArray[np.int64]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
-def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
-    """Number the distinct pairs (left, right) from 0 in order of first appearance; -1 where either is negative.
+def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first: int, last: int, count: int) -> int:
+    """Number the pairs of rows `first .. last`; `slots` is a hash table of the first row of each pair known so far.
 
-    Returns the numbers, shape `(rows,)`, and how many there are.
+    Its length is a power of two. Returns how many distinct pairs there are by now.
     """
-    n = left.shape[0]
-    bits = 4
-    while (1 << bits) < 2 * n:
-        bits += 1
-    mask = np.uint64((1 << bits) - 1)
-    shift = np.uint64(64 - bits)
-    slots = np.full(1 << bits, -1, np.int32)  # the first row with the pair
-    numbers = np.empty(n, np.int32)
-    count = 0
-    for row in range(n):
+    mask = np.uint64(slots.shape[0] - 1)
+    shift = np.uint64(64)
+    size = slots.shape[0]
+    while size > 1:
+        size >>= 1
+        shift -= np.uint64(1)
+    for row in range(first, last):
         if left[row] < 0 or right[row] < 0:
             numbers[row] = -1
             continue
         key = (np.uint64(left[row]) << np.uint64(32)) | np.uint64(right[row])
         slot = (key * _MULTIPLIER) >> shift
         while True:
-            first = slots[slot]
-            if first < 0:
+            known = slots[slot]
+            if known < 0:
                 slots[slot] = row
                 numbers[row] = count
                 count += 1
                 break
-            if left[first] == left[row] and right[first] == right[row]:
-                numbers[row] = numbers[first]
+            if left[known] == left[row] and right[known] == right[row]:
+                numbers[row] = numbers[known]
                 break
             slot = (slot + np.uint64(1)) & mask
-    return numbers, count
+    return count
 
 
 @kernel
-def sort_into_groups(groups: Codes, count: int) -> tuple[Codes, Codes]:
-    """Sort rows by group, stably; rows of group -1 are left out.
-
-    Returns the rows, shape `(kept,)`, and where each group starts, shape `(count + 1,)`.
-    """
-    starts = np.zeros(count + 1, np.int32)
-    for group in groups:
-        if group >= 0:
-            starts[group + 1] += 1
-    for group in range(count):
-        starts[group + 1] += starts[group]
-    rows = np.empty(starts[count], np.int32)
-    place = starts[:-1].copy()
-    for row in range(groups.shape[0]):
-        group = groups[row]
-        if group >= 0:
-            rows[place[group]] = row
-            place[group] += 1
-    return rows, starts
+def count_keys(keys: Codes, counts: Codes, first: int, last: int) -> None:
+    """Add rows `first .. last` to `counts[key + 1]`; negative keys are left out."""
+    for row in range(first, last):
+        if keys[row] >= 0:
+            counts[keys[row] + 1] += 1
 
 
 @kernel
-def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> Codes:
-    """Return each group's largest class (the first one on ties), or -1 for a group of one class only.
+def place_rows(keys: Codes, listed: Codes, place: Codes, out: Codes, first: int, last: int) -> None:
+    """Write `listed[first:last]` to `out`, each row at the next `place` of its key."""
+    for i in range(first, last):
+        row = listed[i]
+        key = keys[row]
+        if key >= 0:
+            out[place[key]] = row
+            place[key] += 1
 
-    Shape `(group_count + 1,)`: the last entry is -1 too, so that group -1 finds it.
-    """
-    sizes = np.zeros(class_count, np.int32)
-    group_of = np.full(class_count, -1, np.int32)
-    for row in range(groups.shape[0]):
+
+@kernel
+def count_classes(groups: Codes, classes: Codes, sizes: Codes, group_of: Codes, first: int, last: int) -> None:
+    """Count the rows `first .. last` of each class, and note its group."""
+    for row in range(first, last):
         if groups[row] >= 0:
             sizes[classes[row]] += 1
             group_of[classes[row]] = groups[row]
-    largest = np.full(group_count + 1, -1, np.int32)
-    several = np.zeros(group_count, np.bool_)
-    for number in range(class_count):
+
+
+@kernel
+def compare_classes(
+    sizes: Codes, group_of: Codes, largest: Codes, several: NDArray[np.bool_], first: int, last: int
+) -> None:
+    """Find each group's largest class (the first one on ties) among `first .. last` and those before."""
+    for number in range(first, last):
         group = group_of[number]
         if group < 0:
             continue
@@ -95,79 +101,148 @@ def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: 
             several[group] = True
             if sizes[number] > sizes[largest[group]]:
                 largest[group] = number
-    for group in range(group_count):
-        if not several[group]:
-            largest[group] = -1
-    return largest
+
+
+# -- order constraints: these keep their place in `state`, which begins as zeros, and return whether they are done ----
 
 
 @kernel
-def chain_members(rows: Codes, starts: Codes, y: Codes) -> NDArray[np.bool_]:
-    """Mark a longest non-decreasing subsequence of y in each group (patience sorting, O(n log n)).
+def extend_chains(
+    rows: Codes, starts: Codes, y: Codes, tails: Codes, before: Codes, ends: Codes, state: State, work: int
+) -> bool:
+    """Patience sorting of each group's y: the row before each in a longest chain that ends there; each group's last.
 
-    `rows` lists each group's rows by ascending x, then y: the marked rows have no pair with x < x' and y > y'.
-    Shape `(all rows,)`.
+    `state`: group, rows of it that are done, length of its longest chain.
     """
-    marked = np.zeros(y.shape[0], np.bool_)
-    before = np.full(y.shape[0], -1, np.int32)
-    tails = np.empty(rows.shape[0], np.int32)
-    for group in range(starts.shape[0] - 1):
-        length = 0
-        for place in range(starts[group], starts[group + 1]):
+    group, place, length = state[0], starts[state[0]] + state[1], state[2]
+    while group < starts.shape[0] - 1:
+        while place < starts[group + 1]:
+            if work <= 0:
+                state[0], state[1], state[2] = group, place - starts[group], length
+                return False
+            work -= 1
             row = rows[place]
-            low, high = 0, length
+            low, high = np.int64(0), length
             while low < high:
                 middle = (low + high) // 2
                 if y[tails[middle]] <= y[row]:
                     low = middle + 1
                 else:
                     high = middle
-            before[row] = tails[low - 1] if low else -1
+            before[row] = tails[low - 1] if low > 0 else -1
             tails[low] = row
             length = max(length, low + 1)
-        row = tails[length - 1] if length else -1
-        while row >= 0:
-            marked[row] = True
-            row = before[row]
-    return marked
+            place += 1
+        ends[group] = tails[length - 1] if length > 0 else -1
+        group, length = group + 1, np.int64(0)
+        work -= 1
+    return True
 
 
 @kernel
-def crossed_rows(rows: Codes, starts: Codes, x: Codes, y: Codes) -> NDArray[np.bool_]:
-    """Mark the rows that some row of their group is above in x and below in y, or the other way round.
+def mark_chains(before: Codes, ends: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
+    """Mark the rows of each group's longest chain, from its end. `state`: group, next row + 1 (0: its last)."""
+    group, row = state[0], state[1] - 1
+    while group < ends.shape[0]:
+        if row < 0:
+            row = np.int64(ends[group])
+        while row >= 0:
+            if work <= 0:
+                state[0], state[1] = group, row + 1
+                return False
+            work -= 1
+            marked[row] = True
+            row = np.int64(before[row])
+        group += 1
+        work -= 1
+    return True
 
-    `rows` lists each group's rows by ascending x. Shape `(all rows,)`.
+
+@kernel
+def mark_above(
+    rows: Codes, starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int
+) -> bool:
+    """Mark the rows that have a row of smaller x and greater y in their group; rows ascend in x.
+
+    `state`: group, rows of it that are done, of these the ones taken into the greatest y, that y + 1 (0: none).
     """
-    marked = np.zeros(x.shape[0], np.bool_)
-    for group in range(starts.shape[0] - 1):
+    group = state[0]
+    while group < starts.shape[0] - 1:
         begin, end = starts[group], starts[group + 1]
-        # Greatest y of smaller x; a run of equal x is looked up before it is added.
-        top, run = -1, begin
-        for place in range(begin, end):
+        place, run, top = begin + state[1], begin + state[2], state[3] - 1
+        while place < end:
+            if work <= 0:
+                state[0], state[1], state[2], state[3] = group, place - begin, run - begin, top + 1
+                return False
+            work -= 1
             if x[rows[place]] != x[rows[run]]:
-                while run < place:
-                    top = max(top, y[rows[run]])
+                while run < place:  # a run of equal x counts once the next one begins
+                    top = max(top, np.int64(y[rows[run]]))
                     run += 1
-            marked[rows[place]] = top > y[rows[place]]
-        bottom, run = np.iinfo(np.int32).max, end - 1
-        for place in range(end - 1, begin - 1, -1):
+            marked[rows[place]] |= top > y[rows[place]]
+            place += 1
+        group += 1
+        work -= 1
+        state[1], state[2], state[3] = 0, 0, 0
+    state[0] = group
+    return True
+
+
+@kernel
+def mark_below(
+    rows: Codes, starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int
+) -> bool:
+    """Mark the rows that have a row of greater x and smaller y in their group; rows ascend in x.
+
+    `state`: group, rows of it that are done from its end, of these the ones taken into the smallest y, that y + 1 (0:
+    none).
+    """
+    group = state[0]
+    while group < starts.shape[0] - 1:
+        begin, end = starts[group], starts[group + 1]
+        place, run = end - 1 - state[1], end - 1 - state[2]
+        bottom = state[3] - 1 if state[3] > 0 else np.int64(np.iinfo(np.int32).max)
+        while place >= begin:
+            if work <= 0:
+                state[0], state[1], state[2], state[3] = group, end - 1 - place, end - 1 - run, bottom + 1
+                return False
+            work -= 1
             if x[rows[place]] != x[rows[run]]:
                 while run > place:
-                    bottom = min(bottom, y[rows[run]])
+                    bottom = min(bottom, np.int64(y[rows[run]]))
                     run -= 1
             marked[rows[place]] |= bottom < y[rows[place]]
-    return marked
+            place -= 1
+        group += 1
+        work -= 1
+        state[1], state[2], state[3] = 0, 0, 0
+    state[0] = group
+    return True
 
 
 @kernel
-def first_above(members: Codes, starts: Codes, short: Codes, short_starts: Codes, row_count: int) -> Codes:
-    """For each member, the index in `short` of its group's first row above it; both lists ascend in each group."""
-    places = np.full(row_count, -1, np.int32)
-    for group in range(starts.shape[0] - 1):
-        place = short_starts[group]
-        for index in range(starts[group], starts[group + 1]):
+def find_above(
+    members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes, state: State, work: int
+) -> bool:
+    """For each member, the index in `short` of its group's first row above it; both lists ascend in each group.
+
+    `state`: group, members of it that are done, rows of its short list that are passed.
+    """
+    group = state[0]
+    while group < starts.shape[0] - 1:
+        index, place = starts[group] + state[1], short_starts[group] + state[2]
+        while index < starts[group + 1]:
+            if work <= 0:
+                state[0], state[1], state[2] = group, index - starts[group], place - short_starts[group]
+                return False
+            work -= 1
             row = members[index]
             while place < short_starts[group + 1] and short[place] <= row:
                 place += 1
             places[row] = place
-    return places
+            index += 1
+        group += 1
+        work -= 1
+        state[1], state[2] = 0, 0
+    state[0] = group
+    return True

@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 
-__all__ = ["maximal_independent_set"]
+__all__ = ["choose_independent"]
 
 
 @kernel
-def maximal_independent_set(
+def choose_independent(
     offsets: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     order: NDArray[np.int64],
     chosen: NDArray[np.bool_],
-) -> int:
-    """Choose every node of `order` that has no chosen neighbour; return how many were chosen."""
-    size = 0
-    for i in range(order.shape[0]):
+    first: int,
+    last: int,
+) -> None:
+    """Choose every node of `order[first:last]` that has no chosen neighbour."""
+    for i in range(first, last):
         x = order[i]
         free = True
         for at in range(offsets[x], offsets[x + 1]):
@@ -28,5 +29,3 @@ def maximal_independent_set(
                 break
         if free:
             chosen[x] = True
-            size += 1
-    return size

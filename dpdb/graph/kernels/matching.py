@@ -10,33 +10,38 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 
-__all__ = ["augment_matching", "start_matching"]
+__all__ = ["FREE", "NO_LEVEL", "augment", "find_levels", "match_greedily"]
 
-_FREE = -1
-_NO_LEVEL = 2**31 - 1
+FREE = -1
+NO_LEVEL = 2**31 - 1
 
 
 @kernel
 def _first_unmatched(
-    offsets: NDArray[np.int64], neighbours: NDArray[np.uint32], x: int, mate: NDArray[np.int32]
+    offsets: NDArray[np.int64], neighbours: NDArray[np.uint32], x: np.int64, mate: NDArray[np.int32]
 ) -> np.int64:
     for at in range(offsets[x], offsets[x + 1]):
-        if mate[neighbours[at]] == _FREE:
+        if mate[neighbours[at]] == FREE:
             return np.int64(neighbours[at])
-    return np.int64(_FREE)
+    return np.int64(FREE)
 
 
 @kernel
-def start_matching(
+def match_greedily(
     offsets: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     order: NDArray[np.int64],
     mate: NDArray[np.int32],
     choices: NDArray[np.int32],
-) -> None:
+    single: NDArray[np.int32],
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
     """Match greedily: a copy with one unmatched neighbour goes first, else the next left copy in `order`.
+
+    Returns whether all are served; else `work` neighbours were looked at.
 
     Parameters
     ----------
@@ -48,123 +53,118 @@ def start_matching(
         Shape `(2, nodes)`, all -1: partners of left copies, partners of right copies. Filled in.
     choices
         Shape `(2, nodes)`, the degree of every copy; scratch.
+    single
+        Shape `(2 nodes + 1, 2)`, side and node of the copies that got down to one choice, which each does once at most.
+    state
+        How many of them wait, how many left copies of `order` are served.
     """
     nodes = offsets.shape[0] - 1
-    single = np.empty((2 * nodes + 1, 2), dtype=np.int32)  # a copy gets down to one choice at most once
-    waiting = 0
-    for side in range(2):
-        for x in range(nodes):
-            if choices[side, x] == 1:
-                single[waiting, 0], single[waiting, 1] = side, x
-                waiting += 1
-    following = 0
+    waiting, following = state[0], state[1]
     while waiting > 0 or following < nodes:
+        if work <= 0:
+            state[0], state[1] = waiting, following
+            return False
+        work -= 1
         if waiting > 0:
             waiting -= 1
-            side, x = single[waiting, 0], single[waiting, 1]
+            side, x = np.int64(single[waiting, 0]), np.int64(single[waiting, 1])
         else:
-            side, x = 0, order[following]
+            side, x = np.int64(0), order[following]
             following += 1
-        if mate[side, x] != _FREE or choices[side, x] == 0:
+        if mate[side, x] != FREE or choices[side, x] == 0:
             continue
         y = _first_unmatched(offsets, neighbours, x, mate[1 - side])
         mate[side, x], mate[1 - side, y] = y, x
         for taken, taken_side in ((x, side), (y, 1 - side)):
+            work -= offsets[taken + 1] - offsets[taken]
             for at in range(offsets[taken], offsets[taken + 1]):
                 z = neighbours[at]
                 choices[1 - taken_side, z] -= 1
-                if choices[1 - taken_side, z] == 1 and mate[1 - taken_side, z] == _FREE:
+                if choices[1 - taken_side, z] == 1 and mate[1 - taken_side, z] == FREE:
                     single[waiting, 0], single[waiting, 1] = 1 - taken_side, z
                     waiting += 1
+    return True
 
 
 @kernel
-def augment_matching(
-    offsets: NDArray[np.int64],
-    neighbours: NDArray[np.uint32],
-    mate: NDArray[np.int32],
-    level: NDArray[np.int32],
-) -> None:
-    """Make the matching `mate`, shape `(2, nodes)`, maximum.
-
-    On return `level`, shape `(nodes,)`, is >= 0 exactly for the left copies reachable by an alternating path
-    from an unmatched left copy that has neighbours (Koenig's set).
-    """
-    nodes = offsets.shape[0] - 1
-    queue = np.empty(nodes, dtype=np.int32)
-    cursor = np.empty(nodes, dtype=np.int64)
-    path = np.empty(nodes, dtype=np.int32)
-    while True:
-        roots = 0
-        for x in range(nodes):
-            level[x] = -1
-            cursor[x] = offsets[x]
-            if mate[0, x] == _FREE and offsets[x] < offsets[x + 1]:
-                level[x] = 0
-                queue[roots] = x
-                roots += 1
-        last_level = _find_levels(offsets, neighbours, mate[1], level, queue, roots)
-        if last_level == _NO_LEVEL:
-            return
-        for i in range(roots):
-            path[0] = queue[i]
-            _augment(offsets, neighbours, mate, level, cursor, path, last_level)
-
-
-@kernel
-def _find_levels(
+def find_levels(
     offsets: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     holder: NDArray[np.int32],
     level: NDArray[np.int32],
     queue: NDArray[np.int32],
-    roots: int,
-) -> int:
-    # Breadth first from the roots, up to the first level that sees an unmatched right copy: that level.
-    last_level = _NO_LEVEL
-    head, tail = 0, roots
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
+    """Search breadth first from the roots, up to the first level that sees an unmatched right copy.
+
+    Returns whether the search is over. `state`: how many of the queue are done, how many there are, that level.
+    """
+    head, tail, last_level = state[0], state[1], state[2]
     while head < tail and level[queue[head]] <= last_level:
+        if work <= 0:
+            state[0], state[1], state[2] = head, tail, last_level
+            return False
         x = queue[head]
         head += 1
+        work -= 1 + offsets[x + 1] - offsets[x]
         for at in range(offsets[x], offsets[x + 1]):
             after = holder[neighbours[at]]
-            if after == _FREE:
-                last_level = level[x]
+            if after == FREE:
+                last_level = np.int64(level[x])
             elif level[after] < 0:
                 level[after] = level[x] + 1
                 queue[tail] = after
                 tail += 1
-    return last_level
+    state[2] = last_level
+    return True
 
 
 @kernel
-def _augment(
+def augment(
     offsets: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     mate: NDArray[np.int32],
     level: NDArray[np.int32],
     cursor: NDArray[np.int64],
     path: NDArray[np.int32],
+    queue: NDArray[np.int32],
+    roots: int,
     last_level: int,
-) -> None:
-    # Depth first along the levels from `path[0]`; `cursor` makes sure that an edge is tried once in a phase.
-    depth = 0
-    while depth >= 0:
-        x = path[depth]
-        if cursor[x] == offsets[x + 1]:
-            depth -= 1
-            continue
-        y = neighbours[cursor[x]]
-        cursor[x] += 1
-        after = mate[1, y]
-        if after == _FREE:
-            while depth >= 0:
-                x = path[depth]
-                given_up = mate[0, x]
-                mate[0, x], mate[1, y] = y, x
-                y = given_up
-                cursor[x] = offsets[x + 1]  # one path through a node in a phase
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
+    """Search depth first along the levels from each root; `cursor` makes sure that an edge is tried once in a phase.
+
+    Returns whether all are searched. `state`: root, depth of the search + 1 (0: not begun).
+    """
+    i, depth = state[0], state[1] - 1
+    while i < roots:
+        if depth < 0:
+            path[0] = queue[i]
+            depth = np.int64(0)
+        while depth >= 0:
+            if work <= 0:
+                state[0], state[1] = i, depth + 1
+                return False
+            work -= 1
+            x = path[depth]
+            if cursor[x] == offsets[x + 1]:
                 depth -= 1
-        elif level[x] < last_level and level[after] == level[x] + 1:
-            depth += 1
-            path[depth] = after
+                continue
+            y = neighbours[cursor[x]]
+            cursor[x] += 1
+            after = mate[1, y]
+            if after == FREE:
+                while depth >= 0:
+                    x = path[depth]
+                    given_up = mate[0, x]
+                    mate[0, x], mate[1, y] = y, x
+                    y = given_up
+                    cursor[x] = offsets[x + 1]  # one path through a node in a phase
+                    depth -= 1
+            elif level[x] < last_level and level[after] == level[x] + 1:
+                depth += 1
+                path[depth] = after
+        i += 1
+    return True

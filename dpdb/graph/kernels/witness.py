@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.kernels.jit import kernel
+from dpdb.compiled import kernel
 from dpdb.graph.thetas import Lanes
 
 __all__ = ["witness"]

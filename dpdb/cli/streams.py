@@ -1,0 +1,153 @@
+"""What a command prints: answers that were paid for are not lost, and standard error never stops anything."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+__all__ = [
+    "describe_failure",
+    "one_line",
+    "open_streams",
+    "output_is_closed",
+    "read_input",
+    "say",
+    "say_at_once",
+    "show",
+    "tell",
+    "write_output",
+]
+
+
+def open_streams() -> None:
+    """Make the standard streams safe to use, at the beginning of the process.
+
+    A descriptor that is closed gets the null device, so that no file of ours is taken for standard output. What an
+    encoding does not have is written as escapes: a locale must not decide whether an answer can be shown.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - `print` would take stdout
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):  # a stream that a test put there
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def output_is_closed() -> bool:
+    """Whether nobody can read what is printed: standard output was closed, or the reader of its pipe has gone."""
+    if sys.stdout is None or sys.stdout.closed:
+        return True
+    try:
+        watched = select.poll()
+        watched.register(sys.stdout.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLNVAL) for _, event in watched.poll(0))
+    except (AttributeError, OSError, ValueError):  # no such call on this system, or no file behind the stream
+        return False
+
+
+def read_input() -> str:
+    """Read all of standard input.
+
+    Raises
+    ------
+    ParameterError
+        If it is closed or is not UTF-8 text.
+    """
+    from dpdb.errors import ParameterError
+
+    if sys.stdin is None or sys.stdin.closed:
+        raise ParameterError("standard input is closed; name a file, or give what it should have")
+    try:
+        return sys.stdin.read()
+    except OSError as error:
+        raise ParameterError(f"standard input: {describe_failure(error)}") from None
+    except UnicodeDecodeError:
+        raise ParameterError("standard input is not UTF-8 text") from None
+
+
+def write_output(content: str | bytes) -> None:
+    """Write to standard output, at once.
+
+    Raises
+    ------
+    OSError
+        If that fails; then nothing tries again when the interpreter ends.
+    """
+    if sys.stdout is None:
+        return
+    try:
+        if isinstance(content, bytes):
+            sys.stdout.buffer.write(content)
+        else:
+            sys.stdout.write(content)
+        sys.stdout.flush()
+    except OSError:
+        _drop(sys.stdout)
+        raise
+
+
+def show(text: str) -> None:
+    """Print what cost nothing, and a line break.
+
+    Raises
+    ------
+    BrokenPipeError
+        If its reader has gone.
+    EngineError
+        If it cannot be written.
+    """
+    from dpdb.errors import EngineError
+
+    try:
+        write_output(f"{text}\n")
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise EngineError(f"standard output: {describe_failure(error)}") from None
+
+
+def say(message: str) -> None:
+    """Print one line on standard error, if that works."""
+    with suppress(OSError, ValueError):
+        print(f"dpdb: {one_line(message)}", file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """Print lines on standard error, if that works."""
+    with suppress(OSError, ValueError):
+        print(text, end="", file=sys.stderr, flush=True)
+
+
+def say_at_once(message: str) -> None:
+    """The same in a process that is ended by force: never waits for the reader of a pipe."""
+    with suppress(OSError, ValueError):
+        if select.select([], [2], [], 0)[1]:
+            os.write(2, f"dpdb: {one_line(message)}\n".encode(errors="backslashreplace"))
+
+
+def one_line(text: str) -> str:
+    """A message as one printable line; a line that only points at a place in the line above it is left out."""
+    lines = [line.strip() for line in text.splitlines()]
+    joined = " | ".join(line for line in lines if line.strip("^~ "))
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
+
+
+def describe_failure(error: Exception) -> str:
+    """Why something could not be written."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def _drop(stream: TextIO) -> None:
+    """Make the stream lead nowhere: what it has buffered would fail again when the interpreter ends."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+        stream.flush()

@@ -1,0 +1,115 @@
+"""Scans of a conflict graph that is given by blocks, as steps: the witness count and the maximum matching."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph import steps
+from dpdb.graph.block_projection import all_present
+from dpdb.graph.steps import Steps, ranges
+
+if TYPE_CHECKING:
+    from dpdb.graph.kernels.blocks import Blocks
+
+__all__ = ["Matching", "maximum_matching", "witness_count"]
+
+_GROUP, _PLACE = 0, 3  # columns of `Blocks.row`
+
+
+def witness_count(blocks: Blocks, theta: int) -> Steps[int]:
+    """Count the rows that a greedy matching to theta copies of a neighbour covers (`kernels.blocks.witness`)."""
+    from dpdb.graph.kernels.blocks import witness
+
+    row_count = len(blocks.row)
+    uncovered, able = _chains(blocks), _chains(blocks)
+    uncovered_left, able_left = _minority_sizes(blocks), _minority_sizes(blocks)
+    covered, spent = np.zeros(row_count, np.bool_), np.zeros(row_count, np.bool_)
+    used = np.zeros(row_count, np.int32)
+    row = 0
+    while row < row_count:
+        row = witness(
+            blocks, theta, *uncovered, *able, uncovered_left, able_left, covered, spent, used, row, steps.WORK
+        )  # fmt: skip
+        yield
+    return int(np.count_nonzero(covered))
+
+
+def maximum_matching(blocks: Blocks) -> Steps[int]:
+    """Size of a maximum matching of the bipartite double cover: 2 tau*.
+
+    Greedy first: each row of the vertex cover (the minority rows) takes a free partner outside it, on both sides. Then
+    rounds of breadth-first search from all free left copies; a right copy is visited once a round and leaves the lists.
+    What a row looks at without being in conflict with it stays, so a round may cost O(rows^2) in a large group of an
+    order constraint. A round without an augmenting path proves the matching maximum (Berge); matching every cover row
+    on both sides proves it at once (Koenig).
+    """
+    matching = Matching(blocks)
+    yield from matching.start()
+    if matching.size < 2 * int(np.count_nonzero(matching.cover)):
+        while (yield from matching.grow()):
+            pass
+    return matching.size
+
+
+class Matching:
+    """A matching of the double cover of a block graph, growing."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        row_count = len(blocks.row)
+        self._left, self._right = np.full((2, row_count), -1, np.int32)
+        minority = (blocks.row[:, :, _GROUP] >= 0) & (blocks.row[:, :, _PLACE] < 0)
+        self.cover: NDArray[np.bool_] = np.asarray(minority.any(axis=1))
+
+    @property
+    def size(self) -> int:
+        """How many left copies are matched."""
+        return int(np.count_nonzero(self._left >= 0))
+
+    def start(self) -> Steps[None]:
+        """Let each row of the vertex cover take a free partner outside it, on both sides."""
+        from dpdb.graph.kernels.blocks import match_greedily
+
+        gone, none_left = self.cover.copy(), np.zeros_like(_minority_sizes(self._blocks))
+        chains = _chains(self._blocks)
+        row = 0
+        while row < len(self.cover):
+            row = match_greedily(
+                self._blocks, self.cover, *chains, none_left, gone, self._left, self._right, row, steps.WORK
+            )  # fmt: skip
+            yield
+
+    def grow(self) -> Steps[int]:
+        """Search once from all free left copies and grow the matching along disjoint paths; returns by how much."""
+        from dpdb.graph.kernels.blocks import extend_matching, find_paths
+
+        row_count = len(self._left)
+        roots = np.flatnonzero(self._left < 0).astype(np.int32)
+        root, parent, queue = np.empty((3, row_count), np.int32)
+        end_of = np.full(row_count, -1, np.int32)
+        root[roots] = roots
+        queue[: roots.size] = roots
+        visited, left, chains = np.zeros(row_count, np.bool_), _minority_sizes(self._blocks), _chains(self._blocks)
+        state = np.array([0, roots.size])
+        while not find_paths(
+            self._blocks, *chains, left, visited, self._right, root, parent, end_of, queue, state, steps.WORK
+        ):  # fmt: skip
+            yield
+        grown = 0
+        for first, last in ranges(roots.size):
+            grown += extend_matching(self._left, self._right, parent, end_of, queue, first, last)
+            yield
+        return grown
+
+
+def _chains(blocks: Blocks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Chains of the lists `members` and `short`, every place present."""
+    return all_present(blocks.members), all_present(blocks.short)
+
+
+def _minority_sizes(blocks: Blocks) -> NDArray[np.int32]:
+    """Count the minority rows of each group."""
+    return blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]

@@ -1,0 +1,130 @@
+"""Grouping rows by codes, in steps that a signal can end (see `dpdb.graph.steps`); the loops are `kernels.grouping`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.graph import steps
+from dpdb.graph.steps import ranges
+
+__all__ = [
+    "chain_members",
+    "crossed_rows",
+    "factorize",
+    "first_above",
+    "largest_class",
+    "sort_into_groups",
+    "sorted_by",
+]
+
+Codes = NDArray[np.int32]
+
+
+def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
+    """Number the distinct pairs (left, right) from 0 in order of first appearance; -1 where either is negative.
+
+    Returns the numbers, shape `(rows,)`, and how many there are.
+    """
+    from dpdb.graph.kernels.grouping import number_pairs
+
+    slots = np.full(1 << max(4, (2 * left.size - 1).bit_length()), -1, np.int32)
+    numbers = np.empty(left.size, np.int32)
+    count = 0
+    for first, last in ranges(left.size):
+        count = number_pairs(left, right, slots, numbers, first, last, count)
+    return numbers, int(count)
+
+
+def sort_into_groups(groups: Codes, count: int) -> tuple[Codes, Codes]:
+    """Sort rows by group, stably; rows of group -1 are left out.
+
+    Returns the rows, shape `(kept,)`, and where each group starts, shape `(count + 1,)`.
+    """
+    return _sorted(np.arange(groups.size, dtype=np.int32), groups, count)
+
+
+def sorted_by(keys: Sequence[Codes]) -> Codes:
+    """Sort rows by several keys, stably, the last one first (as `numpy.lexsort`); rows with a negative key are out."""
+    rows = np.arange(keys[0].size, dtype=np.int32)
+    for key in keys:
+        rows, _ = _sorted(rows, key, int(key.max(initial=-1)) + 1)
+    return rows
+
+
+def _sorted(listed: Codes, keys: Codes, count: int) -> tuple[Codes, Codes]:
+    """Sort the rows `listed`; keys of all others are negative, or will be dropped by the caller."""
+    from dpdb.graph.kernels.grouping import count_keys, place_rows
+
+    starts = np.zeros(count + 1, np.int32)
+    own = keys if listed.size == keys.size else keys[listed]
+    for first, last in ranges(own.size):
+        count_keys(own, starts, first, last)
+    np.cumsum(starts, out=starts)
+    out, place = np.empty(starts[-1], np.int32), starts[:-1].copy()
+    for first, last in ranges(listed.size):
+        place_rows(keys, listed, place, out, first, last)
+    return out, starts
+
+
+def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> Codes:
+    """Return each group's largest class (the first one on ties), or -1 for a group of one class only.
+
+    Shape `(group_count + 1,)`: the last entry is -1 too, so that group -1 finds it.
+    """
+    from dpdb.graph.kernels.grouping import compare_classes, count_classes
+
+    sizes, group_of = np.zeros(class_count, np.int32), np.full(class_count, -1, np.int32)
+    for first, last in ranges(groups.size):
+        count_classes(groups, classes, sizes, group_of, first, last)
+    largest, several = np.full(group_count + 1, -1, np.int32), np.zeros(group_count + 1, np.bool_)
+    for first, last in ranges(class_count):
+        compare_classes(sizes, group_of, largest, several, first, last)
+    largest[~several] = -1
+    return largest
+
+
+def chain_members(rows: Codes, starts: Codes, y: Codes) -> NDArray[np.bool_]:
+    """Mark a longest non-decreasing subsequence of y in each group (patience sorting, O(n log n)).
+
+    `rows` lists each group's rows by ascending x, then y: the marked rows have no pair with x < x' and y > y'.
+    Shape `(all rows,)`.
+    """
+    from dpdb.graph.kernels.grouping import extend_chains, mark_chains
+
+    tails, before = np.empty(rows.size, np.int32), np.empty(y.size, np.int32)
+    ends, marked = np.empty(starts.size - 1, np.int32), np.zeros(y.size, np.bool_)
+    _done(lambda state: extend_chains(rows, starts, y, tails, before, ends, state, steps.WORK))
+    _done(lambda state: mark_chains(before, ends, marked, state, steps.WORK))
+    return marked
+
+
+def crossed_rows(rows: Codes, starts: Codes, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    """Mark the rows that some row of their group is above in x and below in y, or the other way round.
+
+    `rows` lists each group's rows by ascending x. Shape `(all rows,)`.
+    """
+    from dpdb.graph.kernels.grouping import mark_above, mark_below
+
+    marked = np.zeros(x.size, np.bool_)
+    _done(lambda state: mark_above(rows, starts, x, y, marked, state, steps.WORK))
+    _done(lambda state: mark_below(rows, starts, x, y, marked, state, steps.WORK))
+    return marked
+
+
+def first_above(members: Codes, starts: Codes, short: Codes, short_starts: Codes, row_count: int) -> Codes:
+    """For each member, the index in `short` of its group's first row above it; both lists ascend in each group."""
+    from dpdb.graph.kernels.grouping import find_above
+
+    places = np.full(row_count, -1, np.int32)
+    _done(lambda state: find_above(members, starts, short, short_starts, places, state, steps.WORK))
+    return places
+
+
+def _done(work: Callable[[NDArray[np.int64]], bool]) -> None:
+    """Call a kernel until it is done; it keeps its place in the state."""
+    state = np.zeros(4, np.int64)
+    while not work(state):
+        pass

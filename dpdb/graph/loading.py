@@ -1,0 +1,74 @@
+"""Loading kernels before anything is spent, by computing statistics of toy graphs with the code of the real ones.
+
+Kernels are compiled at their first call with arguments of some types. After a debit that must not happen: it takes
+seconds, and where it fails the budget is lost. So the toys meet every kernel of a statistic with every combination of
+types, even where a shortcut would spare a kernel on such a small graph.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from dpdb.graph.adjacency import Adjacency
+from dpdb.graph.block_constraint import by_class, by_order
+from dpdb.graph.block_graph import BlockGraph
+from dpdb.graph.block_scans import Matching, witness_count
+from dpdb.graph.edges import EdgeArrays
+from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
+from dpdb.graph.greedy_cover import greedy_cover_size
+from dpdb.graph.lp_truncation import twice_truncated_edges
+from dpdb.graph.projection import projected_counts
+from dpdb.graph.solver import start_solver
+from dpdb.graph.steps import finished
+from dpdb.graph.witness import witness_counts
+
+__all__ = ["load_block_kernels", "load_edge_kernels"]
+
+_WIDTHS = (3, 300, 70_000)
+"""Rows of graphs whose thetas take 8, 16 and 32 bits."""
+
+
+@cache
+def load_block_kernels(statistic: str, *, ordered: bool) -> None:
+    """Load what a `BlockGraph` needs for one method of `GraphStatistics`, with order constraints or without."""
+    zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
+    constraints = [by_class([zeros], codes, 4)]
+    if ordered:
+        constraints.append(by_order([zeros], codes, codes[::-1].copy(), opposite=True, row_count=4))
+    graph = BlockGraph(4, constraints)
+    if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
+        graph.degree_summary()
+        finished(graph.projection.counts(1))
+    elif statistic == "witnesses":
+        finished(witness_count(graph.blocks, 1))
+    elif statistic == "twice_fractional_cover":
+        finished(Matching(graph.blocks).start())
+        finished(Matching(graph.blocks).grow())
+    else:
+        _load_truncation(graph.adjacency)
+
+
+@cache
+def load_edge_kernels(statistic: str) -> None:
+    """Load what an `EdgeGraph` needs for one method of `GraphStatistics`."""
+    graph = EdgeArrays.from_pairs(3, [(0, 1), (1, 2)])
+    if statistic in ("projected_edges", "projected_nodes", "witnesses"):
+        # A call for several measures scans once for all of them.
+        for rows in _WIDTHS:
+            wide = EdgeArrays.from_pairs(rows, [(0, 1)])
+            projected_counts(wide, [rows - 1])
+            witness_counts(wide, [rows - 1])
+    elif statistic == "greedy_cover":
+        greedy_cover_size(graph)
+    elif statistic == "twice_fractional_cover":
+        twice_fractional_cover(graph)
+        complete_matching(Adjacency.of_edges(graph), np.full((2, 3), -1, np.int32))
+    else:
+        _load_truncation(Adjacency.of_edges(graph))
+
+
+def _load_truncation(graph: Adjacency) -> None:
+    twice_truncated_edges(graph, [1])
+    start_solver()

@@ -1,0 +1,77 @@
+"""Long computations as steps: generators that yield after a bounded amount of work, and return what they found.
+
+Between two steps Python handles signals, and a thread learns that nobody waits for it any more. A kernel keeps its
+place in its arguments and returns when it has done `WORK`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["THREADS", "WORK", "Steps", "finished", "finished_all", "node_ranges", "ranges"]
+
+R = TypeVar("R")
+
+Steps: TypeAlias = Generator[None, None, R]
+
+WORK = 1 << 20
+"""Rows or edges that a kernel looks at before it returns: 1 ms where they lie in order, 100 where each is a miss."""
+
+# Two cores; the scans of different thetas are independent and hold no lock.
+THREADS = min(2, os.cpu_count() or 1)
+
+
+def ranges(count: int, cost: int = 1) -> Iterator[tuple[int, int]]:
+    """Cut `0 .. count` into ranges of about `WORK`, if each item costs as much as `cost` rows."""
+    size = max(1, WORK // cost)
+    for first in range(0, count, size):
+        yield first, min(first + size, count)
+
+
+def node_ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut nodes into ranges that have about `WORK` neighbours; node i has `offsets[i + 1] - offsets[i]`."""
+    marks = np.arange(offsets[0] + WORK, offsets[-1], WORK)
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(offsets, marks), [len(offsets) - 1]]))
+    yield from pairwise(cuts.tolist())
+
+
+def finished(steps: Steps[R]) -> R:
+    """Make all steps and return the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: R = done.value
+            return result
+
+
+def finished_all(jobs: Sequence[Steps[R]]) -> list[R]:
+    """Make the steps of several jobs in threads. Whatever ends the waiting for them (Ctrl-C) ends them, too."""
+    if len(jobs) <= 1 or THREADS == 1:
+        return [finished(job) for job in jobs]
+    unwanted = threading.Event()
+    with ThreadPoolExecutor(THREADS) as pool:
+        try:
+            return list(pool.map(lambda job: finished(_while_wanted(job, unwanted)), jobs))
+        except BaseException:
+            unwanted.set()
+            raise
+
+
+def _while_wanted(job: Steps[R], unwanted: threading.Event) -> Steps[R]:
+    while not unwanted.is_set():
+        try:
+            next(job)
+        except StopIteration as done:
+            result: R = done.value
+            return result
+        yield
+    raise RuntimeError("nobody waits for this result")

@@ -1,0 +1,236 @@
+"""Signals: how a command stops, and what no signal may break in the middle.
+
+In a library the handlers are the caller's. A command has its own, `SignalsEndTheCommand`: an exception in the main
+thread, as always in Python, and beside it a thread that ends the process where the exception does not come through (a
+native call that takes long, code that swallows it). `unbroken` is for both.
+
+Loads nothing but small modules of the standard library: a command catches signals before it imports anything else.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType, TracebackType
+from typing import Any
+
+__all__ = ["SignalsEndTheCommand", "Terminated", "at_forced_end", "let_through", "unbroken", "went_on"]
+
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+_GRACE = 1.0
+"""Seconds that a terminated command has for leaving by itself."""
+_LONGEST_COMMIT = 30.0
+"""Seconds that a forced end waits for a block that must not be broken."""
+_PAUSE = 0.02
+_AGAIN = signal.SIGALRM if hasattr(signal, "SIGALRM") else signal.SIGTERM
+"""Used within the process only, to raise an exception in the main thread."""
+
+_gate = threading.RLock()  # whoever ends the process by force takes it for ever
+_blocks = 0  # that must not be broken, in all threads
+_clean_ups: list[Callable[[], None]] = []
+
+
+class Terminated(SystemExit):
+    """SIGTERM or SIGHUP came; leaves like `SystemExit`, with the exit code that shells know."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+
+
+# -- what must not be broken ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Let signals wait until the block ends: for what must not stay half done, and takes no time.
+
+    A forced end of the command waits for it, too. Of blocks in one another the outermost counts. What Python does not
+    handle (SIGTERM in a program that leaves it alone) does not wait. Also a decorator.
+    """
+    block = _Unbroken()
+    try:
+        block.begin()
+        yield
+    finally:
+        block.end()
+        block.let_through()
+
+
+def let_through() -> None:
+    """Inside an `unbroken` block: handle the signals that wait, because nothing is half done here."""
+    if _outermost is not None and threading.current_thread() is threading.main_thread():
+        _outermost.let_through()
+
+
+class _Unbroken:
+    def __init__(self) -> None:
+        self._lasts = False
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._waiting: list[int] = []
+
+    def begin(self) -> None:
+        global _blocks, _outermost  # noqa: PLW0603 - one process, one count
+        with _gate:
+            self._lasts = True
+            _blocks += 1
+        if threading.current_thread() is not threading.main_thread() or _outermost is not None:
+            return  # no handler runs here, or they wait already
+        _outermost = self
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                signal.signal(number, self._wait)
+
+    def end(self) -> None:
+        global _blocks, _outermost  # noqa: PLW0603
+        if not self._lasts:
+            return
+        with _gate:
+            self._lasts = False
+            _blocks -= 1
+        if _outermost is self:
+            _outermost = None
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+
+    def let_through(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        raised: BaseException | None = None
+        for number in waiting:
+            try:
+                self._handlers[number](number, None)
+            except BaseException as error:  # the last one is raised, when all are handled
+                raised = error
+        if raised is not None:
+            raise raised
+
+    def _wait(self, number: int, frame: FrameType | None) -> None:
+        if self._lasts:
+            self._waiting.append(number)
+        else:  # not put back yet, or never, because the exception of another signal came in between
+            self._handlers[number](number, frame)
+
+
+_outermost: _Unbroken | None = None  # of the main thread
+
+
+# -- how a command stops --------------------------------------------------------------------------------------
+
+
+def at_forced_end(clean_up: Callable[[], None]) -> Callable[[], None]:
+    """Also call this when a command is ended by force, which leaves nothing else time to clean up."""
+    _clean_ups.append(clean_up)
+    return clean_up
+
+
+def went_on() -> None:
+    """Forget the first SIGINT: it has cancelled something, and the command went on."""
+    for command in _commands:
+        command._asked = 0
+
+
+class SignalsEndTheCommand:
+    """Signal handlers of a command, while the block lasts.
+
+    SIGTERM and SIGHUP raise `Terminated`, and end the process after a second if it is still there. The first SIGINT
+    raises `KeyboardInterrupt`, the second ends the process. Signals that are ignored (`nohup`) stay ignored. Where
+    Python has to drop such an exception (in a destructor, in a callback of a weak reference) it is raised once more.
+
+    Parameters
+    ----------
+    say
+        Prints a line on standard error before a forced end; must not block.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._before: dict[int, Any] = {}
+        self._asked = 0
+        self._over = threading.Event()
+        self._watch: threading.Thread | None = None
+        self._dropped: list[BaseException] = []
+
+    def __enter__(self) -> SignalsEndTheCommand:
+        if threading.current_thread() is threading.main_thread():
+            self._main = threading.get_ident()
+            self._pipe = os.pipe()
+            os.set_blocking(self._pipe[1], False)
+            self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
+            self._watch = threading.Thread(target=self._watched, name="dpdb-signals", daemon=True)
+            self._watch.start()
+            _commands.append(self)
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._drop
+            self._before[_AGAIN] = signal.signal(_AGAIN, self._raise_again)
+            for number in _SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._watch is None:
+            return
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = self._hook
+        signal.set_wakeup_fd(self._wakeup)
+        self._over.set()
+        _commands.remove(self)
+        os.close(self._pipe[1])  # the watching thread reads the end of the pipe
+        self._watch.join()
+        os.close(self._pipe[0])
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+
+    def _drop(self, dropped: sys.UnraisableHookArgs) -> None:
+        """Note an exception that goes nowhere; nothing is printed, because a traceback may show private values."""
+        if isinstance(dropped.exc_value, (KeyboardInterrupt, Terminated)):
+            self._dropped.append(dropped.exc_value)
+            os.write(self._pipe[1], bytes(1))
+        else:
+            error = dropped.exc_value
+            logging.getLogger("dpdb.owner").error("dropped in %r", dropped.object, exc_info=error)
+
+    def _raise_again(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if self._dropped:
+            raise self._dropped.pop()
+
+    def _watched(self) -> None:
+        """See every signal as it comes, whatever the main thread does: Python's own C handler writes to the pipe."""
+        while number := os.read(self._pipe[0], 1):
+            if number[0] == 0:  # from `_drop`; by now the main thread is out of where it had to
+                time.sleep(_PAUSE)
+                signal.pthread_kill(self._main, _AGAIN)
+            elif number[0] == signal.SIGINT:
+                self._asked += 1
+                if self._asked > 1:
+                    self._end(128 + number[0], "interrupted")
+            elif number[0] in _SIGNALS and not self._over.wait(_GRACE):
+                self._end(128 + number[0], "terminated")
+
+    def _end(self, code: int, word: str) -> None:
+        latest = time.monotonic() + _LONGEST_COMMIT
+        while not self._over.is_set():
+            with _gate:
+                if _blocks == 0 or time.monotonic() > latest:
+                    self._say(f"{word}; what was debited stays spent")
+                    for clean_up in _clean_ups:
+                        with suppress(Exception):
+                            clean_up()
+                    os._exit(code)
+            time.sleep(_PAUSE)
+
+
+_commands: list[SignalsEndTheCommand] = []

@@ -1,0 +1,207 @@
+"""SIGTERM and SIGHUP end every command within two seconds at any time, Ctrl-C is answered with one line, and nothing is
+left behind, half written or lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from struck_commands import COMMANDS, Struck, busy_folder, strike, wait_for_handlers
+
+from dpdb.accounting import Ledger
+from dpdb.stopping import SignalsEndTheCommand
+
+LIMIT = 2.0
+SLACK = 1.5  # of a machine that does other things, too
+LAST_WORDS = ("dpdb: terminated; ", "dpdb: interrupted; ")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return busy_folder(tmp_path_factory.mktemp("busy"), 60_000)
+
+
+def check(struck: Struck, folder: Path) -> None:
+    """What holds after every strike."""
+    assert struck.seconds < LIMIT + SLACK or struck.number is signal.SIGINT, struck
+    assert struck.code in (0, 128 + struck.number), struck
+    assert "Traceback" not in struck.err, struck
+    assert sum(line.startswith(LAST_WORDS) for line in struck.err.splitlines()) == (struck.code != 0), struck
+    if struck.out and "json" in COMMANDS[struck.command]:
+        json.loads(struck.out)
+    assert list((folder / "temporary").iterdir()) == [], struck
+    assert list(folder.glob(".*partial*")) == [], struck
+    for path in folder.glob("out-*"):
+        assert path.stat().st_size > 0, struck
+    for name in ("t", "wide"):
+        with Ledger.open(folder / f"{name}.ledger") as ledger:
+            summary = ledger.summary()
+            assert len(ledger.history()) == summary.releases
+            assert summary.releases == 0 or summary.spent > 0
+
+
+def strikes(folder: Path, count: int, seed: int, longest: float) -> Counter[tuple[str, int]]:
+    rng = random.Random(seed)
+    names = list(COMMANDS)
+    rng.shuffle(names)
+    ended: Counter[tuple[str, int]] = Counter()
+    for attempt in range(count):
+        number = rng.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+        struck = strike(folder, names[attempt % len(names)], number, rng.uniform(0, longest), attempt)
+        check(struck, folder)
+        ended[number.name, struck.code] += 1
+    return ended
+
+
+def test_signals_at_random_times(folder: Path) -> None:
+    ended = strikes(folder, 6, seed=1, longest=2)
+    assert any(code for _, code in ended)
+
+
+@pytest.mark.slow
+def test_two_hundred_signals_at_random_times(folder: Path) -> None:
+    ended = strikes(folder, 200, seed=2, longest=12)
+    print(dict(ended))
+    assert sum(count for (_, code), count in ended.items() if code) > 100
+
+
+# -- the first moments ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", [["-m", "dpdb"], ["-c", "from dpdb.cli.main import run_process; run_process()"]])
+def test_control_c_during_imports_shows_no_traceback(program: list[str], folder: Path) -> None:
+    """From the moment our own code runs: everything heavy is imported later."""
+    for after in (0, 0.07, 0.3, 0.6):
+        process = subprocess.Popen(
+            [sys.executable, "-X", "frozen_modules=on", *program, "count", "t.parquet", "--epsilon", "0.001"],
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
+        wait_for_handlers(process)
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert "Traceback" not in err
+        assert process.returncode in (0, 130)
+
+
+def test_nothing_heavy_is_imported_before_the_handlers() -> None:
+    heavy = {"numpy", "duckdb", "pyarrow", "sqlglot", "argparse"}
+    code = f"import sys, dpdb.cli.main; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+# -- the second Ctrl-C, ignored signals --------------------------------------------------------------------------
+
+
+STUCK = """\
+import sys, threading, time
+import dpdb.cli
+import dpdb.stopping as stopping
+from dpdb.engine.database import Database
+
+def stuck(arguments):
+    database = Database()
+    said = []
+    if "held" in sys.argv:
+        with stopping.unbroken():
+            print("stuck", flush=True)
+            time.sleep(2.5)
+            print("committed", flush=True)
+    while True:
+        try:
+            if "held" not in sys.argv and not said:
+                said.append(print("stuck", flush=True))
+            time.sleep(60)
+        except BaseException:  # what a native call, or careless code, does with our exception
+            pass
+
+command = sys.modules["dpdb.cli.main"]
+command._run = stuck
+command.run_process()
+"""
+
+
+def stuck(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "stuck\n"
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_does_not_leave_is_ended(number: signal.Signals, tmp_path: Path) -> None:
+    process = stuck(tmp_path)
+    began = time.monotonic()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert time.monotonic() - began < LIMIT
+    assert (process.returncode, err) == (128 + number, "dpdb: terminated; what was debited stays spent\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_second_control_c_ends_at_once(tmp_path: Path) -> None:
+    process = stuck(tmp_path)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert process.poll() is None
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert time.monotonic() - began < 0.5
+    assert (process.returncode, err) == (130, "dpdb: interrupted; what was debited stays spent\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_forced_end_waits_for_what_must_not_be_broken(tmp_path: Path) -> None:
+    process = stuck(tmp_path, "held")
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (128 + signal.SIGTERM, "committed\n")
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    """As under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with SignalsEndTheCommand(print):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+class Dropper:
+    """Its destructor is where the signal comes, so Python has to drop the exception."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+
+def test_an_exception_that_python_drops_is_raised_again(capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.monotonic()
+    with SignalsEndTheCommand(print), pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it comes somewhere in there
+        dropper = Dropper()
+        del dropper
+        time.sleep(2)
+    assert time.monotonic() - began < 1
+    assert capsys.readouterr().err == ""
