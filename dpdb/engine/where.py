@@ -11,11 +11,11 @@ import difflib
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.constraints.source import shortened
+from dpdb.engine.bounded_parser import parse_duckdb
 from dpdb.engine.comparison import LiteralValue, bind_literal, common_type, in_type
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
@@ -82,7 +82,7 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
 def _parse(text: str) -> exp.Expr:
     # Parsed behind WHERE, so that a column called `comment` or `set` does not start a statement.
     try:
-        statements = sqlglot.parse(f"SELECT 1 FROM t WHERE {text}\n", dialect="duckdb")
+        statements = parse_duckdb(f"SELECT 1 FROM t WHERE {text}\n")
     except (SqlglotError, RecursionError) as error:
         details = getattr(error, "errors", None)
         where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""
