@@ -17,7 +17,8 @@ from dpdb.cli import main
 from dpdb.engine.database import OWNER_LOG
 from dpdb.errors import DpdbError, ParameterError, PredicateError, StatementRefusedError, UnknownColumnError
 from dpdb.frontend import FrontEnd
-from dpdb.frontend.clean_database import CleanDatabase
+from dpdb.frontend.child.limits import Limits
+from dpdb.frontend.child.remote_database import RemoteDatabase
 from dpdb.privacy.randomness import replaced_noise
 
 frame = private_rows()  # what a replacement scan of DuckDB would find in this process
@@ -86,11 +87,13 @@ def test_where_statements_run_there_is_nothing_private_and_no_way_out(
     """The second wall: every attack runs as it is, without the decision on its tree."""
     files = sorted(folder.iterdir())
     answers: list[object] = []
-    with contextlib.closing(CleanDatabase(public, seconds=5)) as clean:
+    with contextlib.closing(RemoteDatabase(public, Limits(seconds=5))) as remote:
         for statement in ATTACKS[group]:
             try:
-                answers.append(clean.run(placed(statement, folder)).to_pylist())
-            except (DpdbError, ValueError, AttributeError, OverflowError) as error:  # NUL, no statement, far dates
+                with remote.statement(placed(statement, folder), []) as process:
+                    process.rehearse()
+                    answers.append(process.run({}).to_pylist())
+            except (DpdbError, OverflowError) as error:  # far dates
                 answers.append(error)
     assert len(answers) == len(ATTACKS[group])
     assert not shows_private(*answers, *capfd.readouterr())

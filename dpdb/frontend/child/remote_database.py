@@ -1,0 +1,239 @@
+"""`RemoteDatabase`: where an analyst's statement runs. It holds public tables and answers of releases, nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import json
+import shutil
+import signal
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.engine.database import OWNER_LOG, Database
+from dpdb.engine.file_source import kind_of, parquet_scan
+from dpdb.engine.sql_files import sql_file
+from dpdb.errors import EngineError, ParameterError, SourceError, StatementRefusedError
+from dpdb.frontend.child import messages
+from dpdb.frontend.child.children import Child, Children
+from dpdb.frontend.child.limits import Limits
+from dpdb.frontend.child.result import read_result
+from dpdb.frontend.names import folded
+from dpdb.frontend.refusal import one_line
+from dpdb.frontend.rewrite import ANSWERS
+from dpdb.session.release_table import RELEASE_SCHEMA
+
+__all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
+
+Form = Literal["query", "explain", "describe"]
+
+_LOADING_MEMORY = "1GB"
+_PUBLIC = "public"
+_MOST_REASON = 64 << 10
+_STREAM_END = 1 << 10
+# Not `empty_table()`, which imports pandas where there is one.
+_NO_ANSWERS = pa.Table.from_batches([], RELEASE_SCHEMA)
+
+
+class RemoteDatabase:
+    """A database without anything private, in which every statement has a process of its own.
+
+    May be used by several threads at once.
+
+    Parameters
+    ----------
+    public : mapping of name to path
+        Parquet and CSV files of the owner's choice that statements may read by name.
+    limits : Limits
+        What one statement may use.
+
+    Raises
+    ------
+    SourceError, ParameterError
+        If a public table cannot be read or two have one name.
+    """
+
+    def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
+        self.public = frozenset(folded(name) for name in public)
+        if len(self.public) != len(public):
+            raise ParameterError("two public tables have the same name")
+        self._limits = limits
+        self._children = Children()  # starts while the public tables are read
+        folder = Path(tempfile.mkdtemp(prefix="dpdb-")) if public else None  # mode 0700
+        self._file = folder / "public.duckdb" if folder is not None else None
+        self._finalizer = weakref.finalize(self, _clean_up, self._children, folder)
+        try:
+            if self._file is not None:
+                _write_public(public, self._file)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def statement(self, query: str, answers: Sequence[str], form: Form = "query") -> Iterator[RemoteStatement]:
+        """Give a statement its process while the block lasts.
+
+        Parameters
+        ----------
+        query : str
+            One query; it may read the public tables, and answers as tables of the schema `ANSWERS`.
+        answers : sequence of str
+            Names of the tables of answers, which are empty until `RemoteStatement.run`.
+        form : str
+            What to do: run the query, or show its plan or its columns.
+
+        Raises
+        ------
+        EngineError
+            If no process can be started.
+        """
+        request = {
+            "query": query,
+            "form": form,
+            "answers": list(answers),
+            "schema": ANSWERS,
+            "public": None if self._file is None else str(self._file),
+            "settings": sql_file("settings"),
+            "limits": dataclasses.asdict(self._limits),
+        }
+        with self._children.child() as child:
+            yield RemoteStatement(child, request, self._limits)
+
+    def close(self) -> None:
+        """End all processes and drop the public tables. May be called twice."""
+        self._finalizer()
+
+
+class RemoteStatement:
+    """A statement in its process: rehearse it and run it, or show what it is. Made by `RemoteDatabase.statement`."""
+
+    def __init__(self, child: Child, request: Mapping[str, object], limits: Limits) -> None:
+        self._child = child
+        self._request = request
+        self._limits = limits
+
+    def rehearse(self) -> None:
+        """Run the query over empty answers, so that what is wrong with it is known before anything is spent.
+
+        Raises
+        ------
+        StatementRefusedError
+            With DuckDB's message, which is about public things only, or with the limit that was reached.
+        """
+        self._before_spending(messages.PASSED)
+
+    def show(self) -> pa.Table:
+        """Return the plan or the columns of the query.
+
+        Raises
+        ------
+        StatementRefusedError
+            As `rehearse`.
+        """
+        return read_result(self._before_spending(messages.RESULT), self._limits)
+
+    def run(self, answers: Mapping[str, pa.Table]) -> pa.Table:
+        """Run the rehearsed query over the answers.
+
+        Raises
+        ------
+        EngineError
+            With DuckDB's message, or with the limit that was reached.
+        """
+        return read_result(self._exchange(answers, messages.RESULT), self._limits)
+
+    def _before_spending(self, wanted: bytes) -> bytearray:
+        names = self._request["answers"]
+        assert isinstance(names, list)
+        try:
+            request = json.dumps(self._request).encode()
+            return self._exchange(dict.fromkeys(names, _NO_ANSWERS), wanted, request)
+        except EngineError as error:
+            raise StatementRefusedError(f"{error}; nothing was spent") from None
+
+    def _exchange(self, answers: Mapping[str, pa.Table], wanted: bytes, request: bytes | None = None) -> bytearray:
+        """Send what the worker waits for and return the content of the message that is wanted.
+
+        Every other outcome is an `EngineError` with one line for the analyst.
+        """
+        until = time.monotonic() + self._limits.seconds
+        try:
+            with suppress(messages.ClosedError):  # it may have said why before it went
+                if request is not None:
+                    self._child.send(messages.STATEMENT, request, until)
+                for rows in answers.values():
+                    self._child.send(messages.ANSWER, _stream(rows), until)
+            kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
+        except TimeoutError:
+            raise EngineError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
+        except messages.TooLongError:
+            raise EngineError(f"the result is larger than {self._limits.result_bytes >> 20} MiB") from None
+        except messages.ClosedError:
+            self._child.end()
+            raise EngineError(_last_words(self._child.exit_code, self._limits)) from None
+        if kind == messages.FAILED:
+            reason = bytes(content[:_MOST_REASON]).decode(errors="replace")
+            OWNER_LOG.error("%s\n%s", reason, self._request["query"])
+            raise EngineError(one_line(reason.split("\n\nLINE ")[0]))  # what follows quotes the rewritten statement
+        if kind != wanted:
+            raise EngineError("the result is damaged")
+        return content
+
+
+def _last_words(exit_code: int | None, limits: Limits) -> str:
+    """Say why a worker may have ended without a word."""
+    if exit_code == -signal.SIGXCPU:
+        return f"the statement used more than {2 * limits.seconds:g} seconds of processor time"
+    how = f" ({signal.Signals(-exit_code).name})" if exit_code is not None and -exit_code in _SIGNALS else ""
+    return f"the process that ran the statement ended{how}: it needed too much memory, or was stopped from outside"
+
+
+_SIGNALS = frozenset(int(number) for number in signal.Signals)
+
+
+def _stream(rows: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue()
+
+
+def _write_public(public: Mapping[str, str | Path], file: Path) -> None:
+    """Read the public tables once, into a file that every worker opens."""
+    with Database(memory_limit=_LOADING_MEMORY) as database:
+        database.execute(f"ATTACH {exp.Literal.string(str(file)).sql('duckdb')} AS {_PUBLIC}")
+        for name, path in public.items():
+            _load(database, name, str(path))
+        database.execute(f"DETACH {_PUBLIC}")
+    file.chmod(0o400)
+
+
+def _load(database: Database, name: str, path: str) -> None:
+    try:
+        kind = kind_of(path)
+        if kind == "duckdb":
+            raise SourceError(f"{path}: a public table is a Parquet or CSV file")
+        scan = parquet_scan(database, path) if kind == "parquet" else _csv(path)
+        table = exp.table_(name, db=_PUBLIC, quoted=True)
+        database.execute(exp.select("*").from_(scan).ctas(table, dialect="duckdb"))
+    except EngineError as error:
+        raise SourceError(f"{path}: cannot be read: {one_line(str(error))}") from None
+
+
+def _csv(path: str) -> exp.Expr:
+    # Types may be guessed here: the table is public.
+    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(glob.escape(path))]))
+
+
+def _clean_up(children: Children, folder: Path | None) -> None:
+    children.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
