@@ -50,6 +50,7 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input) -> int:
                 return 0
             except KeyboardInterrupt:
                 print("\ncancelled; what was debited stays spent")
+                print(release_words(front_end.kept), end="")
                 pending = ""
 
 

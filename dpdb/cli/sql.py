@@ -59,6 +59,8 @@ def _statements_text(options: argparse.Namespace) -> str | None:
             return Path(options.file).read_text(encoding="utf-8")
         if options.statement not in (None, "-"):
             return str(options.statement)
+        if sys.stdin is None or sys.stdin.closed:
+            raise ParameterError("standard input is closed: give a statement or --file")
         return None if options.statement is None and sys.stdin.isatty() else sys.stdin.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
