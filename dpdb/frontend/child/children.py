@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -45,7 +44,9 @@ _ENVIRONMENT = {
 }
 # Where the interpreter finds its own libraries, on machines that need to be told.
 _LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
-_START_SECONDS = 30.0
+# The first worker waits until its libraries are loaded, which a cold disk takes its time for.
+_FIRST_SECONDS = 30.0
+_NEXT_SECONDS = 5.0
 _END_SECONDS = 2.0
 _MOST_LOGGED = 4_096
 
@@ -64,6 +65,7 @@ class Child:
         self._line = line
         self._process = process
         self.exit_code: int | None = None
+        self._is_gone: bool | None = None
 
     def send(self, kind: bytes, content: bytes | memoryview, until: float) -> None:
         """Send a message; errors as `messages.send`."""
@@ -75,22 +77,22 @@ class Child:
 
     def end(self) -> bool:
         """Kill the process; return whether it is known to be gone. May be called twice."""
-        if self._line.fileno() < 0:
-            return True
+        if self._is_gone is None:
+            self._is_gone = self._end()
+        return self._is_gone
+
+    def _end(self) -> bool:
         with suppress(ProcessLookupError, PermissionError):  # gone, or not yet a group: then the zygote kills it
             os.killpg(self._process, signal.SIGKILL)
-        try:
+        told = b""
+        with self._stream, self._line, suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
             self._line.settimeout(_END_SECONDS)
             told = self._line.recv(NUMBER.size)
-        except OSError:
-            told = b""
-        finally:
-            self._stream.close()
-            self._line.close()
-        if len(told) == NUMBER.size:
-            (self.exit_code,) = NUMBER.unpack(told)
-        return bool(told)
+        if len(told) < NUMBER.size:
+            return False
+        (self.exit_code,) = NUMBER.unpack(told)
+        return True
 
 
 class Children:
@@ -157,7 +159,8 @@ class _Zygote:
                 cwd="/",
             )
         self._control = ours
-        self._finalizer = weakref.finalize(self, _end, ours, self._process)
+        self._has_worked = threading.Event()
+        self._finalizer = weakref.finalize(self, _end, ours, self._process, self._has_worked)
 
     @property
     def alive(self) -> bool:
@@ -166,18 +169,18 @@ class _Zygote:
 
     def child(self) -> Child | None:
         """Start a worker; None if that fails."""
-        until = time.monotonic() + _START_SECONDS
         stream, theirs = socket.socketpair()
         line, their_line = socket.socketpair()
         try:
             with theirs, their_line:
                 socket.send_fds(self._control, [b"\0"], [theirs.fileno(), their_line.fileno()])
-            line.settimeout(max(0.0, until - time.monotonic()))
+            line.settimeout(_NEXT_SECONDS if self._has_worked.is_set() else _FIRST_SECONDS)
             told = line.recv(NUMBER.size)
         except OSError as error:
             OWNER_LOG.error("no worker could be started: %s", error)
             told = b""
         if len(told) == NUMBER.size:
+            self._has_worked.set()
             return Child(stream, line, *NUMBER.unpack(told))
         stream.close()
         line.close()
@@ -187,8 +190,10 @@ class _Zygote:
         self._finalizer()
 
 
-def _end(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
+def _end(control: socket.socket, process: subprocess.Popen[bytes], has_worked: threading.Event) -> None:
     control.close()  # the zygote kills its workers and leaves
+    if not has_worked.is_set():
+        process.kill()  # it may still be loading its libraries
     try:
         process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:

@@ -38,7 +38,9 @@ def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
         If it is damaged, or holds more rows or values than `limits` say.
     """
     try:
-        table = pa.Table.from_batches(*_batches(content))
+        _refuse_odd_messages(content)
+        table = pa.ipc.open_stream(content).read_all().replace_schema_metadata()
+        "".join(table.column_names).encode()
         table.validate(full=True)
         values = sum(_values(chunk) for column in table.columns for chunk in column.chunks)
     except _DAMAGE:
@@ -49,16 +51,16 @@ def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
     return table
 
 
-def _batches(content: bytes | bytearray) -> tuple[list[pa.RecordBatch], pa.Schema]:
-    messages: Iterator[pa.ipc.Message] = iter(pa.ipc.MessageReader.open_stream(pa.py_buffer(content)))
-    schema = pa.ipc.read_schema(next(messages)).remove_metadata()
-    "".join(schema.names).encode()
-    batches = []
+def _refuse_odd_messages(content: bytes | bytearray) -> None:
+    """Let pass what DuckDB's results consist of: a schema and batches of rows that are not compressed."""
+    messages: Iterator[pa.ipc.Message] = iter(pa.ipc.MessageReader.open_stream(content))
+    kinds = [next(messages).type]
     for message in messages:
-        if message.type != "record batch" or _is_compressed(message.metadata.to_pybytes()):
-            raise ValueError(f"a worker sends no {message.type} of this kind")
-        batches.append(pa.ipc.read_record_batch(message, schema))
-    return batches, schema
+        kinds.append(message.type)
+        if _is_compressed(message.metadata.to_pybytes()):
+            raise ValueError("a worker compresses nothing")
+    if kinds != ["schema"] + ["record batch"] * (len(kinds) - 1):
+        raise ValueError(f"a worker does not send {kinds}")
 
 
 def _is_compressed(metadata: bytes) -> bool:
