@@ -10,7 +10,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -19,7 +19,6 @@ import pyarrow as pa
 from dpdb.engine.database import OWNER_LOG
 from dpdb.errors import EngineError
 from dpdb.frontend.child import messages
-from dpdb.frontend.child.zygote import NUMBER
 
 __all__ = ["Child", "Children"]
 
@@ -49,6 +48,7 @@ _FIRST_SECONDS = 30.0
 _NEXT_SECONDS = 5.0
 _END_SECONDS = 2.0
 _MOST_LOGGED = 4_096
+_NONE = "no process can be started to run statements; the reason is in the owner's log"
 
 
 class Child:
@@ -88,10 +88,10 @@ class Child:
         with self._stream, self._line, suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
             self._line.settimeout(_END_SECONDS)
-            told = self._line.recv(NUMBER.size)
-        if len(told) < NUMBER.size:
+            told = self._line.recv(messages.NUMBER.size)
+        if len(told) < messages.NUMBER.size:
             return False
-        (self.exit_code,) = NUMBER.unpack(told)
+        (self.exit_code,) = messages.NUMBER.unpack(told)
         return True
 
 
@@ -103,6 +103,7 @@ class Children:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._closed = False
         self._zygote = _Zygote()
 
     @contextmanager
@@ -124,6 +125,8 @@ class Children:
     def _started(self) -> Child:
         for _ in range(2):
             with self._lock:
+                if self._closed:
+                    raise EngineError("this front end is closed: it runs no statements any more")
                 if not self._zygote.alive:
                     self._zygote.close()
                     self._zygote = _Zygote()
@@ -132,10 +135,12 @@ class Children:
             if child is not None:
                 return child
             zygote.close()
-        raise EngineError("no process can be started to run the statement; the reason is in the owner's log")
+        raise EngineError(_NONE)
 
     def close(self) -> None:
         """End all processes. May be called twice."""
+        with self._lock:
+            self._closed = True
         self._zygote.close()
 
 
@@ -143,21 +148,27 @@ class _Zygote:
     """A running zygote."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
         loader = {name: os.environ[name] for name in _LOADER if name in os.environ}
         here = Path(__file__).resolve().parent
         libraries = dict.fromkeys(str(Path(str(module.__file__)).resolve().parent.parent) for module in (duckdb, pa))
-        with theirs:
-            self._process = subprocess.Popen(
-                # Isolated: no user's settings, no start-up files, nothing of the current directory.
-                [sys.executable, "-I", "-S", "-c", _START, str(here.parent.parent), str(here.parent), *libraries],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=_ENVIRONMENT | loader,
-                start_new_session=True,  # Ctrl-C at the terminal is for the parent
-                cwd="/",
-            )
+        with ExitStack() as opened:
+            try:
+                ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
+                self._process = subprocess.Popen(
+                    # Isolated: no user's settings, no start-up files, nothing of the current directory.
+                    [sys.executable, "-I", "-S", "-c", _START, str(here.parent.parent), str(here.parent), *libraries],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env=_ENVIRONMENT | loader,
+                    start_new_session=True,  # Ctrl-C at the terminal is for the parent
+                    cwd="/",
+                )
+            except OSError as error:
+                OWNER_LOG.error("the process that starts workers cannot be started: %s", error)
+                raise EngineError(_NONE) from None
+            theirs.close()
+            opened.pop_all()
         self._control = ours
         self._has_worked = threading.Event()
         self._finalizer = weakref.finalize(self, _end, ours, self._process, self._has_worked)
@@ -169,22 +180,23 @@ class _Zygote:
 
     def child(self) -> Child | None:
         """Start a worker; None if that fails."""
-        stream, theirs = socket.socketpair()
-        line, their_line = socket.socketpair()
-        try:
-            with theirs, their_line:
+        with ExitStack() as opened:
+            try:
+                stream, theirs = (opened.enter_context(end) for end in socket.socketpair())
+                line, their_line = (opened.enter_context(end) for end in socket.socketpair())
+                line.settimeout(_NEXT_SECONDS if self._has_worked.is_set() else _FIRST_SECONDS)
                 socket.send_fds(self._control, [b"\0"], [theirs.fileno(), their_line.fileno()])
-            line.settimeout(_NEXT_SECONDS if self._has_worked.is_set() else _FIRST_SECONDS)
-            told = line.recv(NUMBER.size)
-        except OSError as error:
-            OWNER_LOG.error("no worker could be started: %s", error)
-            told = b""
-        if len(told) == NUMBER.size:
+                theirs.close()
+                their_line.close()  # so that we see when the zygote ends
+                told = line.recv(messages.NUMBER.size)
+            except OSError as error:
+                OWNER_LOG.error("no worker could be started: %s", error)
+                return None
+            if len(told) < messages.NUMBER.size:
+                return None
             self._has_worked.set()
-            return Child(stream, line, *NUMBER.unpack(told))
-        stream.close()
-        line.close()
-        return None
+            opened.pop_all()
+        return Child(stream, line, *messages.NUMBER.unpack(told))
 
     def close(self) -> None:
         self._finalizer()

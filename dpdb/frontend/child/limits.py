@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import resource
 from dataclasses import dataclass
 
 __all__ = ["Limits"]
@@ -37,7 +36,9 @@ class Limits:
     values: int = 10_000_000
 
     def impose(self) -> None:
-        """Put this process under the limits that an operating system knows. There is no way back."""
+        """Put this process under the limits that a POSIX system knows. There is no way back."""
+        import resource  # which other systems do not have
+
         seconds = math.ceil(2 * self.seconds) + 1  # for both runs; the parent's clock is the finer one
         wanted = {
             "RLIMIT_AS": self.memory,

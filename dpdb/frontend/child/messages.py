@@ -6,7 +6,18 @@ import socket
 import struct
 import time
 
-__all__ = ["ANSWER", "FAILED", "PASSED", "RESULT", "STATEMENT", "ClosedError", "TooLongError", "receive", "send"]
+__all__ = [
+    "ANSWER",
+    "FAILED",
+    "NUMBER",
+    "PASSED",
+    "RESULT",
+    "STATEMENT",
+    "ClosedError",
+    "TooLongError",
+    "receive",
+    "send",
+]
 
 # From the parent.
 STATEMENT = b"s"  # what to run, as JSON
@@ -15,6 +26,9 @@ ANSWER = b"a"  # rows of one table of answers, as an Arrow stream
 PASSED = b"p"  # the rehearsal succeeded
 RESULT = b"r"  # an Arrow stream
 FAILED = b"f"  # the reason as text
+
+# Over a worker's line: its process id, then its exit code, where negative numbers are signals.
+NUMBER = struct.Struct("!i")
 
 _HEAD = struct.Struct("!cQ")
 _CHUNK = 1 << 20

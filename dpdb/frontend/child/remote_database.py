@@ -67,7 +67,7 @@ class RemoteDatabase:
             raise ParameterError("two public tables have the same name")
         self._limits = limits
         self._children = Children()  # starts while the public tables are read
-        folder = Path(tempfile.mkdtemp(prefix="dpdb-")) if public else None  # mode 0700
+        folder = _new_folder() if public else None
         self._file = folder / "public.duckdb" if folder is not None else None
         self._finalizer = weakref.finalize(self, _clean_up, self._children, folder)
         try:
@@ -204,6 +204,13 @@ def _stream(rows: pa.Table) -> pa.Buffer:
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
     return sink.getvalue()
+
+
+def _new_folder() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="dpdb-"))  # mode 0700
+    except OSError as error:
+        raise ParameterError(f"no temporary directory can be made for public tables: {error.strerror}") from None
 
 
 def _write_public(public: Mapping[str, str | Path], file: Path) -> None:

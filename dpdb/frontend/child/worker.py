@@ -53,13 +53,18 @@ def main(stream: socket.socket) -> None:
         _work(stream)
     except messages.ClosedError:  # the parent has lost interest
         return
-    except MemoryError:
-        reason = _OUT_OF_MEMORY
-    except (_RefusedError, duckdb.Error, pa.ArrowException, OSError) as error:  # streams fail with Arrow's errors
-        reason = _OUT_OF_MEMORY if "Out of Memory" in str(error)[:_ERROR_KIND] else str(error)
-    except Exception as error:  # such as a value that Arrow does not have
-        reason = f"the statement cannot be run ({type(error).__name__})"
-    messages.send(stream, messages.FAILED, reason.encode(errors="replace"))
+    except Exception as error:
+        messages.send(stream, messages.FAILED, _reason(error).encode(errors="replace"))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, _RefusedError):
+        return str(error)
+    if isinstance(error, MemoryError) or "Out of Memory" in str(error)[:_ERROR_KIND]:
+        return _OUT_OF_MEMORY
+    if isinstance(error, (duckdb.Error, pa.ArrowException, OSError)):  # streams fail with Arrow's errors
+        return str(error)
+    return f"the statement cannot be run ({type(error).__name__})"  # such as a value that Arrow does not have
 
 
 def _work(stream: socket.socket) -> None:

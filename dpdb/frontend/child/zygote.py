@@ -16,16 +16,14 @@ import resource
 import selectors
 import signal
 import socket
-import struct
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-__all__ = ["NUMBER", "main"]
+from dpdb.frontend.child.messages import NUMBER
 
-# A process id or an exit code.
-NUMBER = struct.Struct("!i")
+__all__ = ["main"]
 
 Work = Callable[[socket.socket], None]
 
