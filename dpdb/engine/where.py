@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.constraints.source import shortened
-from dpdb.engine.bounded_parser import parse_duckdb
+from dpdb.engine.bounded_parser import TooMuchWorkError, parse_duckdb
 from dpdb.engine.comparison import LiteralValue, bind_literal, common_type, in_type
 from dpdb.engine.database import Database
 from dpdb.engine.schema import TableSchema
@@ -83,6 +83,8 @@ def _parse(text: str) -> exp.Expr:
     # Parsed behind WHERE, so that a column called `comment` or `set` does not start a statement.
     try:
         statements = parse_duckdb(f"SELECT 1 FROM t WHERE {text}\n")
+    except TooMuchWorkError:
+        raise PredicateError(f"where: {shortened(text)} has too many possible readings; simplify it") from None
     except (SqlglotError, RecursionError) as error:
         details = getattr(error, "errors", None)
         where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""

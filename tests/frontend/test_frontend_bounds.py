@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from attack_statements import ATTACKS
 from counting_noise import CountingNoise
 from legitimate_statements import CASES
 from private_rows import RULE
@@ -35,7 +34,7 @@ def test_nesting_that_doubles_the_work_is_refused(name: str, front_end: FrontEnd
     with pytest.raises(TooMuchWorkError):
         parse_duckdb(DOUBLING[name])
     predicate = f"age = {DOUBLING[name].removeprefix('SELECT ')}"
-    with pytest.raises(PredicateError):
+    with pytest.raises(PredicateError, match="too many possible readings"):
         front_end.check(f"SELECT dp_count('visits', where := '{predicate}').value")
 
 
@@ -102,15 +101,13 @@ def test_a_tree_that_nobody_foresaw_is_refused(front_end: FrontEnd, monkeypatch:
         front_end.run("SELECT 1")
 
 
-def test_no_parser_says_anything_on_its_own(front_end: FrontEnd, capfd: pytest.CaptureFixture[str]) -> None:
-    for group in ATTACKS.values():
-        for statement in group:
-            if len(statement) < 500:
-                try:
-                    parse_statement(statement)
-                except StatementRefusedError:
-                    continue
-    assert capfd.readouterr() == ("", "")
+def test_the_parser_says_nothing_on_its_own(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    parse_duckdb(
+        "CALL something('visits') WHERE note = 'canary'"
+    )  # sqlglot's own parser prints a warning with the text
+    assert (capfd.readouterr(), caplog.text) == (("", ""), "")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from private_rows import RULE
 import dpdb
 from dpdb.errors import DpdbError, EngineError, StatementRefusedError
 from dpdb.frontend import FrontEnd
+from dpdb.frontend.child.children import _START
 from dpdb.frontend.child.limits import Limits
 from dpdb.frontend.child.remote_database import RemoteDatabase
 from dpdb.privacy.randomness import replaced_noise
@@ -321,6 +322,33 @@ door.run({ENDLESS_AND_LEGITIMATE!r})
         parent.send_signal(number)
         parent.wait(10)
         wait_for(lambda: not is_running(worker) and not is_running(zygote))
+
+
+@linux
+def test_workers_end_with_the_zygote_where_no_signal_tells_them(
+    public: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = "from dpdb.frontend.child import sandbox; sandbox.die_with = lambda parent: None"
+    monkeypatch.setattr("dpdb.frontend.child.children._START", _START.replace("main()", f"{without}; main()"))
+    remote = RemoteDatabase(public, Limits(seconds=20))
+    running = rehearsing(remote)
+    zygote = zygote_of(remote)
+    wait_for(lambda: bool(workers_of(zygote)))
+    (worker,) = workers_of(zygote)
+    remote.close()
+    wait_for(lambda: not is_running(worker))
+    assert isinstance(running.outcome(), StatementRefusedError)
+
+
+@linux
+def test_an_interrupted_statement_leaves_no_process(remote: RemoteDatabase) -> None:
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), remote.statement(ENDLESS, []) as statement:
+        timer.start()
+        statement.rehearse()
+    assert workers_of(zygote_of(remote)) == []
+    with remote.statement("SELECT 1", []) as statement:
+        statement.rehearse()
 
 
 @linux

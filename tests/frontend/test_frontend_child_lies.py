@@ -137,6 +137,13 @@ def test_what_is_said_instead_of_passing_spends_nothing(
     assert time.monotonic() - start < LIMITS.seconds + PATIENCE
 
 
+def test_a_message_that_is_too_long_is_not_waited_for(lying: tuple[FrontEnd, list[bytes]]) -> None:
+    door, says = lying
+    says += [PASSED, HEAD(messages.RESULT, (1 << 20) + 2_000), SILENCE]
+    with pytest.raises(EngineError, match=r"^the result is larger than 1 MiB$"):
+        door.run(ASKED)
+
+
 @pytest.mark.parametrize("lie", AFTER)
 def test_what_is_said_instead_of_a_result_loses_no_answer(lie: str, lying: tuple[FrontEnd, list[bytes]]) -> None:
     door, says = lying
