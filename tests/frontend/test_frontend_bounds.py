@@ -33,9 +33,10 @@ def test_nesting_that_doubles_the_work_is_refused(name: str, front_end: FrontEnd
         parse_statement(DOUBLING[name])
     with pytest.raises(TooMuchWorkError):
         parse_duckdb(DOUBLING[name])
-    predicate = f"age = {DOUBLING[name].removeprefix('SELECT ')}"
-    with pytest.raises(PredicateError, match="too many possible readings"):
-        front_end.check(f"SELECT dp_count('visits', where := '{predicate}').value")
+    if name != "joins":  # no predicate has them
+        predicate = f"age = {DOUBLING[name].removeprefix('SELECT ')}"
+        with pytest.raises(PredicateError, match="too many possible readings"):
+            front_end.check(f"SELECT dp_count('visits', where := '{predicate}').value")
 
 
 def test_what_people_write_is_far_from_the_bound() -> None:

@@ -76,6 +76,14 @@ def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
         time.sleep(0.005)
 
 
+def busy_worker_of(zygote: int) -> int:
+    """Wait until there is a worker and its statement runs: it has raised its last wall by then."""
+    wait_for(lambda: bool(workers_of(zygote)))
+    (worker,) = workers_of(zygote)
+    wait_for(lambda: "NoNewPrivs:\t1" in Path(f"/proc/{worker}/status").read_text())
+    return worker
+
+
 class Running:
     """A statement that another thread rehearses, and what came of it."""
 
@@ -114,11 +122,8 @@ def test_a_worker_holds_nothing_of_ours(remote: RemoteDatabase, folder: Path, mo
     with (folder / "visits.parquet").open("rb"), closing(RemoteDatabase({}, Limits(seconds=20))) as second:
         for database, files in ((remote, ["public.duckdb"]), (second, [])):
             running = rehearsing(database)
-            zygote = zygote_of(database)
-            wait_for(lambda zygote=zygote: bool(workers_of(zygote)))
-            (worker,) = workers_of(zygote)
+            worker = busy_worker_of(zygote_of(database))
             process = Path(f"/proc/{worker}")
-            wait_for(lambda process=process: "NoNewPrivs:\t1" in (process / "status").read_text())  # the last wall
             assert b"canary" not in (process / "environ").read_bytes()
             opened = [str(entry.readlink()) for entry in (process / "fd").iterdir()]
             kinds = sorted(Path(target).name for target in opened if not target.startswith(("socket:", "/dev/null")))
@@ -134,9 +139,7 @@ def test_a_worker_holds_nothing_of_ours(remote: RemoteDatabase, folder: Path, mo
 @linux
 def test_a_worker_is_under_its_limits(remote: RemoteDatabase) -> None:
     running = rehearsing(remote)
-    wait_for(lambda: bool(workers_of(zygote_of(remote))))
-    (worker,) = workers_of(zygote_of(remote))
-    wait_for(lambda: "NoNewPrivs:\t1" in Path(f"/proc/{worker}/status").read_text())
+    worker = busy_worker_of(zygote_of(remote))
     lines = Path(f"/proc/{worker}/limits").read_text().splitlines()[1:]
     found = {line[:26].strip(): line[26:].split()[:2] for line in lines}  # soft and hard
     assert found["Max address space"] == [str(2 << 30)] * 2
@@ -317,8 +320,7 @@ door.run({ENDLESS_AND_LEGITIMATE!r})
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         zygote = int(parent.stdout.readline())
-        wait_for(lambda: bool(workers_of(zygote)))
-        (worker,) = workers_of(zygote)
+        worker = busy_worker_of(zygote)
         parent.send_signal(number)
         parent.wait(10)
         wait_for(lambda: not is_running(worker) and not is_running(zygote))
@@ -330,11 +332,9 @@ def test_workers_end_with_the_zygote_where_no_signal_tells_them(
 ) -> None:
     without = "from dpdb.frontend.child import sandbox; sandbox.die_with = lambda parent: None"
     monkeypatch.setattr("dpdb.frontend.child.children._START", _START.replace("main()", f"{without}; main()"))
-    remote = RemoteDatabase(public, Limits(seconds=20))
-    running = rehearsing(remote)
-    zygote = zygote_of(remote)
-    wait_for(lambda: bool(workers_of(zygote)))
-    (worker,) = workers_of(zygote)
+    remote = RemoteDatabase(public, Limits(seconds=60))
+    running = rehearsing(remote, ENDLESS_AND_LEGITIMATE)
+    worker = busy_worker_of(zygote_of(remote))
     remote.close()
     wait_for(lambda: not is_running(worker))
     assert isinstance(running.outcome(), StatementRefusedError)
@@ -342,10 +342,13 @@ def test_workers_end_with_the_zygote_where_no_signal_tells_them(
 
 @linux
 def test_an_interrupted_statement_leaves_no_process(remote: RemoteDatabase) -> None:
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt), remote.statement(ENDLESS, []) as statement:
-        timer.start()
-        statement.rehearse()
+    def run() -> None:
+        with remote.statement(ENDLESS, []) as statement:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            statement.rehearse()
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
     assert workers_of(zygote_of(remote)) == []
     with remote.statement("SELECT 1", []) as statement:
         statement.rehearse()
