@@ -88,7 +88,7 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
 def sealed(public: dict[str, Path]) -> Iterator[duckdb.DuckDBPyConnection]:
     """The database that a worker opens, before it closes all files."""
     with closing(RemoteDatabase(public, Limits())) as remote:
-        request = _Request("", "query", [], "answers", str(remote._file), sql_file("settings"), Limits())
+        request = _Request("", "query", [], "answers", str(remote._public.file), sql_file("settings"), Limits())
         with _database(request) as connection:
             yield connection
 

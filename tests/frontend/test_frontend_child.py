@@ -65,7 +65,7 @@ def workers_of(zygote: int) -> list[int]:
 def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -214,11 +214,14 @@ def test_behind_the_last_wall_no_file_opens_and_nobody_is_reached(tmp_path: Path
 
 def test_public_tables_are_files_that_only_we_can_read_and_go_with_us(public: dict[str, Path]) -> None:
     remote = RemoteDatabase(public, Limits())
-    assert remote._file is not None
-    assert (remote._file.parent.stat().st_mode & 0o777, remote._file.stat().st_mode & 0o777) == (0o700, 0o400)
+    assert remote._public.file is not None
+    assert (remote._public.file.parent.stat().st_mode & 0o777, remote._public.file.stat().st_mode & 0o777) == (
+        0o700,
+        0o400,
+    )
     remote.close()
     remote.close()
-    assert not remote._file.parent.exists()
+    assert not remote._public.file.parent.exists()
 
 
 # -- how it is stopped ----------------------------------------------------------------------------------------
@@ -379,7 +382,7 @@ def test_nothing_stays_behind(folder: Path, public: dict[str, Path]) -> None:
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session:
         door = FrontEnd(session, "visits", public)
         door.run("SELECT 1")
-        zygote, path = zygote_of(door._remote), door._remote._file
+        zygote, path = zygote_of(door._remote), door._remote._public.file
         assert path is not None
         del door  # abandoned, not closed
         wait_for(lambda: not is_running(zygote))

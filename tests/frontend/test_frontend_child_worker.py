@@ -67,10 +67,10 @@ def test_a_query_is_rehearsed_over_empty_answers_and_run_over_the_answers() -> N
 
 def test_public_tables_are_read_by_name(public: dict[str, Path]) -> None:
     with closing(RemoteDatabase(public, Limits())) as remote:
-        (_, (_, content)) = said("SELECT count(*) AS n FROM states, answers.release_1", public=remote._file)
+        (_, (_, content)) = said("SELECT count(*) AS n FROM states, answers.release_1", public=remote._public.file)
         assert pa.ipc.open_stream(content).read_all().to_pylist() == [{"n": 3}]
         for change in ("INSERT INTO states VALUES ('a', 1)", "DROP TABLE states", "CREATE TABLE public.t (x INT)"):
-            assert "DuckDB reads this as" in failure(change, public=remote._file)
+            assert "DuckDB reads this as" in failure(change, public=remote._public.file)
 
 
 def test_plans_and_columns_are_shown_and_nothing_is_rehearsed() -> None:

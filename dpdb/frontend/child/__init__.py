@@ -7,5 +7,5 @@ two things only: that the rehearsal passed, and the bytes of a result. Neither m
 says, so a worker that is broken into can lie to its own analyst and do nothing else.
 
 `zygote`, `worker`, `limits`, `sandbox` and `messages` run in the child and import nothing else of dpdb; `children`,
-`result` and `remote_database` run in the parent.
+`public_tables`, `result` and `remote_database` run in the parent.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import socket
@@ -12,9 +13,6 @@ import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-
-import duckdb
-import pyarrow as pa
 
 from dpdb.engine.database import OWNER_LOG
 from dpdb.errors import EngineError
@@ -150,13 +148,21 @@ class _Zygote:
     def __init__(self) -> None:
         loader = {name: os.environ[name] for name in _LOADER if name in os.environ}
         here = Path(__file__).resolve().parent
-        libraries = dict.fromkeys(str(Path(str(module.__file__)).resolve().parent.parent) for module in (duckdb, pa))
         with ExitStack() as opened:
             try:
                 ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
                 self._process = subprocess.Popen(
                     # Isolated: no user's settings, no start-up files, nothing of the current directory.
-                    [sys.executable, "-I", "-S", "-c", _START, str(here.parent.parent), str(here.parent), *libraries],
+                    [
+                        sys.executable,
+                        "-I",
+                        "-S",
+                        "-c",
+                        _START,
+                        str(here.parent.parent),
+                        str(here.parent),
+                        *_libraries(),
+                    ],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
@@ -200,6 +206,12 @@ class _Zygote:
 
     def close(self) -> None:
         self._finalizer()
+
+
+def _libraries() -> list[str]:
+    """Return the folders of the packages that a worker imports."""
+    found = [importlib.util.find_spec(name) for name in ("duckdb", "pyarrow")]
+    return list(dict.fromkeys(str(Path(str(spec.origin)).resolve().parent.parent) for spec in found if spec))
 
 
 def _end(control: socket.socket, process: subprocess.Popen[bytes], has_worked: threading.Event) -> None:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import glob
 import json
-import shutil
 import signal
-import tempfile
 import time
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-from sqlglot import exp
 
-from dpdb.engine.database import OWNER_LOG, Database
-from dpdb.engine.file_source import kind_of, parquet_scan
+from dpdb.engine.database import OWNER_LOG
 from dpdb.engine.sql_files import sql_file
-from dpdb.errors import EngineError, ParameterError, SourceError, StatementRefusedError
+from dpdb.errors import EngineError, StatementRefusedError
 from dpdb.frontend.child import messages
 from dpdb.frontend.child.children import Child, Children
 from dpdb.frontend.child.limits import Limits
+from dpdb.frontend.child.public_tables import PublicTables
 from dpdb.frontend.child.result import read_result
-from dpdb.frontend.names import folded
 from dpdb.frontend.refusal import one_line
 from dpdb.frontend.rewrite import ANSWERS
 from dpdb.session.release_table import RELEASE_SCHEMA
@@ -35,10 +29,9 @@ __all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
 
 Form = Literal["query", "explain", "describe"]
 
-_LOADING_MEMORY = "1GB"
-_PUBLIC = "public"
 _MOST_REASON = 64 << 10
 _STREAM_END = 1 << 10
+_SIGNALS = frozenset(int(number) for number in signal.Signals)
 # Not `empty_table()`, which imports pandas where there is one.
 _NO_ANSWERS = pa.Table.from_batches([], RELEASE_SCHEMA)
 
@@ -62,20 +55,18 @@ class RemoteDatabase:
     """
 
     def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
-        self.public = frozenset(folded(name) for name in public)
-        if len(self.public) != len(public):
-            raise ParameterError("two public tables have the same name")
         self._limits = limits
-        self._children = Children()  # starts while the public tables are read
-        folder = _new_folder() if public else None
-        self._file = folder / "public.duckdb" if folder is not None else None
-        self._finalizer = weakref.finalize(self, _clean_up, self._children, folder)
+        self._children = Children()  # first: it starts while the public tables are read
         try:
-            if self._file is not None:
-                _write_public(public, self._file)
+            self._public = PublicTables(public)
         except BaseException:
-            self.close()
+            self._children.close()
             raise
+
+    @property
+    def public(self) -> frozenset[str]:
+        """Names of the public tables, as `folded`."""
+        return self._public.names
 
     @contextmanager
     def statement(self, query: str, answers: Sequence[str], form: Form = "query") -> Iterator[RemoteStatement]:
@@ -100,7 +91,7 @@ class RemoteDatabase:
             "form": form,
             "answers": list(answers),
             "schema": ANSWERS,
-            "public": None if self._file is None else str(self._file),
+            "public": None if self._public.file is None else str(self._public.file),
             "settings": sql_file("settings"),
             "limits": dataclasses.asdict(self._limits),
         }
@@ -109,7 +100,8 @@ class RemoteDatabase:
 
     def close(self) -> None:
         """End all processes and drop the public tables. May be called twice."""
-        self._finalizer()
+        self._children.close()
+        self._public.close()
 
 
 class RemoteStatement:
@@ -196,51 +188,8 @@ def _last_words(exit_code: int | None, limits: Limits) -> str:
     return f"the process that ran the statement ended{how}: it needed too much memory, or was stopped from outside"
 
 
-_SIGNALS = frozenset(int(number) for number in signal.Signals)
-
-
 def _stream(rows: pa.Table) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
     return sink.getvalue()
-
-
-def _new_folder() -> Path:
-    try:
-        return Path(tempfile.mkdtemp(prefix="dpdb-"))  # mode 0700
-    except OSError as error:
-        raise ParameterError(f"no temporary directory can be made for public tables: {error.strerror}") from None
-
-
-def _write_public(public: Mapping[str, str | Path], file: Path) -> None:
-    """Read the public tables once, into a file that every worker opens."""
-    with Database(memory_limit=_LOADING_MEMORY) as database:
-        database.execute(f"ATTACH {exp.Literal.string(str(file)).sql('duckdb')} AS {_PUBLIC}")
-        for name, path in public.items():
-            _load(database, name, str(path))
-        database.execute(f"DETACH {_PUBLIC}")
-    file.chmod(0o400)
-
-
-def _load(database: Database, name: str, path: str) -> None:
-    try:
-        kind = kind_of(path)
-        if kind == "duckdb":
-            raise SourceError(f"{path}: a public table is a Parquet or CSV file")
-        scan = parquet_scan(database, path) if kind == "parquet" else _csv(path)
-        table = exp.table_(name, db=_PUBLIC, quoted=True)
-        database.execute(exp.select("*").from_(scan).ctas(table, dialect="duckdb"))
-    except EngineError as error:
-        raise SourceError(f"{path}: cannot be read: {one_line(str(error))}") from None
-
-
-def _csv(path: str) -> exp.Expr:
-    # Types may be guessed here: the table is public.
-    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=[exp.Literal.string(glob.escape(path))]))
-
-
-def _clean_up(children: Children, folder: Path | None) -> None:
-    children.close()
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
