@@ -17,11 +17,12 @@ __all__ = ["TooMuchWorkError", "parse_duckdb"]
 # Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
 _STEPS_PER_TOKEN = 20
 _FREE_STEPS = 5_000
-_MOST_STEPS = 100_000
+_MOST_STEPS = 60_000
+_MOST_TOKENS = 30_000
 
 
 class TooMuchWorkError(SqlglotError):
-    """A text has too many possible readings."""
+    """A text takes too much work; the message goes on after "the statement" or the like."""
 
 
 class _BoundedParser(DuckDBParser):
@@ -35,7 +36,7 @@ class _BoundedParser(DuckDBParser):
         # Every step goes through here, the steps back included.
         self._steps_left -= 1
         if self._steps_left < 0:
-            raise TooMuchWorkError("the text has too many possible readings")
+            raise TooMuchWorkError("has too many possible readings; nest it less deeply")
         super()._advance(times)
 
     def _warn_unsupported(self) -> None:
@@ -54,5 +55,7 @@ def parse_duckdb(text: str) -> list[exp.Expr | None]:
     """
     dialect = DuckDB()
     tokens = dialect.tokenize(text)
+    if len(tokens) > _MOST_TOKENS:
+        raise TooMuchWorkError(f"has more than {_MOST_TOKENS:,} words and signs; shorten it")
     most_steps = min(_FREE_STEPS + _STEPS_PER_TOKEN * len(tokens), _MOST_STEPS)
     return _BoundedParser(dialect, most_steps).parse(tokens, text)

@@ -83,8 +83,8 @@ def _parse(text: str) -> exp.Expr:
     # Parsed behind WHERE, so that a column called `comment` or `set` does not start a statement.
     try:
         statements = parse_duckdb(f"SELECT 1 FROM t WHERE {text}\n")
-    except TooMuchWorkError:
-        raise PredicateError(f"where: {shortened(text)} has too many possible readings; simplify it") from None
+    except TooMuchWorkError as error:
+        raise PredicateError(f"where: {shortened(text)} {error}") from None
     except (SqlglotError, RecursionError) as error:
         details = getattr(error, "errors", None)
         where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""

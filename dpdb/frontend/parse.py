@@ -186,7 +186,7 @@ def _unreadable(error: Exception) -> StatementRefusedError:
     if isinstance(error, RecursionError):
         return StatementRefusedError("the statement is nested too deeply")
     if isinstance(error, TooMuchWorkError):
-        return StatementRefusedError("the statement is nested in a way that takes too long to read; name parts by WITH")
+        return StatementRefusedError(f"the statement {error}")
     if not details:
         return StatementRefusedError("the statement cannot be read: a quote or comment is not closed")
     first = details[0]
