@@ -53,7 +53,7 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: 
                 show("")
                 return 0
             except KeyboardInterrupt:
-                show("\ncancelled; what was debited stays spent")
+                show(f"\ncancelled; what was debited stays spent\n{release_words(front_end.kept)}".rstrip("\n"))
                 pending = ""
                 went_on()
 

@@ -81,14 +81,15 @@ def as_arrow(table: pa.Table) -> bytes:
 
 def _names(table: pa.Table) -> list[str]:
     """Column names, made different where two are equal: rows become objects."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for wanted in table.column_names:
-        name, number = wanted, 0
+        name = wanted
         while name in names:
-            number += 1
-            name = f"{wanted}_{number}"
-        names.append(name)
-    return names
+            numbers[wanted] = numbers.get(wanted, 0) + 1
+            name = f"{wanted}_{numbers[wanted]}"
+        names[name] = None
+    return list(names)
 
 
 def _storable(table: pa.Table) -> pa.Table:
@@ -125,6 +126,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
     text = value if isinstance(value, str) else str(_flat(value))
+    if text.isprintable():
+        return text
     # Public files may hold characters that would steer a terminal.
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 

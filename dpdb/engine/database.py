@@ -129,39 +129,6 @@ class Database:
             finally:
                 cursor.close()
 
-    def table(self, query: str | exp.Expr, *, most_rows: int) -> pa.Table:
-        """Run a query and return its result as an Arrow table; one of more than `most_rows` rows is an error.
-
-        It runs in the connection itself, whose settings a sibling cursor would not have.
-        """
-        with self._errors(query):
-            text = _text(query)
-            reader = interruptible(self._connection, lambda: self._connection.sql(text).to_arrow_reader(BATCH_ROWS))
-            batches, rows = [], 0
-            try:
-                while (batch := interruptible(self._connection, lambda: next(reader, None))) is not None:
-                    batches.append(batch)
-                    rows += batch.num_rows
-                    if rows > most_rows:
-                        raise EngineError(f"the result has more than {most_rows:,} rows")
-                return pa.Table.from_batches(batches, schema=reader.schema)
-            finally:
-                reader.close()  # an open reader blocks its connection
-
-    def kinds(self, query: str) -> list[str]:
-        """Return what DuckDB's own parser makes of a text: one kind, such as ``"SELECT"``, per statement."""
-        with self._errors(query):
-            return [statement.type.name for statement in self._connection.extract_statements(query)]
-
-    def interrupt(self) -> None:
-        """Stop the running query, from another thread."""
-        self._connection.interrupt()
-
-    def seal(self) -> None:
-        """Close this database for a stranger's statements: from now on no file, extension or setting is in reach."""
-        for setting in ("enable_external_access = false", "lock_configuration = true"):
-            self.execute(f"SET {setting}")
-
     def describe(self, query: str | exp.Expr) -> list[tuple[str, str]]:
         """Return (name, DuckDB type) of each column of a query without running it."""
         return [(row[0], row[1]) for row in self.rows(f"DESCRIBE {_text(query)}")]

@@ -2,8 +2,7 @@
 
 A statement is decided on its syntax tree, default deny (`check`); of the private table it may only call
 `dp_inconsistency` and `dp_count`, with literal arguments (`call`). The session makes the releases, and the statement
-then runs in another database, which holds their answers and the public tables and nothing else (`clean_database`). The
-private table is never in that database.
+then runs in another process, which holds their answers and the public tables and nothing else (`child`).
 """
 
 from dpdb.frontend.front_end import FrontEnd, Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Any
 
@@ -153,18 +153,24 @@ def _literal(name: str, node: exp.Expr) -> Key | list[Key] | None:
         return bool(node.this)
     if type(node) is exp.Literal and node.is_string:
         return str(node.this)
-    negative = type(node) is exp.Neg
-    number = node.this if negative else node
+    number = node.this if type(node) is exp.Neg else node
     if type(number) is exp.Literal and not number.is_string and is_number(number.this):
-        digits = number.this.replace("_", "")
-        value = int(digits) if digits.isdigit() else Decimal(digits)
-        return -value if negative else value
+        value = _number(name, number)
+        return value if number is node else -value
     if type(node) is exp.Column and not node.table:
         raise refused(node, f"is a name, and {name} is a literal: write '{node.name}' in single quotes")
     raise refused(
         node, f"is not a literal: {name} is fixed before anything is computed, so write its value (a number, "
         "text in single quotes, or a list of them)",
     )  # fmt: skip
+
+
+def _number(name: str, node: exp.Literal) -> int | Decimal:
+    digits = node.this.replace("_", "")
+    try:
+        return int(digits) if digits.isdigit() else Decimal(digits)
+    except InvalidOperation:  # an exponent beyond all bounds
+        raise refused(node, f"is no number that {name} can be") from None
 
 
 def _check_table(node: exp.Expr, named: str | None, function: str, table: str) -> None:

@@ -138,7 +138,7 @@ class _Checker:
             raise refused(
                 node,
                 "is not a table that statements may read: only releases, public tables and WITH queries are"
-                + nearest(node.this.name, RELEASES),
+                + (nearest(node.this.name, RELEASES) if isinstance(node.this, exp.Expr) else ""),
             )
         name = folded(node.name)
         if name in scope or name in self._public:

@@ -1,13 +1,15 @@
 """`FrontEnd`: answer an analyst's statements over one session.
 
 For each statement, in this order: parse, decide on the tree, let the session check every release, run everything over
-empty answers, ask the budget for all releases together, make them, run the statement over the answers. Only the last
-two steps spend or read anything, and up to them every error leaves the budget as it was.
+empty answers, ask the budget for all releases together, make them, run the statement over the answers. Up to the budget
+every error leaves it as it was. The statement's SQL itself runs in a process of its own (`dpdb.frontend.child`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,12 +17,16 @@ from types import TracebackType
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.errors import ParameterError, StatementRefusedError
+from dpdb.engine.database import OWNER_LOG
+from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.frontend.call import ReleaseCall, read_call
 from dpdb.frontend.check import check_statement
-from dpdb.frontend.clean_database import CleanDatabase
+from dpdb.frontend.child.limits import Limits
+from dpdb.frontend.child.remote_database import RemoteDatabase, RemoteStatement
 from dpdb.frontend.names import folded
+from dpdb.frontend.paid_answers import Identity, PaidAnswers
 from dpdb.frontend.parse import Statement, parse_statement
+from dpdb.frontend.refusal import one_line
 from dpdb.frontend.rewrite import rewritten
 from dpdb.privacy.epsilon import as_float
 from dpdb.session import Release, Session
@@ -29,8 +35,7 @@ from dpdb.session.release_table import release_table
 
 __all__ = ["FrontEnd", "Result"]
 
-# What makes two calls one release: everything public that is asked, with the defaults filled in, and the run.
-_Identity = tuple[str, str | None]
+_MOST_CALLS = 100
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,14 @@ class _Plan:
 
     statement: Statement
     query: str
-    calls: Mapping[_Identity, tuple[str, ReleaseCall, Charge]]
+    calls: Mapping[Identity, tuple[str, ReleaseCall, Charge]]
 
 
 class FrontEnd:
     """The SQL door of one session.
+
+    Several threads may use it at once. They wait for each other while releases are checked, charged and drawn, and not
+    while statements run.
 
     Parameters
     ----------
@@ -69,7 +77,7 @@ class FrontEnd:
     public : mapping of name to path, optional
         Parquet and CSV files that statements may read by name.
     seconds : float
-        How long one statement may run over the answers.
+        How long one statement may run, over empty answers and again over the answers.
 
     Raises
     ------
@@ -85,9 +93,10 @@ class FrontEnd:
             raise ParameterError(f"public table {table!r} has the private table's name; choose another")
         self.session = session
         self.table_name = table
-        self._clean = CleanDatabase(public, seconds=seconds)
+        self._remote = RemoteDatabase(public, Limits(seconds=seconds))
         self.public = tuple(public)
-        self._kept: dict[_Identity, tuple[Release, ...]] = {}
+        self._session_lock = threading.Lock()
+        self._paid = PaidAnswers()
 
     def check(self, text: str) -> None:
         """Check one statement: everything except the budget. Reads no private row, draws nothing, spends nothing.
@@ -99,7 +108,11 @@ class FrontEnd:
         DpdbError
             If the session does not admit a release: an unknown column, a predicate outside the grammar, ...
         """
-        self._plan(text)
+        with self._admitted(text) as (plan, statement):
+            if plan.statement.kind == "query":
+                statement.rehearse()
+            else:
+                statement.show()
 
     def run(self, text: str) -> Result:
         """Answer one statement. Every release in its text is made, once; calls that ask for the same are one release.
@@ -116,49 +129,82 @@ class FrontEnd:
             If a release or the statement fails after the debit. Answers that were made by then are in `kept`, and the
             next statement that asks for the same gets them for nothing.
         """
-        plan = self._plan(text)
-        tables = [table for table, _, _ in plan.calls.values()]
-        if plan.statement.kind != "query":
-            with self._clean.answers(tables):
-                table = self._clean.run(plan.query, plan.statement.kind)
-            return Result(_with_cost(table, plan) if plan.statement.kind == "explain" else table, ())
-        new = {identity: call for identity, call in plan.calls.items() if identity not in self._kept}
-        if len(new) > 1:  # one release alone is decided by its own debit
-            self.session.check_together([charge for _, _, charge in new.values()])
-        for identity, (_, call, _) in new.items():
-            self._kept[identity] = call.make(self.session)
-        with self._clean.answers(tables):
-            for identity, (table_name, _, _) in plan.calls.items():
-                self._clean.fill(table_name, release_table(self._kept[identity]))
-            table = self._clean.run(plan.query)
-        releases = tuple(release for identity in plan.calls for release in self._kept.pop(identity))
-        return Result(table, releases)
+        with self._admitted(text) as (plan, statement):
+            if plan.statement.kind != "query":
+                table = statement.show()
+                return Result(_with_cost(table, plan) if plan.statement.kind == "explain" else table, ())
+            statement.rehearse()
+            with self._answers(plan) as answers:
+                table = statement.run(
+                    {name: release_table(answers[identity]) for identity, (name, _, _) in plan.calls.items()}
+                )
+        return Result(table, tuple(release for identity in plan.calls for release in answers[identity]))
 
     @property
     def kept(self) -> tuple[Release, ...]:
         """Answers of statements that failed after the debit: paid for, and not yet part of a result."""
-        return tuple(release for releases in self._kept.values() for release in releases)
+        with self._session_lock:
+            return tuple(self._paid)
+
+    @contextmanager
+    def _admitted(self, text: str) -> Iterator[tuple[_Plan, RemoteStatement]]:
+        """Plan a statement and give it its process; errors in the block and before it have one line."""
+        try:
+            plan = self._plan(text)
+            tables = [table for table, _, _ in plan.calls.values()]
+            with self._remote.statement(plan.query, tables, plan.statement.kind) as statement:
+                yield plan, statement
+        except DpdbError as error:
+            error.args = (one_line(str(error)), *error.args[1:])
+            raise
 
     def _plan(self, text: str) -> _Plan:
         statement = parse_statement(text)
-        nodes = check_statement(statement.tree, self.table_name, self._clean.public)
-        calls: dict[_Identity, tuple[str, ReleaseCall, Charge]] = {}
+        try:
+            return self._checked(statement)
+        except DpdbError:
+            raise
+        except Exception:  # a tree that we did not foresee is not run
+            OWNER_LOG.exception("statement refused")
+            raise StatementRefusedError("the statement is not understood") from None
+
+    def _checked(self, statement: Statement) -> _Plan:
+        nodes = check_statement(statement.tree, self.table_name, self._remote.public)
+        if len(nodes) > _MOST_CALLS:
+            raise StatementRefusedError(f"the statement has more than {_MOST_CALLS} calls of releases; split it")
+        calls: dict[Identity, tuple[str, ReleaseCall, Charge]] = {}
         placed: list[tuple[exp.Anonymous, ReleaseCall, str]] = []
         for node in nodes:
             call = read_call(node, self.table_name)
-            charge = self.session.rehearse(call.make)
+            with self._session_lock:
+                charge = self.session.rehearse(call.make)
             identity = charge.request_text, call.run_id
             table = calls.setdefault(identity, (f"release_{len(calls) + 1}", call, charge))[0]
             placed.append((node, call, table))
         _refuse_shared_runs(call for _, call, _ in calls.values())
-        query = rewritten(statement.tree, placed)
-        with self._clean.answers([table for table, _, _ in calls.values()]):
-            self._clean.refuse_unrunnable(query)
-        return _Plan(statement, query, calls)
+        return _Plan(statement, rewritten(statement.tree, placed), calls)
+
+    @contextmanager
+    def _answers(self, plan: _Plan) -> Iterator[Mapping[Identity, tuple[Release, ...]]]:
+        """Charge and draw the releases of a statement; if anything fails from here on, they are kept."""
+        answers: dict[Identity, tuple[Release, ...]] = {}
+        try:
+            with self._session_lock:
+                answers |= self._paid.take(plan.calls)
+                new = {identity: call for identity, call in plan.calls.items() if identity not in answers}
+                if len(new) > 1:  # one release alone is decided by its own debit
+                    self.session.check_together([charge for _, _, charge in new.values()])
+                for identity, (_, call, _) in new.items():
+                    answers[identity] = call.make(self.session)
+            yield answers
+        except BaseException:
+            with self._session_lock:
+                self._paid.put(answers)
+            raise
 
     def close(self) -> None:
-        """Drop the public tables and answers; the session stays open. May be called twice."""
-        self._clean.close()
+        """End all processes and drop the public tables; the session stays open. May be called twice."""
+        self._remote.close()
 
     def __enter__(self) -> FrontEnd:
         return self
@@ -182,5 +228,7 @@ def _with_cost(plan_rows: pa.Table, plan: _Plan) -> pa.Table:
     charges = [charge.epsilon for _, _, charge in plan.calls.values()]
     counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
     words = f"epsilon {as_float(sum(charges)):.9g} by {counted}"
-    cost = pa.Table.from_pydict({"explain_key": ["privacy_cost"], "explain_value": [words]}, schema=plan_rows.schema)
+    cost = pa.table({"explain_key": ["privacy_cost"], "explain_value": [words]})
+    if plan_rows.schema != cost.schema:
+        raise EngineError("the plan is damaged")
     return pa.concat_tables([cost, plan_rows])

@@ -6,24 +6,26 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
 from dpdb.constraints.source import shortened
 from dpdb.errors import StatementRefusedError
 
 __all__ = ["Statement", "is_number", "parse_statement", "split_finished", "split_statements"]
 
-_MOST_CHARACTERS = 100_000
+_MOST_BYTES = 65_536
 _MOST_NODES = 10_000
+_MOST_DIGITS = 400  # the largest DOUBLE has 309, and Python reads no whole number of more than 4,300
 # Quoted text, comments, the end of a statement, what is quoted or commented and never closed, or any other character.
 _PIECE = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$.*?\$\1\$|(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)"""
     r"""|(?:['"]|/\*|\$\w*\$).*|.""",
     re.DOTALL,
 )
-_NUMBER = re.compile(r"(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
+# One way to match each text: two ways would take quadratic time for a long row of digits.
+_NUMBER = re.compile(r"(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
 # What starts like a number: the parser would read 0x1F as 0 AS x1F.
 _LIKE_NUMBER = re.compile(r"(?<![\w$.])\.?\d(?:[eE][+-]|[\w.])*", re.ASCII)
 _WORD = re.compile(r"[^\W\d]\w*|\S")
@@ -98,8 +100,7 @@ def parse_statement(text: str) -> Statement:
     StatementRefusedError
         If it is not one statement, cannot be parsed, or is of a kind that is not run.
     """
-    if len(text.strip()) > _MOST_CHARACTERS:
-        raise StatementRefusedError(f"the statement has more than {_MOST_CHARACTERS:,} characters; shorten it")
+    _refuse_size_and_encoding(text)
     parts = split_statements(text)
     if len(parts) != 1:
         found = f"{len(parts)} statements" if parts else "no statement"
@@ -123,6 +124,15 @@ def parse_statement(text: str) -> Statement:
     return Statement("query", _query(plain))
 
 
+def _refuse_size_and_encoding(text: str) -> None:
+    try:
+        size = len(text.strip().encode())
+    except UnicodeEncodeError:  # bytes of the command line that are no text arrive as half characters
+        raise StatementRefusedError("the statement is not UTF-8 text") from None
+    if size > _MOST_BYTES:
+        raise StatementRefusedError(f"the statement has more than {_MOST_BYTES:,} bytes; shorten it")
+
+
 def _query(text: str) -> exp.Expr:
     word = _WORD.search(text)
     verb = "" if word is None else word[0].upper() if word[0].isascii() else word[0]
@@ -131,10 +141,10 @@ def _query(text: str) -> exp.Expr:
         says = f"{shortened(verb)} is not run" + (f": {reason}" if reason else f"; {_WRITE}")
         raise StatementRefusedError(says)
     try:
-        trees = sqlglot.parse(text, dialect="duckdb")
+        trees = parse_duckdb(text)
     except (SqlglotError, RecursionError) as error:
         raise _unreadable(error) from None
-    except (ValueError, TypeError, AttributeError, IndexError, KeyError):  # the parser's own failures on odd input
+    except Exception:  # the parser's own failures on odd input
         raise StatementRefusedError("the statement cannot be parsed") from None
     if len(trees) != 1 or trees[0] is None:
         raise StatementRefusedError(f"found {len(trees)} statements where one is expected; {_WRITE}")
@@ -156,6 +166,8 @@ def _refuse_odd_text(text: str) -> None:
     if odd is not None:
         raise StatementRefusedError(f"{odd!a} is not a character of SQL: it only looks like one; type it again")
     for found in _LIKE_NUMBER.finditer(words):
+        if len(found[0]) > _MOST_DIGITS:
+            raise StatementRefusedError(f"a number has more than {_MOST_DIGITS} digits; shorten it")
         if not is_number(found[0]):
             raise StatementRefusedError(f"{shortened(found[0])} is not a decimal number; put a space after a number")
 
@@ -173,6 +185,8 @@ def _unreadable(error: Exception) -> StatementRefusedError:
     details = getattr(error, "errors", None)
     if isinstance(error, RecursionError):
         return StatementRefusedError("the statement is nested too deeply")
+    if isinstance(error, TooMuchWorkError):
+        return StatementRefusedError(f"the statement {error}")
     if not details:
         return StatementRefusedError("the statement cannot be read: a quote or comment is not closed")
     first = details[0]

@@ -8,7 +8,9 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from dpdb.constraints.source import shortened
 from dpdb.errors import StatementRefusedError
 
-__all__ = ["refused", "shown"]
+__all__ = ["one_line", "refused", "shown"]
+
+_LONGEST_LINE = 500
 
 
 def refused(node: exp.Expr, problem: str) -> StatementRefusedError:
@@ -30,6 +32,12 @@ def shown(node: exp.Expr) -> str:
     ):  # the parser takes more than it writes
         text = node.key
     return shortened(" ".join(text.split()) or node.key)
+
+
+def one_line(text: str) -> str:
+    """Return a message as one line of printable characters, cut when it is long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 20 * _LONGEST_LINE]).split())
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 4]} ..."
 
 
 def _place(node: exp.Expr) -> tuple[int | None, int | None]:

@@ -8,10 +8,10 @@ SQL as text.
 
 from __future__ import annotations
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
 from dpdb.constraints.source import shortened
 from dpdb.encodable import is_encodable
 from dpdb.errors import PredicateError
@@ -57,7 +57,9 @@ def refused(node: exp.Expr) -> PredicateError:
 def _condition(text: str) -> exp.Expr:
     # Parsed behind WHERE, so that a column called `comment` or `set` does not start a statement.
     try:
-        statements = sqlglot.parse(f"SELECT 1 FROM t WHERE {text}\n", dialect="duckdb")
+        statements = parse_duckdb(f"SELECT 1 FROM t WHERE {text}\n")
+    except TooMuchWorkError as error:
+        raise PredicateError(f"where: {shortened(text)} {error}") from None
     except (SqlglotError, RecursionError) as error:
         details = getattr(error, "errors", None)
         where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""

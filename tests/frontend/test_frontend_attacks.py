@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
+import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -15,9 +17,12 @@ from private_rows import RULE, private_rows, shows_private
 import dpdb
 from dpdb.cli import main
 from dpdb.engine.database import OWNER_LOG
+from dpdb.engine.sql_files import sql_file
 from dpdb.errors import DpdbError, ParameterError, PredicateError, StatementRefusedError, UnknownColumnError
 from dpdb.frontend import FrontEnd
-from dpdb.frontend.clean_database import CleanDatabase
+from dpdb.frontend.child.limits import Limits
+from dpdb.frontend.child.remote_database import RemoteDatabase
+from dpdb.frontend.child.worker import _database, _Request
 from dpdb.privacy.randomness import replaced_noise
 
 frame = private_rows()  # what a replacement scan of DuckDB would find in this process
@@ -79,22 +84,47 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
     assert sorted(folder.iterdir()) == files
 
 
+@pytest.fixture
+def sealed(public: dict[str, Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The database that a worker opens, before it closes all files."""
+    with closing(RemoteDatabase(public, Limits())) as remote:
+        request = _Request("", "query", [], "answers", str(remote._public.file), sql_file("settings"), Limits())
+        with _database(request) as connection:
+            yield connection
+
+
 @pytest.mark.parametrize("group", [group for group in ATTACKS if group != "malformed"])
 def test_where_statements_run_there_is_nothing_private_and_no_way_out(
-    group: str, folder: Path, public: dict[str, Path], capfd: pytest.CaptureFixture[str]
+    group: str, folder: Path, sealed: duckdb.DuckDBPyConnection, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The second wall: every attack runs as it is, without the decision on its tree."""
+    """The second wall: every attack runs as it is, without the decision on its tree and the check of its kind."""
     files = sorted(folder.iterdir())
-    answers: list[object] = []
-    with contextlib.closing(CleanDatabase(public, seconds=5)) as clean:
-        for statement in ATTACKS[group]:
-            try:
-                answers.append(clean.run(placed(statement, folder)).to_pylist())
-            except (DpdbError, ValueError, AttributeError, OverflowError) as error:  # NUL, no statement, far dates
-                answers.append(error)
-    assert len(answers) == len(ATTACKS[group])
-    assert not shows_private(*answers, *capfd.readouterr())
+    seen: list[object] = []
+    for statement in ATTACKS[group]:
+        watch = threading.Timer(5, sealed.interrupt)
+        watch.start()
+        try:
+            seen.append(sealed.execute(placed(statement, folder)).fetchall())
+        except (duckdb.Error, RuntimeError, ValueError, AttributeError, OverflowError) as error:  # NUL, far dates
+            seen.append(error)
+        finally:
+            watch.cancel()
+    assert len(seen) == len(ATTACKS[group])
+    assert not shows_private(*seen, *capfd.readouterr())
     assert sorted(folder.iterdir()) == files
+
+
+@pytest.mark.parametrize("group", [group for group in ATTACKS if group != "malformed"])
+def test_some_of_them_in_processes(group: str, folder: Path, public: dict[str, Path]) -> None:
+    with closing(RemoteDatabase(public, Limits(seconds=5))) as remote:
+        for statement in ATTACKS[group][::15]:
+            with remote.statement(placed(statement, folder), []) as process:
+                try:
+                    process.rehearse()
+                    shown: object = process.run({}).to_pylist()
+                except StatementRefusedError as error:
+                    shown = error
+            assert not shows_private(shown)
 
 
 def test_the_private_rows_are_there_to_be_found(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from private_rows import RULE
 
 import dpdb
 from dpdb.accounting import Ledger
-from dpdb.engine.database import Database
 from dpdb.errors import (
     BudgetExceededError,
     EngineError,
@@ -24,7 +23,7 @@ from dpdb.errors import (
     UnknownColumnError,
 )
 from dpdb.frontend import FrontEnd
-from dpdb.frontend.clean_database import CleanDatabase
+from dpdb.frontend.child.limits import Limits
 from dpdb.privacy.randomness import replaced_noise
 
 
@@ -173,7 +172,7 @@ def test_a_rehearsal_checks_everything_and_spends_and_reads_nothing(
         assert session.remaining() == 1
 
 
-# -- the clean database ---------------------------------------------------------------------------------------
+# -- public tables and results ---------------------------------------------------------------------------------------
 
 
 def test_public_tables_are_checked_when_the_front_end_opens(folder: Path, session: dpdb.Session) -> None:
@@ -190,18 +189,10 @@ def test_public_tables_are_checked_when_the_front_end_opens(folder: Path, sessio
 MANY = "(VALUES " + ", ".join(["(1)"] * 100) + ")"
 
 
-def test_statements_end_in_time(public: dict[str, Path]) -> None:
-    with contextlib.closing(CleanDatabase(public, seconds=0.3)) as clean:
-        joined = ", ".join(f"{MANY} t{k}(x)" for k in range(9))
-        with pytest.raises(EngineError, match=r"stopped after 0\.3 seconds"):
-            clean.run(f"SELECT count(*) FROM {joined} WHERE t0.x + t8.x = 3")
-        assert clean.run("SELECT count(*) AS n FROM states").to_pylist() == [{"n": 3}]
-
-
 def test_a_result_that_is_too_large_keeps_the_answer(
     folder: Path, noise: CountingNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpdb.frontend.clean_database._MOST_ROWS", 20)
+    monkeypatch.setattr("dpdb.frontend.front_end.Limits", functools.partial(Limits, rows=20))
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session, FrontEnd(session, "visits") as door:
         with pytest.raises(StatementRefusedError, match="more than 20 rows; nothing was spent"):
             door.run(f"SELECT x FROM {MANY} t(x), (SELECT dp_count('visits').value)")
@@ -210,20 +201,3 @@ def test_a_result_that_is_too_large_keeps_the_answer(
         assert (session.spent(), len(door.kept)) == (1, 1)
         assert door.run("SELECT value FROM dp_count('visits')").table.to_pylist() == [{"value": 6.0}]
         assert (session.spent(), noise.draws, door.kept) == (1, 1, ())
-
-
-def test_a_sealed_database_reaches_nothing_outside(folder: Path) -> None:
-    with Database() as database:
-        assert database.value(f"SELECT count(*) FROM '{folder / 'visits.parquet'}'") == 6
-        database.seal()
-        for statement in (
-            f"SELECT * FROM '{folder / 'visits.parquet'}'",
-            f"ATTACH '{folder / 'visits.duckdb'}'",
-            f"COPY (SELECT 1) TO '{folder / 'out.csv'}'",
-            "SET enable_external_access = true",
-            "SET threads = 1",
-            "INSTALL httpfs",
-        ):
-            with pytest.raises(EngineError, match=r"disabled|locked|Cannot"):
-                database.execute(statement)
-    assert not (folder / "out.csv").exists()

@@ -1,0 +1,61 @@
+"""`parse_duckdb`: parse a stranger's SQL within a fixed amount of work.
+
+The parser tries one reading after another, and where such places are nested its work doubles with every level:
+`ARRAY[ARRAY[...` of 150 characters keeps it busy for longer than anybody waits. So its steps are counted. Unlike a
+clock, that refuses a text everywhere or nowhere, and it works in every thread.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+from sqlglot.parsers.duckdb import DuckDBParser
+
+__all__ = ["TooMuchWorkError", "parse_duckdb"]
+
+# Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
+_STEPS_PER_TOKEN = 20
+_FREE_STEPS = 5_000
+_MOST_STEPS = 60_000
+_MOST_TOKENS = 30_000
+
+
+class TooMuchWorkError(SqlglotError):
+    """A text takes too much work; the message goes on after "the statement" or the like."""
+
+
+class _BoundedParser(DuckDBParser):
+    """The parser of DuckDB's dialect, which gives up after a number of steps."""
+
+    def __init__(self, dialect: DuckDB, most_steps: int) -> None:
+        super().__init__(dialect=dialect)
+        self._steps_left = most_steps
+
+    def _advance(self, times: int = 1) -> None:
+        # Every step goes through here, the steps back included.
+        self._steps_left -= 1
+        if self._steps_left < 0:
+            raise TooMuchWorkError("has too many possible readings; nest it less deeply")
+        super()._advance(times)
+
+    def _warn_unsupported(self) -> None:
+        """Say nothing: whoever parses refuses what it does not know, and a log would show the text to others."""
+
+
+def parse_duckdb(text: str) -> list[exp.Expr | None]:
+    """Parse SQL into one tree per statement.
+
+    Raises
+    ------
+    sqlglot.errors.SqlglotError
+        If the text is not SQL; `TooMuchWorkError` if reading it takes too much work.
+    RecursionError
+        If it is nested too deeply.
+    """
+    dialect = DuckDB()
+    tokens = dialect.tokenize(text)
+    if len(tokens) > _MOST_TOKENS:
+        raise TooMuchWorkError(f"has more than {_MOST_TOKENS:,} words and signs; shorten it")
+    most_steps = min(_FREE_STEPS + _STEPS_PER_TOKEN * len(tokens), _MOST_STEPS)
+    return _BoundedParser(dialect, most_steps).parse(tokens, text)

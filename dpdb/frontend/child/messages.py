@@ -1,0 +1,102 @@
+"""Messages between the parent and a worker: a kind of one byte, a length, the content."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+
+__all__ = [
+    "ANSWER",
+    "FAILED",
+    "NUMBER",
+    "PASSED",
+    "RESULT",
+    "STATEMENT",
+    "ClosedError",
+    "TooLongError",
+    "receive",
+    "send",
+]
+
+# From the parent.
+STATEMENT = b"s"  # what to run, as JSON
+ANSWER = b"a"  # rows of one table of answers, as an Arrow stream
+# From the worker.
+PASSED = b"p"  # the rehearsal succeeded
+RESULT = b"r"  # an Arrow stream
+FAILED = b"f"  # the reason as text
+
+# Over a worker's line: its process id, then its exit code, where negative numbers are signals.
+NUMBER = struct.Struct("!i")
+
+_HEAD = struct.Struct("!cQ")
+_CHUNK = 1 << 20
+
+
+class ClosedError(Exception):
+    """The other side has gone."""
+
+
+class TooLongError(Exception):
+    """The other side announces more than may be sent."""
+
+
+def send(stream: socket.socket, kind: bytes, content: bytes | memoryview, *, until: float | None = None) -> None:
+    """Send one message.
+
+    Raises
+    ------
+    ClosedError
+        If the other side has gone.
+    TimeoutError
+        If it has not taken everything at the time `until` of the monotonic clock.
+    """
+    try:
+        for part in (_HEAD.pack(kind, len(content)), content):
+            stream.settimeout(_left(until))
+            stream.sendall(part)
+    except (BrokenPipeError, ConnectionResetError):
+        raise ClosedError from None
+
+
+def receive(stream: socket.socket, most: int, *, until: float | None = None) -> tuple[bytes, bytearray]:
+    """Receive one message of at most `most` bytes: its kind and its content.
+
+    Raises
+    ------
+    ClosedError
+        If the other side has gone.
+    TooLongError
+        If the message is longer; nothing of it is read.
+    TimeoutError
+        If it is not complete at the time `until` of the monotonic clock.
+    """
+    kind, length = _HEAD.unpack(_exactly(stream, _HEAD.size, until))
+    if length > most:
+        raise TooLongError
+    return kind, _exactly(stream, length, until)
+
+
+def _exactly(stream: socket.socket, length: int, until: float | None) -> bytearray:
+    content = bytearray()
+    while len(content) < length:
+        stream.settimeout(_left(until))
+        try:
+            piece = stream.recv(min(length - len(content), _CHUNK))
+        except ConnectionResetError:
+            piece = b""
+        if not piece:
+            raise ClosedError
+        content += piece
+    return content
+
+
+def _left(until: float | None) -> float | None:
+    """Seconds that remain; a socket takes 0 for "do not wait", which is not "too late"."""
+    if until is None:
+        return None
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

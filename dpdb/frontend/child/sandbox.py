@@ -1,0 +1,83 @@
+"""Walls around a worker that only Linux has.
+
+None needs privileges. Where a kernel or a container lacks one, the limits, the empty environment and DuckDB's own seal
+still stand.
+
+Numbers are those of the kernel's headers `prctl.h`, `sched.h`, `landlock.h` and, for system calls, of every
+architecture (calls since 424 have one number on all).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+__all__ = ["close_files", "die_with", "leave_network", "volunteer_for_out_of_memory"]
+
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446
+_LANDLOCK_VERSION = 1
+# What each version of Landlock added: (version, what it can forbid about files, TCP, signals and abstract sockets).
+_FILE_RIGHTS = ((5, 16), (3, 15), (2, 14), (1, 13))  # as numbers of bits
+_ALL_TCP, _ALL_SCOPES = 0b11, 0b11
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
+
+
+def _on_linux(function: Callable[..., None]) -> Callable[..., None]:
+    return function if sys.platform == "linux" else lambda *_: None
+
+
+@_on_linux
+def leave_network() -> None:
+    """Move to a namespace of one's own without any network; only a process with one thread can."""
+    library = _library()
+    if library.unshare(_CLONE_NEWNET) != 0:  # allowed to the superuser; to others inside a user namespace of their own
+        library.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+
+
+@_on_linux
+def die_with(parent: int) -> None:
+    """Be killed when the parent process ends, however it ends."""
+    _library().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it ended just before
+        os._exit(1)
+
+
+@_on_linux
+def volunteer_for_out_of_memory() -> None:
+    """Be the first to be killed where the machine, not the limit, runs out of memory."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+        file.write("1000")
+
+
+@_on_linux
+def close_files() -> None:
+    """From here on open no file, use no TCP, trace and signal no process outside, gain no privileges.
+
+    What is open stays open.
+    """
+    library = _library()
+    library.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    version = library.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
+    bits = next((bits for since, bits in _FILE_RIGHTS if version >= since), 0)
+    if not bits:
+        return
+    # Everything is forbidden and no exception is given.
+    rules = _Ruleset((1 << bits) - 1, _ALL_TCP if version >= 4 else 0, _ALL_SCOPES if version >= 6 else 0)
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    ruleset = library.syscall(_LANDLOCK_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(size), 0)
+    if ruleset >= 0:
+        library.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+        os.close(ruleset)
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
