@@ -43,10 +43,10 @@ BAD = {
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = 'AL' AND NOT state IN ('AL')"],
         2, "selects no row"),
     "where bytes": (
-        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "not valid Unicode"),
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "not is not text"),
     "key bytes": (
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state", "--keys", "AL,\udcff"], 2, "not a value"),
-    "constraint bytes": (["{table}", "--constraints", "not(t1.city='\udcff')", "--epsilon", "1"], 2, "valid Unicode"),
+    "constraint bytes": (["{table}", "--constraints", "not(t1.city='\udcff')", "--epsilon", "1"], 2, "is not text"),
     "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "go together"),
     "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "no ledger there"),
     "run id": (["{table}", "--constraints", RULE, "--epsilon", "1", "--run-id", "x"], 2, "needs a ledger"),

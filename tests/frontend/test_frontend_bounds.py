@@ -133,7 +133,7 @@ def test_closed_standard_input_is_one_line(
     monkeypatch.setattr("sys.stdin", None)  # what Python makes of <&-
     command = ["sql", str(folder / "visits.parquet"), "--constraints", RULE, "--budget", "1"]
     assert main(command) == 2
-    assert capfd.readouterr().err == "dpdb: standard input is closed: give a statement or --file\n"
+    assert capfd.readouterr().err == "dpdb: standard input is closed; name a file, or give what it should have\n"
     with replaced_noise(CountingNoise()):
         assert main([*command, "--quiet", "SELECT value FROM dp_count('visits')"]) == 0
 
