@@ -29,6 +29,8 @@ class Charge:
         Name of the run, if it may be retried.
     rho
         Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
+    rule_set
+        Digest of the constraints, for the history of a ledger.
     """
 
     epsilon: int
@@ -36,6 +38,7 @@ class Charge:
     request: Mapping[str, Any]
     run_id: str | None = None
     rho: int | None = None
+    rule_set: str | None = None
 
     @property
     def request_text(self) -> str:

@@ -78,6 +78,7 @@ class LedgerAccount:
             request=charge.request_text,
             notion=self._ledger.notion.name,
             run_id=charge.run_id,
+            rule_set=charge.rule_set,
         )
         if reservation.answer is None and pure:
             self._budget.debit(charge)

@@ -347,7 +347,8 @@ class Session:
         """
         if run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        charge = Charge(epsilon, charged_rows(slices, self._source.schema), public, run_id, rho)
+        rules = self._digest if self.constraints else None
+        charge = Charge(epsilon, charged_rows(slices, self._source.schema), public, run_id, rho, rules)
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:

@@ -1,4 +1,4 @@
-"""Attributes kept as intervals, against the value sets themselves: who meets whom, who covers what, which atoms matter."""
+"""Attributes kept as intervals, against the value sets themselves: who meets whom, who covers what, what matters."""
 
 from __future__ import annotations
 

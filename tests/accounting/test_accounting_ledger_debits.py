@@ -93,10 +93,26 @@ def test_a_run_id_gives_back_its_answer(ledger: Ledger) -> None:
     first.close()
     again = ledger.reserve(parse_where("a = 1"), TENTH, **asked)  # type: ignore[arg-type]
     assert (again.answer, again.number, ledger.summary().releases) == ("[1]", first.number, 1)
-    for changed in ({"request": '{"b": 1}'}, {"charge": 2 * TENTH}, {"predicate": parse_where("a = 2")}):
+    for changed in ({"request": '{"b": 1}'}, {"analyst": "ann"}):
         with pytest.raises(LedgerError, match="used for another request"):
             ledger.reserve(**{"predicate": parse_where("a = 1"), "charge": TENTH, **asked, **changed})  # type: ignore[arg-type]
     assert ledger.reserve(parse_where("a = 1"), TENTH, **{**asked, "source": CHANGED}).answer == "[1]"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("changed", [{"charge": 2 * TENTH}, {"predicate": parse_where("a = 2")}])
+def test_a_run_that_would_be_charged_otherwise_now_gets_its_answer_but_draws_no_new_one(
+    changed: dict, ledger: Ledger
+) -> None:
+    """As when a later version reads the same request otherwise: what is paid is given back, nothing else is drawn."""
+    asked = {"predicate": parse_where("a = 1"), "charge": TENTH, "source": SOURCE, "request": "{}", "run_id": "x"}
+    ledger.reserve(**asked).close()
+    with pytest.raises(LedgerError, match="would now be charged otherwise"):
+        ledger.reserve(**{**asked, **changed})
+    found = ledger.reserve(**asked)
+    ledger.record(found, "[1]")
+    found.close()
+    assert ledger.reserve(**{**asked, **changed}).answer == "[1]"
+    assert ledger.summary().spent == 0.1
 
 
 def test_a_run_that_is_being_answered_is_locked(ledger: Ledger, tmp_path: Path) -> None:
