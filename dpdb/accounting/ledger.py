@@ -8,7 +8,7 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from dpdb.accounting.ledger_creation import create_file
 from dpdb.accounting.ledger_file import VERSION, LedgerFile, reached
 from dpdb.accounting.ledger_head import LedgerHead
 from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation, now
+from dpdb.accounting.ledger_recharge import recharged
 from dpdb.accounting.ledger_refusal import refusal
 from dpdb.accounting.ledger_report import history, recorded_answers, summary
 from dpdb.accounting.ledger_runs import check_name, earlier_try
@@ -344,6 +345,21 @@ class Ledger:
         with self._file.transaction():
             self._read()
             return recorded_answers(self._file, self._state, release_id, run_id)
+
+    def lines(self) -> list[EntryLine]:
+        """Every debit as it is kept, oldest first."""
+        with self._file.transaction():
+            self._read()
+            return [self._state.entry(number) for number in range(1, self._state.last + 1)]
+
+    def check_columns(self, table: str) -> None:
+        """Raise `LedgerError` unless the ledger is of a table with this schema, or of none yet; see `SourceMark`."""
+        terms = self._state.terms
+        self._binding.check_table(SourceMark(table, "", terms.rows_per_person or 1, terms.unit))
+
+    def recharged_units(self, others: Mapping[int, tuple[Predicate, int]]) -> int:
+        """Units that would be spent if these lines had been charged for other rows or otherwise; changes nothing."""
+        return recharged(self._state, self.lines(), others)
 
     def _read(self) -> None:
         """Take in what any process has added, and notice if the file has gone back."""

@@ -40,7 +40,7 @@ from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
 from dpdb.session.rehearsal import Rehearsal, RehearsedError
-from dpdb.session.release import Release, Releases, constraints_digest, make_release
+from dpdb.session.release import Release, Releases, constraints_digest, make_release, recorded_releases
 from dpdb.session.request import Request, parse_request
 from dpdb.session.shares import measure_shares
 from dpdb.session.slices import Key, Slices, parse_slices
@@ -352,7 +352,7 @@ class Session:
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:
-                return Releases(Release(**fields) for fields in json.loads(reservation.answer))
+                return recorded_releases(reservation.answer)
             with _one_message():
                 releases = Releases(draw())
             self._account.record(reservation, json.dumps([release.to_dict() for release in releases]))

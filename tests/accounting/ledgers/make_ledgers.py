@@ -4,6 +4,7 @@
     PYTHONPATH=<checkout of 79e3559> python make_ledgers.py format-2
     PYTHONPATH=<checkout of 79e3559> python make_ledgers.py format-2-unit
     PYTHONPATH=<checkout of 79e3559> python make_ledgers.py format-2-zcdp
+    PYTHONPATH=<checkout of 79e3559> python make_ledgers.py format-2-leaks
 
 Beside each ledger lies its head, where the version wrote one, and `NAME.json`: what that version itself said of it.
 """
@@ -58,13 +59,21 @@ def spend(path: Path, name: str) -> None:
         session.dp_count(0.3)
 
 
+def leak(path: Path) -> None:
+    """What that version released for less than it costs: predicates that it took for no row and read as every row."""
+    with dpdb.open(TABLE, ledger=path) as session:
+        session.dp_count(0.5, where="age < 3", run_id="honest")
+        for run_id, where in {"false": "false", "not true": "NOT true", "neither": "true AND false"}.items():
+            session.dp_count(1, where=where, run_id=run_id)
+
+
 def main(name: str) -> None:
     path = Path(__file__).with_name(f"{name}.ledger")
     for suffix in ("", "-head"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
     terms = {"notion": "zcdp", "delta": 1e-6, "append_only": True} if name == "format-2-zcdp" else {}
     Ledger.create(path, 3, **terms).close()
-    spend(path, name)
+    leak(path) if name == "format-2-leaks" else spend(path, name)
     with Ledger.open(path) as ledger:
         said = {"summary": asdict(ledger.summary()), "history": [asdict(entry) for entry in ledger.history()]}
     connection = sqlite3.connect(path)
