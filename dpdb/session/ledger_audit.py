@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.accounting import ZCDP, Ledger, Notion, Predicate
-from dpdb.accounting.amounts import in_parameter
 from dpdb.accounting.ledger_state import EntryLine
 from dpdb.accounting.stored_predicate import predicate_from_text, predicate_to_text
 from dpdb.engine.database import Database
@@ -116,7 +115,7 @@ def audit(
         pairs = list(zip(recorded, found, strict=True))
         changed = {line.number: (now.rows, now.charge) for line, now in pairs if now.differs_from(line)}
         notion, summary = opened.notion, opened.summary()
-        spent_now = in_parameter(notion, opened.recharged_units(changed)) if changed else summary.spent
+        spent_now = notion.value(opened.recharged_units(changed)) if changed else summary.spent
         lines = tuple(_in_words(notion, line, now) for line, now in pairs)
         return Audit(summary.parameter, summary.budget, summary.spent, spent_now, lines)
 
