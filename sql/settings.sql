@@ -7,7 +7,6 @@ SET TimeZone = 'UTC';
 SET python_enable_replacements = false;
 SET autoinstall_known_extensions = false;
 SET autoload_known_extensions = false;
-SET enable_progress_bar = false;
 -- It moves a view's TRY_CAST of a CSV cell into the reader as a plain cast, which then fails on a cell such as `n/a`.
 SET disabled_optimizers = 'type_pushdown';
 -- What spills to disk is private. Without httpfs DuckDB refuses to write encrypted files (and so to spill at all) unless

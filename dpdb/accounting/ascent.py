@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from dpdb.accounting.bound import Deadline
 from dpdb.accounting.reductions import Problem
+from dpdb.accounting.relaxation import FamilyT, Relaxation
 
 __all__ = ["ascend", "value_of"]
 
 
 def ascend(
-    problem: Problem, deadline: Deadline, tries: int = 60, *, enough: int | None = None, seed: int = 0
+    problem: Relaxation[FamilyT], deadline: Deadline, tries: int = 60, *, enough: int | None = None, seed: int = 0
 ) -> tuple[int, dict[int, int]]:
     """Climb from several starts, one attribute at a time, and return the best value and choice (family -> atom).
 
@@ -25,7 +26,7 @@ def ascend(
     best = -1
     choice: dict[int, int] = {}
     for _ in range(tries):
-        point = [int(rng.integers(len(family.atoms))) for family in families]
+        point = [int(rng.integers(family.size)) for family in families]
         if best >= 0:  # later starts keep part of the best point
             kept = rng.random(len(families)) < rng.random()
             point = [choice[k] if kept[k] else atom for k, atom in enumerate(point)]
@@ -38,24 +39,28 @@ def ascend(
 
 
 def _climb(
-    problem: Problem, weights: NDArray[np.float64], point: list[int], rng: np.random.Generator, deadline: Deadline
+    problem: Relaxation[FamilyT],
+    weights: NDArray[np.float64],
+    point: list[int],
+    rng: np.random.Generator,
+    deadline: Deadline,
 ) -> int:
     """Improve `point` in place until no single attribute can do better; its value without the constant."""
     families = problem.families
     missed = np.zeros(problem.size, np.int32)
     for family, atom in zip(families, point, strict=True):
-        missed[family.users] += ~family.member[atom]
+        missed[family.users] += ~family.covers(atom)
     improved = True
     while improved and not deadline.passed:
         improved = False
         for k in rng.permutation(len(families)).tolist():
             family = families[k]
-            missed[family.users] -= ~family.member[point[k]]
+            missed[family.users] -= ~family.covers(point[k])
             gains = family.matrix @ np.where(missed[family.users] == 0, weights[family.users], 0.0)
             better = int(gains.argmax())
             if gains[better] > gains[point[k]]:
                 point[k], improved = better, True
-            missed[family.users] += ~family.member[point[k]]
+            missed[family.users] += ~family.covers(point[k])
     return int(problem.weights[missed == 0].sum())
 
 

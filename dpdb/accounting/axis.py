@@ -1,19 +1,31 @@
-"""One attribute of an `OverlapIndex`: its cuts in order, and per atom between them the rows that cover it, as bits."""
+"""One attribute of an `OverlapIndex`: its cuts in order, and the intervals between them that each distinct set keeps.
+
+Memory is that of the cuts that the ledger's predicates mention, not atoms times rows: a set is kept once however many
+rows have it, as intervals of atoms. Atom k lies between cut k-1 and cut k; an interval `start <= atom < stop` begins at
+cut start-1 and ends at cut stop-1, so a new cut at place p moves every end above p by one.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.accounting.attribute_sets import Cut, ValueSet
+from dpdb.accounting.growing import Growing
+from dpdb.accounting.interval_table import IntervalTable
 
-__all__ = ["Axis", "Position", "holds"]
+__all__ = ["NULL", "Atoms", "Axis", "Position", "holds"]
 
 Position: TypeAlias = Cut | str | None
 """A place in the order: just right of a cut, `low` for below every cut, None for NULL."""
+
+NULL = -1
+"""The atom of NULL."""
 
 
 def holds(values: ValueSet, place: Position) -> bool:
@@ -25,78 +37,96 @@ def holds(values: ValueSet, place: Position) -> bool:
     return values.low ^ (bisect_right(values.cuts, place) % 2 == 1)
 
 
-class Axis:
-    """Atoms and rows of one attribute; grows with every row."""
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """What some rows leave of an attribute: `users` are positions among the rows, `places` the atoms of `table`."""
 
-    def __init__(self) -> None:
-        self.cuts: list[Cut] = []
-        self.table = np.zeros((64, 32), np.uint8)  # (atom, byte of row numbers); atoms 0..len(cuts) are in use
-        self.null = np.zeros(32, np.uint8)
-        self.users = np.zeros(32, np.uint8)
-        self.kind: str | None = None
+    users: NDArray[np.int64]
+    table: IntervalTable
+    places: NDArray[np.int64]
+
+
+class Axis:
+    """Atoms and rows of one attribute; made of many rows at once, or row by row."""
+
+    def __init__(self, rows: Sequence[int] = (), sets: Sequence[ValueSet] = ()) -> None:
+        self._sets = {values: code for code, values in enumerate(dict.fromkeys(sets))}
+        self.cuts: list[Cut] = sorted({cut for values in self._sets for cut in values.cuts})
+        self.kind = next((values.kind for values in self._sets if values.kind), None)
+        place = {cut: number for number, cut in enumerate(self.cuts)}
+        ends = [self._ends(values, [place[cut] for cut in values.cuts]) for values in self._sets]
+        self._start = Growing([start for found in ends for start in found[::2]], np.int64)
+        self._stop = Growing([stop for found in ends for stop in found[1::2]], np.int64)
+        self._owner = Growing(np.repeat(np.arange(len(ends)), [len(found) // 2 for found in ends]), np.int64)
+        self._null = Growing([values.null for values in self._sets], bool)
+        codes = np.full(rows[-1] + 1 if len(rows) else 0, -1)
+        codes[list(rows)] = [self._sets[values] for values in sets]
+        self._codes = Growing(codes, np.int64)
+
+    def copy(self) -> Axis:
+        """An axis of its own with the same rows."""
+        same = Axis()
+        same._sets, same.cuts, same.kind = dict(self._sets), list(self.cuts), self.kind
+        for name in ("_start", "_stop", "_owner", "_null", "_codes"):
+            setattr(same, name, getattr(self, name).copy())
+        return same
 
     def add(self, row: int, values: ValueSet) -> None:
-        """Add a row that keeps `values`."""
-        self.kind = self.kind or values.kind
-        self._reserve(row, len(self.cuts) + len(values.cuts) + 1)
-        for cut in values.cuts:
-            place = bisect_left(self.cuts, cut)
-            if place == len(self.cuts) or self.cuts[place] != cut:
-                used = len(self.cuts) + 1
-                self.table[place + 1 : used + 1] = self.table[place:used].copy()
-                self.cuts.insert(place, cut)
-        byte, bit = row // 8, np.uint8(1 << row % 8)
-        for start, stop in self._ranges(values):
-            self.table[start:stop, byte] |= bit
-        if values.null:
-            self.null[byte] |= bit
-        self.users[byte] |= bit
+        """Add a row, later than all others, that keeps `values`."""
+        code = self._sets.get(values)
+        if code is None:
+            code = self._sets[values] = len(self._sets)
+            self.kind = self.kind or values.kind
+            ends = self._ends(values, [self._insert(cut) for cut in values.cuts])
+            self._start.extend(ends[::2])
+            self._stop.extend(ends[1::2])
+            self._owner.extend(np.full(len(ends) // 2, code))
+            self._null.extend([values.null])
+        self._codes.extend(np.full(row - len(self._codes), -1))
+        self._codes.extend([code])
 
     def meeting(self, values: ValueSet, rows: int) -> NDArray[np.bool_]:
         """Per row whether it shares a value of this attribute with `values`; rows without restriction do."""
-        met = ~self.users
-        for start, stop in self._ranges(values):
-            met |= np.bitwise_or.reduce(self.table[start:stop], axis=0)
-        if values.null:
-            met |= self.null
-        return _unpack(met, rows, beyond=True)
+        met = self._null.values & values.null
+        met[self._owner.values[self._within(self._ranges(values))]] = True
+        return self._by_row(met, rows)
 
     def covering(self, place: Position, rows: int) -> NDArray[np.bool_]:
         """Per row whether it covers a place."""
-        return _unpack(~self.users | self._at(place), rows, beyond=True)
+        if place is None:
+            return self._by_row(self._null.values, rows)
+        atom = 0 if isinstance(place, str) else bisect_right(self.cuts, place)
+        met = np.zeros(len(self._sets), bool)
+        met[self._owner.values[(self._start.values <= atom) & (atom < self._stop.values)]] = True
+        return self._by_row(met, rows)
 
-    def atoms(
-        self, values: ValueSet | None, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[Position]] | None:
-        """Atoms inside `values` that no neighbour dominates among `rows`.
+    def atoms(self, values: ValueSet | None, rows: NDArray[np.int64]) -> Atoms | None:
+        """Atoms inside `values` that no neighbour dominates among `rows`; None when none of the rows is restricted.
 
-        Returns the positions in `rows` of those restricted here, booleans (atom, user) and the place of each atom; None
-        when none of the rows is restricted here.
+        Walking along the order, an atom is kept where an interval of the rows has just begun and before the next one
+        ends (interval dominance): any other atom is covered by no row that its neighbour is not covered by.
         """
-        count = int(rows[-1]) + 1 if len(rows) else 0
-        users = np.flatnonzero(_unpack(self.users, count)[rows]) if count else np.zeros(0, np.int64)
+        codes = self._codes_of(rows)
+        users = np.flatnonzero(codes >= 0)
         if not len(users):
             return None
+        codes = codes[users]
         everything = ValueSet.everything() if values is None else values
+        wanted = np.zeros(len(self._sets), bool)
+        wanted[codes] = True
         ranges = self._ranges(everything)
-        mask = np.zeros(self.users.shape[0] * 8, bool)
-        mask[rows[users]] = True
-        width = int(rows[-1]) // 8 + 1
-        words = np.packbits(mask, bitorder="little")[:width]
-        pieces = [self.table[start:stop, :width] & words for start, stop in ranges]
-        numbers = [np.arange(start, stop) for start, stop in ranges]
-        if everything.null:
-            pieces.append((self.null[:width] & words)[None])
-            numbers.append(np.array([-1]))
-        table = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        keep = _not_dominated(table)
-        chosen = np.concatenate(numbers)[keep].tolist()
-        member = np.unpackbits(table[keep], axis=1, bitorder="little")[:, rows[users]].astype(bool)
-        return users, member, [self._place(atom) for atom in chosen]
+        mine = np.flatnonzero(wanted[self._owner.values] & self._within(ranges))
+        start, stop, owner = (part.values[mine] for part in (self._start, self._stop, self._owner))
+        parts = [_within_range(start, stop, owner, *ends) for ends in ranges]
+        null = np.flatnonzero(wanted & self._null.values) if everything.null else np.zeros(0, np.int64)
+        if len(null) or not parts:
+            parts.append((np.array([NULL]), np.zeros(len(null), np.int64), np.ones(len(null), np.int64), null))
+        places, starts, stops, owners = (np.concatenate(found) for found in zip(*_shifted(parts), strict=True))
+        return Atoms(users, IntervalTable(len(places), starts, stops, owners, codes), places)
 
-    def _place(self, atom: int) -> Position:
-        """Where an atom begins; -1 is NULL."""
-        if atom < 0:
+    def place(self, atom: int) -> Position:
+        """Where an atom begins."""
+        if atom == NULL:
             return None
         return self.cuts[atom - 1] if atom else "low"
 
@@ -109,10 +139,20 @@ class Axis:
         after = bisect_right(self.cuts, place)
         return ValueSet((place, *self.cuts[after : after + 1]), False, False).describe(name)
 
-    def _at(self, place: Position) -> NDArray[np.uint8]:
-        if place is None:
-            return self.null
-        return np.asarray(self.table[0 if isinstance(place, str) else bisect_right(self.cuts, place)], np.uint8)
+    def _ends(self, values: ValueSet, places: list[int]) -> list[int]:
+        """Starts and stops of the intervals of a set, in turn, whose cuts have these places."""
+        ends = [0] if values.low else []
+        ends += [place + 1 for place in places]
+        return [*ends, len(self.cuts) + 1] if len(ends) % 2 else ends
+
+    def _insert(self, cut: Cut) -> int:
+        """The place of a cut, which is put in if it is new; cuts put in later must be greater."""
+        place = bisect_left(self.cuts, cut)
+        if place == len(self.cuts) or self.cuts[place] != cut:
+            self.cuts.insert(place, cut)
+            self._start.values[:] += self._start.values > place
+            self._stop.values[:] += self._stop.values > place
+        return place
 
     def _ranges(self, values: ValueSet) -> list[tuple[int, int]]:
         """Ranges of atoms that meet a value set."""
@@ -127,31 +167,52 @@ class Axis:
             ends.append(len(self.cuts) + 1)
         return list(zip(ends[::2], ends[1::2], strict=True))
 
-    def _reserve(self, row: int, atoms: int) -> None:
-        height, width = self.table.shape
-        if atoms >= height or row // 8 >= width:
-            tall = max(height, 2 * atoms) if atoms >= height else height
-            wide = max(width, 2 * (row // 8 + 1)) if row // 8 >= width else width
-            table = np.zeros((tall, wide), np.uint8)
-            table[:height, :width] = self.table
-            self.table = table
-            self.null = np.append(self.null, np.zeros(wide - width, np.uint8))
-            self.users = np.append(self.users, np.zeros(wide - width, np.uint8))
+    def _within(self, ranges: list[tuple[int, int]]) -> NDArray[np.bool_]:
+        """Per interval whether it meets one of the ranges, which are ascending."""
+        if len(ranges) == 1:
+            [(low, high)] = ranges
+            return np.asarray((self._start.values < high) & (self._stop.values > low))
+        lows, highs = np.array([*ranges, (len(self.cuts) + 2,) * 2], np.int64).T
+        first = np.searchsorted(highs, self._start.values, side="right")
+        return np.asarray(lows[np.minimum(first, len(ranges))] < self._stop.values)
+
+    def _codes_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The set of each of some ascending rows, -1 for none; rows added since the last restricted one have none."""
+        known = int(np.searchsorted(rows, len(self._codes)))
+        return np.append(self._codes.values[rows[:known]], np.full(len(rows) - known, -1))
+
+    def _by_row(self, met: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:
+        """Booleans per set as booleans per row; rows without restriction cover everything."""
+        found = np.append(met, True)[self._codes.values[:rows]]
+        return np.append(found, np.ones(rows - len(found), bool))
 
 
-def _unpack(words: NDArray[np.uint8], rows: int, *, beyond: bool = False) -> NDArray[np.bool_]:
-    """One boolean per row; rows added since this attribute was last restricted have no bits and are `beyond`."""
-    bits = np.unpackbits(words[: -(-rows // 8)], bitorder="little")[:rows].astype(bool)
-    return np.append(bits, np.full(rows - len(bits), beyond))
+_Part: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Kept atoms of one range, and the intervals (start, stop, owner) over them."""
 
 
-def _not_dominated(table: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Rows of the table that neither neighbour contains; of equal neighbours the last."""
-    if len(table) < 2:
-        return np.arange(len(table))
-    different = np.append((table[1:] != table[:-1]).any(axis=1), True)
-    kept = np.flatnonzero(different)
-    rest = table[kept]
-    starts = np.insert((rest[1:] & ~rest[:-1]).any(axis=1), 0, True)
-    ends = np.append((rest[:-1] & ~rest[1:]).any(axis=1), True)
-    return np.asarray(kept[starts & ends], np.int64)
+def _within_range(
+    start: NDArray[np.int64], stop: NDArray[np.int64], owner: NDArray[np.int64], low: int, high: int
+) -> _Part:
+    """The atoms of a range that no neighbour dominates, and the intervals in terms of them."""
+    begins, ends = np.maximum(start, low), np.minimum(stop, high)
+    here = begins < ends
+    if not here.all():
+        begins, ends, owner = begins[here], ends[here], owner[here]
+    is_begin, is_end = np.zeros((2, high - low + 1), bool)
+    is_begin[begins - low] = is_begin[0] = True
+    is_end[ends - low] = is_end[-1] = True
+    turns = np.flatnonzero(is_begin | is_end)  # between two turns all atoms are covered by the same
+    places = turns[1:][is_begin[turns[:-1]] & is_end[turns[1:]]] + (low - 1)
+    first, last = np.searchsorted(places, begins), np.searchsorted(places, ends)
+    some = first < last
+    return places, first[some], last[some], owner[some]
+
+
+def _shifted(parts: list[_Part]) -> list[_Part]:
+    """The parts with their intervals numbered one after another."""
+    shifted, before = [], 0
+    for places, start, stop, owner in parts:
+        shifted.append((places, start + before, stop + before, owner))
+        before += len(places)
+    return shifted

@@ -11,6 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.accounting.interval_table import IntervalTable
+
 __all__ = ["Coverage", "PackedTable", "coverage"]
 
 MOST_DENSE_CELLS = 1_000_000
@@ -47,7 +49,7 @@ class PackedTable:
         return np.asarray((counts @ _BITS).ravel()[: self.rows], np.float64)
 
 
-Coverage: TypeAlias = NDArray[np.float64] | PackedTable
+Coverage: TypeAlias = NDArray[np.float64] | PackedTable | IntervalTable
 """A table (atom, row) that can be multiplied from both sides."""
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dpdb.accounting.bound import Deadline
 from dpdb.accounting.coverage import Coverage, PackedTable
-from dpdb.accounting.reductions import Problem
+from dpdb.accounting.interval_table import IntervalTable
+from dpdb.accounting.relaxation import FamilyT, Relaxation
 
 __all__ = ["Part", "Split", "dual_bound", "improve", "scale_for"]
 
@@ -111,6 +112,8 @@ def improve(
 
 
 def _is_large(table: Coverage) -> bool:
+    if isinstance(table, IntervalTable):
+        return False  # a step costs its intervals, however many atoms there are
     atoms = table.bytes.shape[1] if isinstance(table, PackedTable) else len(table)
     return atoms > 2 * LEAN_ATOMS
 
@@ -131,7 +134,7 @@ def _improve_lean(  # noqa: PLR0917
             break
         lean = splitter.parts.copy()
         for column, (users, table) in enumerate(splitter.parts):
-            if _is_large(table):
+            if _is_large(table) and not isinstance(table, IntervalTable):
                 top = np.argpartition(best.masses[column], -LEAN_ATOMS)[-LEAN_ATOMS:]
                 heavy[column] = np.union1d(heavy.get(column, top), top)
                 few = table.take(heavy[column]) if isinstance(table, PackedTable) else table[heavy[column]]
@@ -158,7 +161,7 @@ def _round(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
 
 
 def dual_bound(
-    problem: Problem, deadline: Deadline, iterations: int = 300, enough: int | None = None
+    problem: Relaxation[FamilyT], deadline: Deadline, iterations: int = 300, enough: int | None = None
 ) -> tuple[int, Split]:
     """The dual bound of a problem (with its constant) and the split that proves it.
 

@@ -47,21 +47,18 @@ def encode(predicates: Sequence[Predicate], weights: NDArray[np.int64]) -> Insta
 
 def mixed_attributes(predicates: Sequence[Predicate]) -> frozenset[str]:
     """Attributes compared both with numbers and with text: their values have no common order."""
-    kinds: defaultdict[str, set[str]] = defaultdict(set)
-    seen: set[tuple[str, int]] = set()
+    members: defaultdict[str, set[ValueSet]] = defaultdict(set)
     for predicate in predicates:
         for box in predicate.boxes:
             for name, values in box:
-                if (name, id(values)) not in seen:
-                    seen.add((name, id(values)))
-                    if values.kind:
-                        kinds[name].add(values.kind)
+                members[name].add(values)
+    kinds = {name: {values.kind for values in found} - {None} for name, found in members.items()}
     return frozenset(name for name, found in kinds.items() if len(found) > 1)
 
 
 def relax(predicate: Predicate, mixed: frozenset[str]) -> tuple[Box, ...]:
     """The box around a predicate with every mixed attribute reduced to NULL or not; other predicates as they are."""
-    if not predicate.attributes & mixed:
+    if not mixed or not predicate.attributes & mixed:
         return predicate.boxes
     boxes = [
         tuple(

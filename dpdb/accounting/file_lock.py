@@ -1,4 +1,4 @@
-"""A lock between processes, as a file; and making a new name in a folder durable."""
+"""A lock between processes, as a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["FileLock", "sync_folder"]
+from dpdb.accounting.owned_file import open_owned
+
+__all__ = ["FileLock"]
 
 _PAUSE = 0.02
 
@@ -17,16 +19,19 @@ _PAUSE = 0.02
 class FileLock:
     """An exclusive lock on a file made for it, held until `close` or the end of the process, however it ends.
 
+    The file belongs to this user alone: somebody else's could be held, or taken away, by somebody else.
+
     Raises
     ------
     TimeoutError
         Another process keeps it for more than `wait` seconds.
     OSError
-        The file cannot be made.
+        The file cannot be made, or there is one that is not this user's.
     """
 
-    def __init__(self, path: Path, wait: float) -> None:
+    def __init__(self, path: Path, wait: float, owner: int | None = None) -> None:
         self._path = path
+        self._owner = owner
         end = time.monotonic() + wait
         while (descriptor := self._try()) is None:
             if time.monotonic() > end:
@@ -49,25 +54,16 @@ class FileLock:
     def _try(self) -> int | None:
         import fcntl  # POSIX only; ledgers without run ids work everywhere
 
-        descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
+        descriptor = open_owned(self._path, os.O_CREAT | os.O_RDWR, self._owner)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Its last holder may have removed the file in between; then this lock guards nothing.
-            if os.fstat(descriptor).st_ino == self._path.stat().st_ino:
+            if os.fstat(descriptor).st_ino == self._path.lstat().st_ino:
                 return descriptor
         except OSError:
             pass
         os.close(descriptor)
         return None
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names that were added to a folder survive a crash of the machine."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _let_go(descriptor: int, path: Path) -> None:

@@ -8,25 +8,31 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from dpdb.accounting.amounts import budget_units
 from dpdb.accounting.composition import NOTIONS, Notion, Number
 from dpdb.accounting.instance import MOST_WEIGHT
 from dpdb.accounting.ledger_binding import LedgerBinding
-from dpdb.accounting.ledger_file import LedgerFile, create_file, reached
-from dpdb.accounting.ledger_head import LedgerHead, head_path
-from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary, Reservation, now
+from dpdb.accounting.ledger_creation import create_file
+from dpdb.accounting.ledger_file import VERSION, LedgerFile, reached
+from dpdb.accounting.ledger_head import LedgerHead
+from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation, now
+from dpdb.accounting.ledger_recharge import recharged
 from dpdb.accounting.ledger_refusal import refusal
-from dpdb.accounting.ledger_report import history, summary
-from dpdb.accounting.ledger_runs import answered, check_run_id, earlier_try
-from dpdb.accounting.ledger_state import Epoch, LedgerState, Terms, epoch_line, terms_line
+from dpdb.accounting.ledger_report import history, recorded_answers, summary
+from dpdb.accounting.ledger_runs import check_name, earlier_try
+from dpdb.accounting.ledger_seals import seal
+from dpdb.accounting.ledger_state import EntryLine, LedgerState, insert
+from dpdb.accounting.ledger_terms import Epoch, Terms, epoch_row, terms_row
 from dpdb.accounting.ledger_together import check_together
-from dpdb.accounting.marks import SourceMark, new_key, seal
+from dpdb.accounting.ledger_upgrade import upgrade
+from dpdb.accounting.marks import SourceMark, new_key
 from dpdb.accounting.online import Decision
 from dpdb.accounting.predicates import Predicate
 from dpdb.accounting.run_lock import RunLock
@@ -49,10 +55,14 @@ class Ledger:
     def __init__(self, path: str | Path) -> None:
         self._file = LedgerFile(Path(path))
         try:
-            with self._file.transaction():
+            if self._file.version < VERSION:
+                upgrade(self._file)
+            with self._file.snapshot():
                 self._state = LedgerState(self._file)
-                self._head = LedgerHead(self._file, self._state)
-                self._head.check()
+            self._head = LedgerHead(self._file, self._state)
+            with self._file.transaction():
+                self._read()
+                self._head.move()
             self._binding = LedgerBinding(self._file, self._state)
         except BaseException:
             self._file.close()
@@ -96,12 +106,7 @@ class Ledger:
         units = budget_units(NOTIONS[notion], budget, epsilon, delta)
         terms = Terms(NOTIONS[notion], units, float(delta), bool(append_only), now(), new_key())
         first = Epoch(1, terms.created)
-        create_file(
-            Path(path),
-            (1, *terms_line(terms), seal(terms.key, "terms", b"", terms_line(terms)), terms.unit),
-            (*epoch_line(first), seal(terms.key, "epoch", b"", epoch_line(first))),
-        )
-        head_path(Path(path)).unlink(missing_ok=True)  # of a ledger that was here before
+        create_file(Path(path), terms_row(terms), epoch_row(first, terms.key))
         return cls(path)
 
     @classmethod
@@ -136,13 +141,21 @@ class Ledger:
 
     def answered(self, run_id: str, request: str) -> str | None:
         """The recorded answer of a run, None if there is none yet or it was another request."""
-        check_run_id(run_id)
-        return answered(self._file, run_id, request)
+        check_name("a run id", run_id)
+        with self._file.transaction():
+            self._read()
+            number = self._state.runs.get(run_id)
+            if number is None or self._state.entry(number).request != request:
+                return None
+            return self._state.answer(number)
 
     def reserved_at(self, run_id: str) -> datetime | None:
         """When a run was first debited, None if it was not; nothing private had been computed then."""
-        found = self._file.rows("SELECT reserved FROM entry WHERE run_id = ?", (run_id,))
-        return datetime.fromisoformat(str(found[0][0])) if found else None
+        check_name("a run id", run_id)
+        with self._file.transaction():
+            self._read()
+            number = self._state.runs.get(run_id)
+            return None if number is None else datetime.fromisoformat(self._state.entry(number).reserved)
 
     def reserve(
         self,
@@ -153,6 +166,9 @@ class Ledger:
         request: str,
         notion: str = "pure",
         run_id: str | None = None,
+        analyst: str | None = None,
+        label: str | None = None,
+        rule_set: str | None = None,
         deadline: float = _DECISION_SECONDS,
         wait: float = _RUN_WAIT,
     ) -> Reservation:
@@ -169,6 +185,12 @@ class Ledger:
         run_id
             A name for this run. Asked again, the same run gets the recorded answer and spends nothing; if it ended
             before it had one, it may draw now, under an exclusive lock.
+        analyst
+            Who asks, if the owner lets others ask; a run id is one analyst's.
+        label
+            The owner's word for this release, for the history.
+        rule_set
+            Digest or name of the constraints, for the history.
 
         Raises
         ------
@@ -182,15 +204,18 @@ class Ledger:
         """
         predicate.refuse_no_row()
         if notion != self.notion.name:
-            raise LedgerError(f"{self._file.path}: a {self.notion.name} ledger takes no {notion} charges")
+            raise LedgerError(f"{self._file.shown}: a {self.notion.name} ledger takes no {notion} charges")
         if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
             raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
+        for what, name in (("a run id", run_id), ("an analyst", analyst), ("a label", label), ("a rule set", rule_set)):
+            if name is not None:
+                check_name(what, name)
+        asked = _Asked(request, run_id, analyst, label, rule_set)
         if run_id is None:
-            return self._reserve(predicate, charge, source, request, None, deadline)
-        check_run_id(run_id)
-        lock = RunLock(self._file.path, run_id, wait)
+            return self._reserve(predicate, charge, source, asked, deadline)
+        lock = RunLock(self._file, run_id, wait)
         try:
-            found = self._reserve(predicate, charge, source, request, run_id, deadline)
+            found = self._reserve(predicate, charge, source, asked, deadline)
         except BaseException:
             lock.close()
             raise
@@ -228,56 +253,64 @@ class Ledger:
         """
         reached("drawn")
         with self._file.transaction():
-            changed = self._file.change(
-                "UPDATE entry SET answer = ?, answered = ? WHERE number = ? AND answer IS NULL",
-                (answer, now(), reservation.number),
-            )
-            if changed != 1:
-                raise LedgerError(f"{self._file.path}: this run has an answer already; the new one is not published")
+            self._read()
+            if self._state.is_answered(reservation.number):
+                raise LedgerError(f"{self._file.shown}: this run has an answer already; the new one is not published")
+            insert(self._file, "answer", self._state.answer_row(reservation.number, now(), answer))
             reached("written")
         with self._file.transaction():
             self._read()
-            self._head.write(reservation.number)
+            self._head.write()
         reached("recorded")
 
     @unbroken()  # a signal waits for the commit; while other processes hold the ledger, none waits
-    def _reserve(  # noqa: PLR0917 - the arguments of reserve
-        self, predicate: Predicate, charge: int, source: SourceMark, request: str, run_id: str | None, deadline: float
+    def _reserve(
+        self, predicate: Predicate, charge: int, source: SourceMark, asked: _Asked, deadline: float
     ) -> Reservation:
         stored = predicate_to_text(predicate)
         predicate = predicate_from_text(stored)
         state = self._state
         reached("asked")
+        _ = state.index  # made before others have to wait
         try:
             with self._file.transaction():
                 reached("begun")
                 self._read()
                 self._binding.check_table(source)
-                if run_id is not None:
-                    asked = (request, stored, charge)
-                    known = earlier_try(self._file, state, run_id, asked, self._binding.rows_mark(source))
+                if asked.run_id is not None:
+                    known = earlier_try(
+                        state,
+                        asked.run_id,
+                        (asked.request, asked.analyst),
+                        (stored, charge),
+                        self._binding.rows_mark(source),
+                    )
                     if known is not None:
                         return known
                 self._binding.check_rows(source)
                 if state.sequential + charge > MOST_WEIGHT:
-                    raise LedgerError(f"{self._file.path}: the ledger is full; make a new one for later releases")
+                    raise LedgerError(f"{self._file.shown}: the ledger is full; make a new one for later releases")
                 decision = state.index.would_exceed(predicate, charge, state.available, deadline)
                 if not decision.allowed:
                     raise _RefusedError(decision)
                 self._binding.bind(source)
-                line = (
-                    state.last + 1, state.epoch.number, run_id, request, stored, charge, decision.upper,
-                    self._binding.rows_mark(source), now(),
-                )  # fmt: skip
-                sealed = seal(state.terms.key, "entry", state.before, line)
-                self._file.change(
-                    "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", (*line, sealed)
+                line = EntryLine(
+                    number=state.last + 1,
+                    epoch=state.epoch.number,
+                    predicate=stored,
+                    charge=charge,
+                    upper=decision.upper,
+                    source_mark=self._binding.rows_mark(source),
+                    reserved=now(),
+                    **asked._asdict(),
                 )
+                sealed = seal(state.terms.key, "entry", state.before, line)
+                insert(self._file, "entry", (*line, sealed))
                 reached("inserted")
         except _RefusedError as refused:
             raise refusal(state, predicate, charge, refused.decision) from None
         reached("reserved")
-        state.add(line, sealed)
+        state.add([line], [sealed])
         return Reservation(state.last)
 
     # -- epochs and reports -----------------------------------------------------------------------------------
@@ -309,11 +342,37 @@ class Ledger:
         """What was promised, spent and is left."""
         with self._file.transaction():
             self._read()
-        return summary(self._file, self._state)
+        return summary(self._state)
 
     def history(self) -> list[LedgerEntry]:
         """Every debit, oldest first."""
-        return history(self._file, self._state)
+        with self._file.transaction():
+            self._read()
+            return history(self._file, self._state)
+
+    def answers(self, *, release_id: str | None = None, run_id: str | None = None) -> list[RecordedAnswer]:
+        """What was released, as it was recorded: everything, what one run released, or the answer with one release.
+
+        Spends nothing; nothing is drawn again.
+        """
+        with self._file.transaction():
+            self._read()
+            return recorded_answers(self._file, self._state, release_id, run_id)
+
+    def lines(self) -> list[EntryLine]:
+        """Every debit as it is kept, oldest first."""
+        with self._file.transaction():
+            self._read()
+            return [self._state.entry(number) for number in range(1, self._state.last + 1)]
+
+    def check_columns(self, table: str) -> None:
+        """Raise `LedgerError` unless the ledger is of a table with this schema, or of none yet; see `SourceMark`."""
+        terms = self._state.terms
+        self._binding.check_table(SourceMark(table, "", terms.rows_per_person or 1, terms.unit))
+
+    def recharged_units(self, others: Mapping[int, tuple[Predicate, int]]) -> int:
+        """Units that would be spent if these lines had been charged for other rows or otherwise; changes nothing."""
+        return recharged(self._state, self.lines(), others)
 
     @unbroken()
     def _read(self) -> None:
@@ -336,7 +395,17 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<dpdb ledger {self._file.path}: {self.notion.name}>"
+        return f"<dpdb ledger {self._file.shown}: {self.notion.name}>"
+
+
+class _Asked(NamedTuple):
+    """What an entry says of a release besides its charge."""
+
+    request: str
+    run_id: str | None
+    analyst: str | None
+    label: str | None
+    rule_set: str | None
 
 
 class _RefusedError(Exception):

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from dpdb.accounting.ledger_file import LedgerFile
 from dpdb.accounting.ledger_lines import now
-from dpdb.accounting.ledger_state import Epoch, LedgerState, epoch_line, terms_line
-from dpdb.accounting.marks import SourceMark, mark, seal, unit_words
+from dpdb.accounting.ledger_state import LedgerState, insert
+from dpdb.accounting.ledger_terms import Epoch, epoch_row, terms_row
+from dpdb.accounting.marks import SourceMark, mark, unit_words
 from dpdb.errors import LedgerError
 
 __all__ = ["LedgerBinding"]
@@ -30,19 +31,19 @@ class LedgerBinding:
         if terms.append_only and source.unit is not None:
             # A new row may take the place of an older one of its unit; then no k rows are all that a unit ever shows.
             raise LedgerError(
-                f"{self._file.path}: an append-only ledger cannot count for values of {source.unit}; make one without "
+                f"{self._file.shown}: an append-only ledger cannot count for values of {source.unit}; make one without "
                 "--append-only, which adds up over epochs; nothing was released"
             )
         if terms.table_mark is None:
             return
         if mark(terms.key, "table", source.table) != terms.table_mark:
             raise LedgerError(
-                f"{self._file.path}: the ledger of another table (other columns or types); nothing was released"
+                f"{self._file.shown}: the ledger of another table (other columns or types); nothing was released"
             )
         if (source.rows_per_person, source.unit) != (terms.rows_per_person, terms.unit):
             bound = unit_words(terms.rows_per_person or 1, terms.unit)
             raise LedgerError(
-                f"{self._file.path}: this ledger counts for {bound}, not for {source.protects}; nothing was released"
+                f"{self._file.shown}: this ledger counts for {bound}, not for {source.protects}; nothing was released"
             )
 
     def check_rows(self, source: SourceMark) -> None:
@@ -50,8 +51,8 @@ class LedgerBinding:
         known = self._state.epoch.source_mark
         if not self._state.terms.append_only and known is not None and known != self.rows_mark(source):
             raise LedgerError(
-                f"{self._file.path}: the source has changed since the ledger's last release; nothing was released. If "
-                f"it is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.path}"
+                f"{self._file.shown}: the source has changed since the ledger's last release; nothing was released. If "
+                f"it is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.shown}"
             )
 
     def bind(self, source: SourceMark) -> None:
@@ -64,15 +65,8 @@ class LedgerBinding:
                 rows_per_person=source.rows_per_person,
                 unit=source.unit,
             )
-            self._file.change(
-                "UPDATE terms SET table_mark = ?, rows_per_person = ?, unit = ?, seal = ?",
-                (
-                    state.terms.table_mark,
-                    state.terms.rows_per_person,
-                    state.terms.unit,
-                    seal(state.terms.key, "terms", b"", terms_line(state.terms)),
-                ),
-            )
+            self._file.change("DELETE FROM terms")
+            insert(self._file, "terms", terms_row(state.terms))
         if state.epoch.source_mark is None:
             self._write_epoch(replace(state.epoch, source_mark=self.rows_mark(source)))
 
@@ -83,19 +77,11 @@ class LedgerBinding:
             return state.epoch.number
         self._write_epoch(replace(state.epoch, closed_overlap=state.overlap()))
         following = Epoch(state.epoch.number + 1, now())
-        self._file.change(
-            "INSERT INTO epoch VALUES (?, ?, ?, ?, ?)",
-            (*epoch_line(following), seal(state.terms.key, "epoch", b"", epoch_line(following))),
-        )
+        insert(self._file, "epoch", epoch_row(following, state.terms.key))
         return following.number
 
     def _write_epoch(self, epoch: Epoch) -> None:
         self._file.change(
             "UPDATE epoch SET source_mark = ?, closed_overlap = ?, seal = ? WHERE number = ?",
-            (
-                epoch.source_mark,
-                epoch.closed_overlap,
-                seal(self._state.terms.key, "epoch", b"", epoch_line(epoch)),
-                epoch.number,
-            ),
+            (*epoch_row(epoch, self._state.terms.key)[2:], epoch.number),
         )

@@ -1,4 +1,9 @@
-"""The file of a ledger: SQLite with a write-ahead log, synced at every commit, readable by its owner only."""
+"""The file of a ledger: SQLite with a write-ahead log, synced at every commit, readable by its owner only.
+
+A ledger has one place and one name. Its path is resolved once, links with other names are refused, and before every
+transaction the file and its write-ahead log are looked at again: put another file in their place, and the open ledger
+is of no use any more. Messages name the ledger as it was asked for.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +14,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from dpdb.accounting.file_lock import sync_folder
+from dpdb.accounting.owned_file import check_owned
 from dpdb.errors import LedgerError
 from dpdb.stopping import let_through, unbroken
 
-__all__ = ["DAMAGED", "VERSION", "LedgerFile", "create_file", "reached"]
+__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "VERSION", "LedgerFile", "reached"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
-VERSION = 2  # 2: a ledger may count for values of a column
+COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
+VERSION = 3
 _BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
-
-_TABLES = """
-CREATE TABLE terms (
-    id INTEGER PRIMARY KEY CHECK (id = 1), notion TEXT NOT NULL, budget INTEGER NOT NULL, delta REAL NOT NULL,
-    append_only INTEGER NOT NULL, created TEXT NOT NULL, key BLOB NOT NULL, table_mark BLOB, rows_per_person INTEGER,
-    seal BLOB NOT NULL, unit TEXT
-) STRICT;
-CREATE TABLE epoch (
-    number INTEGER PRIMARY KEY, opened TEXT NOT NULL, source_mark BLOB, closed_overlap INTEGER, seal BLOB NOT NULL
-) STRICT;
-CREATE TABLE entry (
-    number INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, run_id TEXT UNIQUE, request TEXT NOT NULL,
-    predicate TEXT NOT NULL, charge INTEGER NOT NULL CHECK (charge >= 0), upper INTEGER NOT NULL,
-    source_mark BLOB NOT NULL, reserved TEXT NOT NULL, seal BLOB NOT NULL, answer TEXT, answered TEXT
-) STRICT;
-"""
+_BATCH = 500
 
 DAMAGED = "the ledger is damaged; nothing was released, restore it from a backup that has every release"
+_NO_LEDGER = "this is not a ledger; make one with `dpdb budget create`"
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing was released, make room and try again",
     sqlite3.SQLITE_READONLY: "the ledger is read-only; nothing was released, make the file and its folder writable",
@@ -45,8 +38,9 @@ _REASONS = {
     sqlite3.SQLITE_IOERR: "the disk failed or is full; nothing was released",
     sqlite3.SQLITE_BUSY: "other processes keep the ledger busy; nothing was released, try again",
     sqlite3.SQLITE_CORRUPT: DAMAGED,
-    sqlite3.SQLITE_NOTADB: "this is not a ledger; make one with `dpdb budget create`",
+    sqlite3.SQLITE_NOTADB: _NO_LEDGER,
 }
+_LOG, _SIDES = "-wal", ("-wal", "-shm", "-journal")
 
 
 def reached(step: str) -> None:
@@ -57,22 +51,42 @@ def reached(step: str) -> None:
 class LedgerFile:
     """An open ledger file; every failure is a `LedgerError` in words.
 
+    Attributes
+    ----------
+    path : Path
+        Where the ledger is, links resolved.
+    shown : str
+        What it is called in messages: what the user gave.
+    owner : int
+        The user who owns the ledger, and all files beside it.
+    version : int
+        Its format, 1 to `VERSION`; older ones are upgraded before anything else is done.
+
     Raises
     ------
     LedgerError
-        There is no ledger at `path`, others may read it, it is damaged, or of a newer version.
+        There is no ledger at `path`, others may read it, it has several names, is damaged, or of a newer version.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._check_mode()
+        self.shown = str(path)
+        try:
+            self.path = path.resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            raise LedgerError(f"{self.shown}: no ledger there; make one with `dpdb budget create`") from None
+        self.owner = os.geteuid()
+        self._log: tuple[int, int] | None = None
+        self._identity = self._look()
         with self._errors():
             self._connection = sqlite3.connect(
-                f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
+                f"file:{quote(os.fsencode(self.path))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
             )
         try:
-            self._check_format()
+            self.version = self._check_format()
             self.rows("PRAGMA synchronous = FULL")
+            self.rows("PRAGMA secure_delete = ON")
+            self._look()  # also at the log that opening has made
+            self._log = self._log_identity()
         except BaseException:
             self.close()
             raise
@@ -82,7 +96,18 @@ class LedgerFile:
         with self._errors():
             return self._patiently(sql, values).fetchall()
 
-    def change(self, sql: str, values: tuple[object, ...]) -> int:
+    def batches(self, sql: str, values: tuple[object, ...] = ()) -> Iterator[list[Any]]:
+        """Run one statement and return its rows bit by bit: a ledger's lines need not fit in memory at once."""
+        with self._errors():
+            cursor = self._patiently(sql, values)
+        while True:
+            with self._errors():
+                rows = cursor.fetchmany(_BATCH)
+            if not rows:
+                return
+            yield rows
+
+    def change(self, sql: str, values: tuple[object, ...] = ()) -> int:
         """Run one statement that changes rows; returns how many."""
         with self._errors():
             return self._patiently(sql, values).rowcount
@@ -100,9 +125,28 @@ class LedgerFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Hold the only write transaction: others wait, and what is read in it cannot change before its commit."""
+        """Hold the only write transaction: others wait, and what is read in it cannot change before its commit.
+
+        Raises
+        ------
+        LedgerError
+            Another file was put in the ledger's place since it was opened.
+        """
+        self.rows("PRAGMA shrink_memory")  # look at the file, not at what it was
+        with self._between("BEGIN IMMEDIATE"):
+            self._check_unmoved()
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """See one state of the ledger, without making others wait; it may be an old one by the end."""
+        with self._between("BEGIN"):
+            yield
+
+    @contextmanager
+    def _between(self, begin: str) -> Iterator[None]:
         try:
-            self.rows("BEGIN IMMEDIATE")
+            self.rows(begin)
             yield
             self.rows("COMMIT")
         except BaseException:
@@ -115,73 +159,80 @@ class LedgerFile:
         """Close the file. May be called twice."""
         self._connection.close()
 
-    def _check_mode(self) -> None:
+    def damaged(self) -> LedgerError:
+        """The error of a ledger that does not agree with itself."""
+        return LedgerError(f"{self.shown}: {DAMAGED}")
+
+    def lost(self) -> LedgerError:
+        """The error of a ledger that has not come as far as it is known to have come."""
+        return LedgerError(
+            f"{self.shown}: the ledger has lost its newest releases (an old copy was put back, or its write-ahead log "
+            f"is gone); nothing was released. Put the newest ledger back; whoever removes {self.shown}-head and goes "
+            "on spends again what was spent since"
+        )
+
+    def _look(self) -> tuple[int, int]:
+        """Check the ledger's file and what lies beside it; return which file it is.
+
+        Nothing is opened here: closing a file that SQLite has open would end SQLite's locks on it.
+        """
         try:
-            mode = self.path.stat().st_mode
-        except (OSError, ValueError):
-            raise LedgerError(f"{self.path}: no ledger there; make one with `dpdb budget create`") from None
-        if not stat.S_ISREG(mode):
-            raise LedgerError(f"{self.path}: this is not a ledger; make one with `dpdb budget create`")
-        if mode & 0o077:
-            raise LedgerError(f"{self.path}: others may read or change the ledger; `chmod 600` it")
+            found = self.path.lstat()
+        except OSError:
+            raise LedgerError(f"{self.shown}: no ledger there; make one with `dpdb budget create`") from None
+        if not stat.S_ISREG(found.st_mode):
+            raise LedgerError(f"{self.shown}: {_NO_LEDGER}")
+        # The system's administrator may use everybody's ledger.
+        self.owner = found.st_uid if os.geteuid() == 0 else os.geteuid()
+        self._check_owned(self.shown, found)
+        if not found.st_size:
+            raise LedgerError(f"{self.shown}: the file is empty; remove it and make a ledger with `dpdb budget create`")
+        for side in _SIDES:
+            with suppress(FileNotFoundError):
+                self._check_owned(f"{self.shown}{side}", Path(f"{self.path}{side}").lstat())
+        return found.st_dev, found.st_ino
 
-    def _check_format(self) -> None:
+    def _check_owned(self, shown: str, found: os.stat_result) -> None:
+        try:
+            check_owned(found, self.owner)
+        except OSError as error:
+            raise LedgerError(f"{shown}: {error.strerror}; nothing was released") from None
+
+    def _log_identity(self) -> tuple[int, int] | None:
+        try:
+            found = Path(f"{self.path}{_LOG}").lstat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _check_unmoved(self) -> None:
+        if self._look() != self._identity or self._log_identity() != self._log:
+            raise LedgerError(
+                f"{self.shown}: another file was put in the ledger's place while it was open; nothing was released, "
+                "see that the newest ledger and its head are there and open it again"
+            )
+
+    def _check_format(self) -> int:
         application, version = (self.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
+        if application == COPY_ID:
+            raise LedgerError(f"{self.shown}: the copy that an upgrade left; nothing can be spent from it")
         if application != APPLICATION_ID:
-            raise LedgerError(f"{self.path}: {_REASONS[sqlite3.SQLITE_NOTADB]}")
-        if version not in (1, VERSION):
-            raise LedgerError(f"{self.path}: ledger of format {version}; this version of dpdb reads format {VERSION}")
+            raise LedgerError(f"{self.shown}: {_NO_LEDGER}")
+        if not isinstance(version, int) or not 1 <= version <= VERSION:
+            raise LedgerError(
+                f"{self.shown}: ledger of format {version}; this version of dpdb reads formats 1 to {VERSION}"
+            )
         if self.rows("PRAGMA quick_check(1)") != [("ok",)]:
-            raise LedgerError(f"{self.path}: {_REASONS[sqlite3.SQLITE_CORRUPT]}")
-        if version == 1:
-            self._upgrade()
-
-    def _upgrade(self) -> None:
-        with self.transaction():
-            if self.rows("PRAGMA user_version") == [(1,)]:  # no other process was faster
-                self.rows("ALTER TABLE terms ADD COLUMN unit TEXT")
-                self.rows(f"PRAGMA user_version = {VERSION}")
+            raise self.damaged()
+        return version
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
         except UnicodeDecodeError:  # text that nobody wrote
-            raise LedgerError(f"{self.path}: {DAMAGED}") from None
+            raise self.damaged() from None
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             reason = _REASONS.get(code, f"the ledger cannot be used ({error}); nothing was released")
-            raise LedgerError(f"{self.path}: {reason}") from None
-
-
-def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object, ...]) -> None:
-    """Make a ledger file, complete or not at all; an existing file is never touched.
-
-    Raises
-    ------
-    LedgerError
-        The file exists or cannot be made.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        connection = sqlite3.connect(partial, isolation_level=None)
-        try:
-            connection.executescript(_TABLES)
-            connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(terms))})", terms)
-            connection.execute("INSERT INTO epoch VALUES (?, ?, ?, ?, ?)", first_epoch)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute("PRAGMA journal_mode = WAL")
-        finally:
-            connection.close()
-        os.link(partial, path)  # unlike a rename, it refuses to replace a file
-        sync_folder(path.parent)
-    except FileExistsError:
-        raise LedgerError(f"{path}: exists already; it is not overwritten") from None
-    except (OSError, sqlite3.Error) as error:
-        words = error.strerror if isinstance(error, OSError) else str(error)
-        raise LedgerError(f"{path}: the ledger cannot be made: {words}") from None
-    finally:
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{partial}{suffix}").unlink(missing_ok=True)
+            raise LedgerError(f"{self.shown}: {reason}") from None

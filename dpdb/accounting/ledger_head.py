@@ -1,26 +1,29 @@
 """The head of a ledger: how far it has come, in a file beside it, so that a ledger that went back is noticed.
 
 A ledger that was put back from a backup, or lost its write-ahead log, looks like a current one: it has forgotten its
-newest lines, and with them what was spent. `<ledger>-head` names the newest line, the newest answer and the epoch under
-the ledger's key. It is written after the commit that it tells of, so a crash leaves it behind and never ahead, and
-inside an exclusive transaction, so it never goes back itself. Where both files are put back together, or the head is
-removed, nothing is noticed.
+newest lines, and with them what was spent. `<ledger>-head` counts entries and answers and names the newest of each by
+its seal, and the epoch, under the ledger's key. It is written after the commit that it tells of, so a crash leaves it
+behind and never ahead, and inside an exclusive transaction, so it never goes back itself. Where both files are put back
+together, or the head is removed, nothing is noticed.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-import os
-from contextlib import suppress
 from pathlib import Path
 
 from dpdb.accounting.ledger_file import LedgerFile
 from dpdb.accounting.ledger_state import LedgerState
 from dpdb.accounting.marks import mark
+from dpdb.accounting.owned_file import read_owned, replace_owned
 from dpdb.errors import LedgerError
 
-__all__ = ["LedgerHead", "head_path"]
+__all__ = ["KIND", "OLD_KIND", "LedgerHead", "head_path", "is_marked", "not_its_head", "read_head"]
+
+KIND = "head of format 3"
+OLD_KIND = "head"
+"""Kinds of mark, so that no version of dpdb takes the head of one format for that of another."""
 
 
 class LedgerHead:
@@ -29,31 +32,35 @@ class LedgerHead:
     def __init__(self, file: LedgerFile, state: LedgerState) -> None:
         self._file = file
         self._state = state
-        self._path = head_path(file.path)
 
     def check(self) -> None:
         """Raise `LedgerError` if the ledger has not come as far as its head says, or the head is of another ledger."""
-        try:
-            text, sealed = self._path.read_text("utf-8").split("\n")[:2]
-        except FileNotFoundError:
+        found = read_head(self._file)
+        if found is None:
             return
-        except (OSError, ValueError):
-            text, sealed = "", ""
-        if not hmac.compare_digest(sealed.encode(), self._mark(text).encode()):
-            raise LedgerError(
-                f"{self._path}: not the head of this ledger; nothing was released. Put the ledger back that it "
-                "belongs to, or remove it if it belongs to none"
+        text, sealed = found
+        state = self._state
+        if self._is_marked(KIND, text, sealed):
+            told = json.loads(text)
+            entries, answers, epoch = told["entries"], told["answers"], told["epoch"]
+            newest = (entries == 0 or _hex(state.seal_of(entries)) == told["entry_seal"]) and (
+                answers == 0 or _hex(state.answer_seal_of(answers)) == told["answer_seal"]
             )
-        number, seal, answered, epoch = json.loads(text)
-        if not (self._has(number, seal) and self._is_answered(answered) and self._state.epoch.number >= epoch):
-            raise LedgerError(
-                f"{self._file.path}: the ledger has lost its newest releases (an old copy was put back, or its "
-                "write-ahead log is gone); nothing was released. Put the newest ledger back; whoever removes "
-                f"{self._path} and goes on spends again what was spent since"
-            )
+            if not newest or state.epoch.number < epoch:
+                raise self._file.lost()
+        elif self._is_marked(OLD_KIND, text, sealed):
+            self._check_old(text)
+        else:
+            raise not_its_head(self._file)
 
-    def write(self, answered: int = 0) -> None:
-        """Remember the newest line and the newest answer, which may be the one of entry `answered`.
+    def move(self) -> None:
+        """Write the head if an upgrade was interrupted before it could: the old one is still there."""
+        found = read_head(self._file)
+        if found is not None and self._is_marked(OLD_KIND, *found):
+            self.write()
+
+    def write(self) -> None:
+        """Remember the newest entry, the newest answer and the epoch.
 
         Raises
         ------
@@ -61,44 +68,67 @@ class LedgerHead:
             It cannot be written; what was recorded stays recorded.
         """
         state = self._state
-        text = json.dumps([state.last, state.before.hex(), self._newest(answered), state.epoch.number])
-        partial = self._path.with_name(f"{self._path.name}.partial")
-        try:
-            descriptor = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(f"{text}\n{self._mark(text)}\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            partial.rename(self._path)
-        except OSError as error:
-            with suppress(OSError):
-                partial.unlink()
-            raise LedgerError(f"{self._path}: cannot be written: {error.strerror}; nothing is published") from None
-
-    def _newest(self, answered: int) -> int:
-        """The entry that was answered last: `answered`, or what another process has remembered in between."""
-        before = 0
-        with suppress(FileNotFoundError):
-            before = json.loads(self._path.read_text("utf-8").split("\n")[0])[2]
-        found = self._file.rows(
-            "SELECT number FROM entry WHERE number IN (?, ?) ORDER BY answered DESC, number DESC LIMIT 1",
-            (before, answered),
+        text = json.dumps(
+            {
+                "format": 3,
+                "entries": state.last,
+                "entry_seal": _hex(state.seal_of(state.last)),
+                "answers": state.answers,
+                "answer_seal": state.answer_seal.hex(),
+                "epoch": state.epoch.number,
+            }
         )
-        return int(str(found[0][0])) if found else 0
+        sealed = mark(state.terms.key, KIND, text).hex()
+        try:
+            replace_owned(head_path(self._file.path), f"{text}\n{sealed}\n", self._file.owner)
+        except OSError as error:
+            raise LedgerError(
+                f"{self._file.shown}-head: cannot be written: {error.strerror}; nothing is published"
+            ) from None
 
-    def _has(self, number: int, seal: str) -> bool:
-        found = self._file.rows("SELECT hex(seal) FROM entry WHERE number = ?", (number,))
-        return number == 0 or found == [(seal.upper(),)]
+    def _check_old(self, text: str) -> None:
+        """A head of an older format is that of the moment of the upgrade, and nothing was added since."""
+        before, state = self._state.terms.upgraded, self._state
+        if before is None or (before.head, before.entries, before.answers) != (text, state.last, state.answers):
+            raise LedgerError(
+                f"{self._file.shown}-head: the head that the ledger had before its upgrade was put back; nothing was "
+                "released. Put its newest head back"
+            )
 
-    def _is_answered(self, number: int) -> bool:
-        return number == 0 or self._file.rows(
-            "SELECT 1 FROM entry WHERE number = ? AND answer IS NOT NULL", (number,)
-        ) == [(1,)]
-
-    def _mark(self, text: str) -> str:
-        return mark(self._state.terms.key, "head", text).hex()
+    def _is_marked(self, kind: str, text: str, sealed: str) -> bool:
+        return is_marked(self._state.terms.key, kind, text, sealed)
 
 
 def head_path(ledger: Path) -> Path:
     """Where the head of a ledger is kept."""
     return ledger.with_name(f"{ledger.name}-head")
+
+
+def is_marked(key: bytes, kind: str, text: str, sealed: str) -> bool:
+    """Whether the mark of a head is that of its text."""
+    return hmac.compare_digest(sealed.encode(), mark(key, kind, text).hex().encode())
+
+
+def read_head(file: LedgerFile) -> tuple[str, str] | None:
+    """Text and mark of the head beside a ledger, None if there is none."""
+    try:
+        text, sealed = read_owned(head_path(file.path), file.owner).split("\n")[:2]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(f"{file.shown}-head: {error.strerror}; nothing was released") from None
+    except ValueError:
+        raise not_its_head(file) from None
+    return text, sealed
+
+
+def not_its_head(file: LedgerFile) -> LedgerError:
+    """The error of a head that is not of this ledger."""
+    return LedgerError(
+        f"{file.shown}-head: not the head of this ledger; nothing was released. Put the ledger back that it belongs "
+        "to, or remove it if it belongs to none"
+    )
+
+
+def _hex(sealed: bytes | None) -> str:
+    return "" if sealed is None else sealed.hex()

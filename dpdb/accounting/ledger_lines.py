@@ -8,7 +8,7 @@ from typing import Any
 
 from dpdb.accounting.run_lock import RunLock
 
-__all__ = ["LedgerEntry", "LedgerSummary", "Reservation", "now"]
+__all__ = ["LedgerEntry", "LedgerSummary", "RecordedAnswer", "Reservation", "now"]
 
 
 def now() -> str:
@@ -42,7 +42,10 @@ class Reservation:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of the history: `charge` in the ledger's parameter, `rows` the rows it covers in words."""
+    """One line of the history: `charge` in the ledger's parameter, `rows` the rows it covers in words.
+
+    `analyst`, `label` and `rule_set` (the digest or name of the constraints) are None where nobody gave them.
+    """
 
     number: int
     epoch: int
@@ -52,6 +55,22 @@ class LedgerEntry:
     rows: str
     request: dict[str, Any]
     answered: bool
+    analyst: str | None = None
+    label: str | None = None
+    rule_set: str | None = None
+
+
+@dataclass(frozen=True)
+class RecordedAnswer:
+    """What a debit has bought: `answer` as it was recorded, for the `request` as it was asked, both as JSON."""
+
+    number: int
+    reserved: str
+    run_id: str | None
+    analyst: str | None
+    label: str | None
+    request: str
+    answer: str
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def refusal(state: LedgerState, predicate: Predicate, charge: int, decision: Dec
     notion = state.terms.notion
     left = _left(state, predicate, charge, decision)
     overlap = decision.witness.describe() if decision.witness is not None else "every row"
-    releases = len(decision.witness.queries) if decision.witness is not None else 0
+    releases = state.index.releases(decision.witness.queries) if decision.witness is not None else 0
     words = {"requested": in_words(notion, charge), "remaining": in_words(notion, left)}
     epochs = f" and earlier epochs took {in_words(notion, state.closed)}" if state.closed else ""
     return BudgetExceededError(

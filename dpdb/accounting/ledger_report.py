@@ -8,20 +8,18 @@ from typing import Any
 
 from dpdb.accounting.amounts import in_parameter
 from dpdb.accounting.ledger_file import LedgerFile
-from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary
+from dpdb.accounting.ledger_lines import LedgerEntry, LedgerSummary, RecordedAnswer
 from dpdb.accounting.ledger_state import LedgerState
 from dpdb.accounting.pld import reported_epsilon
 from dpdb.accounting.stored_predicate import predicate_from_text
 from dpdb.errors import ParameterError
 
-__all__ = ["epsilon_at", "history", "summary"]
+__all__ = ["epsilon_at", "history", "recorded_answers", "summary"]
 
 
-def summary(file: LedgerFile, state: LedgerState) -> LedgerSummary:
+def summary(state: LedgerState) -> LedgerSummary:
     """What was promised, spent and is left, as far as `state` has read."""
     spent, terms = state.spent, state.terms
-    [(unanswered,)] = file.rows("SELECT count(*) FROM entry WHERE answer IS NULL")
-    assert isinstance(unanswered, int)
     return LedgerSummary(
         notion=terms.notion.name,
         parameter=terms.notion.parameter,
@@ -36,7 +34,7 @@ def summary(file: LedgerFile, state: LedgerState) -> LedgerSummary:
         unit=terms.unit,
         epoch=state.epoch.number,
         releases=state.last,
-        unanswered=unanswered,
+        unanswered=state.last - state.answers,
         created=terms.created,
     )
 
@@ -60,7 +58,7 @@ def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: fl
 def history(file: LedgerFile, state: LedgerState) -> list[LedgerEntry]:
     """Every debit, oldest first."""
     rows: list[Any] = file.rows(
-        "SELECT number, epoch, reserved, run_id, charge, predicate, request, answer IS NOT NULL FROM entry "
+        "SELECT number, epoch, reserved, run_id, charge, predicate, request, analyst, label, rule_set FROM entry "
         "ORDER BY number"
     )
     return [
@@ -72,7 +70,35 @@ def history(file: LedgerFile, state: LedgerState) -> list[LedgerEntry]:
             charge=state.terms.notion.value(charge),
             rows=predicate_from_text(predicate).describe(),
             request=json.loads(request),
-            answered=bool(answered),
+            answered=state.is_answered(number),
+            analyst=analyst,
+            label=label,
+            rule_set=rule_set,
         )
-        for number, epoch, reserved, run_id, charge, predicate, request, answered in rows
+        for number, epoch, reserved, run_id, charge, predicate, request, analyst, label, rule_set in rows
     ]
+
+
+def recorded_answers(
+    file: LedgerFile, state: LedgerState, release_id: str | None, run_id: str | None
+) -> list[RecordedAnswer]:
+    """The answers that were recorded, in the order of their debits; all, those of one run, or the one of a release."""
+    numbers: Sequence[int] = range(1, state.last + 1)
+    if run_id is not None:
+        numbers = [state.runs[run_id]] if run_id in state.runs else []
+    if release_id is not None:
+        rows = file.rows("SELECT entry FROM answer WHERE instr(answer, ?)", (release_id,))
+        numbers = sorted({number for (number,) in rows if isinstance(number, int)}.intersection(numbers))
+    found = []
+    for number in numbers:
+        answer = state.answer(number)
+        if answer is not None and (release_id is None or release_id in _release_ids(answer)):
+            line = state.entry(number)
+            found.append(
+                RecordedAnswer(number, line.reserved, line.run_id, line.analyst, line.label, line.request, answer)
+            )
+    return found
+
+
+def _release_ids(answer: str) -> set[object]:
+    return {release.get("release_id") for release in json.loads(answer) if isinstance(release, dict)}

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from dpdb.accounting.ledger_file import LedgerFile
 from dpdb.accounting.ledger_lines import Reservation
 from dpdb.accounting.ledger_state import LedgerState
 from dpdb.errors import LedgerError, ParameterError
 
-__all__ = ["answered", "check_run_id", "earlier_try"]
+__all__ = ["check_name", "earlier_try"]
 
-_LONGEST_RUN_ID = 200
-
-
-def check_run_id(run_id: object) -> None:
-    """Raise `ParameterError` unless it is a short text of printable characters."""
-    if not isinstance(run_id, str) or not run_id.isprintable() or not 0 < len(run_id) <= _LONGEST_RUN_ID:
-        raise ParameterError(f"a run id has 1 to {_LONGEST_RUN_ID} printable characters")
+_LONGEST_NAME = 200
 
 
-def answered(file: LedgerFile, run_id: str, request: str) -> str | None:
-    """The recorded answer of a run, None if there is none yet or it was another request."""
-    found = file.rows("SELECT answer FROM entry WHERE run_id = ? AND request = ?", (run_id, request))
-    return str(found[0][0]) if found and found[0][0] is not None else None
+def check_name(what: str, name: object) -> None:
+    """Raise `ParameterError` unless a run id, analyst or label is a short text of printable characters."""
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
+        raise ParameterError(f"{what} has 1 to {_LONGEST_NAME} printable characters")
 
 
 def earlier_try(
-    file: LedgerFile, state: LedgerState, run_id: str, asked: tuple[str, str, int], rows_mark: bytes
+    state: LedgerState, run_id: str, asked: tuple[str, str | None], charged: tuple[str, int], rows_mark: bytes
 ) -> Reservation | None:
-    """The reservation of an earlier try of the same run; `asked` is its request, stored predicate and charge.
+    """The reservation of an earlier try of the same run, None if this is the first.
+
+    Parameters
+    ----------
+    asked
+        Its request and who asks; with a recorded answer they are all that counts, for that is paid.
+    charged
+        Its stored predicate and its charge, if it is to be drawn now: what was debited must be enough, that is the
+        same rows and at least the same amount.
 
     The request decides whether it is the same: an answer that an earlier version recorded is given back even if this
     version would charge other rows or another amount for it. Without an answer it would have to be drawn now, and then
@@ -40,23 +39,23 @@ def earlier_try(
     LedgerError
         If it was another request, or has no answer and cannot get one: the rows changed, or the charge would differ.
     """
-    found: list[Any] = file.rows(
-        "SELECT number, epoch, request, predicate, charge, source_mark, answer FROM entry WHERE run_id = ?",
-        (run_id,),
-    )
-    if not found:
+    number = state.runs.get(run_id)
+    if number is None:
         return None
-    number, epoch, request, predicate, charge, source_mark, answer = found[0]
-    if request != asked[0]:
+    line = state.entry(number)
+    if (line.request, line.analyst) != asked:
         raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
-    if answer is None and (predicate != asked[1] or charge < asked[2]):
+    answer = state.answer(number)
+    if answer is not None:
+        return Reservation(number, answer)
+    if line.predicate != charged[0] or line.charge < charged[1]:
         raise LedgerError(
             f"run id {run_id!r} ended without an answer, and the same request is charged otherwise now; ask again "
             "under a new run id"
         )
-    same_rows = epoch == state.epoch.number and source_mark == rows_mark
-    if answer is None and not (state.terms.append_only or same_rows):
+    same_rows = line.epoch == state.epoch.number and line.source_mark == rows_mark
+    if not (state.terms.append_only or same_rows):
         raise LedgerError(
             f"run id {run_id!r} ended without an answer before the source changed; ask again under a new run id"
         )
-    return Reservation(number, answer)
+    return Reservation(number)

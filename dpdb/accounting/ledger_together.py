@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 
 from dpdb.accounting.amounts import in_words
 from dpdb.accounting.ledger_refusal import refusal
@@ -24,7 +23,7 @@ def check_together(state: LedgerState, releases: Sequence[tuple[Predicate, int]]
         One of them is refused, alone or with those before it.
     """
     notion = state.terms.notion
-    index, available = deepcopy(state.index), state.available
+    index, available = state.index.copy(), state.available
     for number, (asked, charge) in enumerate(releases, 1):
         predicate = predicate_from_text(predicate_to_text(asked))  # as `reserve` will see it
         decision = index.would_exceed(predicate, charge, available, deadline)

@@ -1,18 +1,17 @@
-"""Marks under a ledger's own key: which table it belongs to, which rows an epoch covers, and seals of its lines.
+"""Marks under a ledger's own key: which table it belongs to, which rows an epoch covers, how far it has come.
 
 A mark is an HMAC with a random key that never leaves the ledger file, so whoever sees a mark learns nothing about the
-table. A seal covers a line and the seal before it, so a line that was changed, removed or put in is noticed.
+table.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
 from dataclasses import dataclass
 
-__all__ = ["SourceMark", "mark", "new_key", "seal", "unit_words"]
+__all__ = ["SourceMark", "mark", "new_key", "unit_words"]
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,3 @@ def new_key() -> bytes:
 def mark(key: bytes, kind: str, text: str) -> bytes:
     """HMAC-SHA-256 of a text, under a name that keeps marks of different things apart."""
     return hmac.digest(key, f"{kind}\0{text}".encode(), hashlib.sha256)
-
-
-def seal(key: bytes, kind: str, before: bytes, line: tuple[object, ...]) -> bytes:
-    """Seal of a line after the line sealed by `before`."""
-    values = [part.hex() if isinstance(part, bytes) else part for part in line]
-    return mark(key, f"seal of {kind}", json.dumps([before.hex(), *values]))

@@ -3,38 +3,36 @@
 overlap(Q + q) = max(overlap(Q), w + overlap of the releases that meet q, inside q), so only the neighbourhood of the
 new release is looked at, and only as a decision against what is left. Two memories make most decisions cheap: points
 known to be nearly full (a new release that covers one is refused at once), and per release an upper bound on what any
-point inside it collects (a point inside a release with room for the new weight needs no search).
+point inside it collects (a point inside a release with room for the new weight needs no search). Releases of the same
+rows are one query with all their weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpdb.accounting.ascent import ascend
 from dpdb.accounting.attribute_sets import ValueSet
-from dpdb.accounting.axis import Axis, Position, holds
+from dpdb.accounting.axis import Position
 from dpdb.accounting.bound import Bound, Deadline, Witness
 from dpdb.accounting.boxes import Box
-from dpdb.accounting.dual import dual_bound
 from dpdb.accounting.encoding import mixed_attributes, relax
+from dpdb.accounting.growing import Growing
+from dpdb.accounting.index_rows import IndexRows, Point, covers
 from dpdb.accounting.instance import MOST_WEIGHT
+from dpdb.accounting.neighbourhood import most_collected, most_of_all
 from dpdb.accounting.overlap import maximum_overlap
 from dpdb.accounting.predicates import Predicate
-from dpdb.accounting.reductions import Family, Problem, maximal_columns
-from dpdb.accounting.value_branching import ValueSearch
 from dpdb.errors import ParameterError
 
-__all__ = ["Decision", "OverlapIndex"]
+__all__ = ["Added", "Decision", "OverlapIndex"]
 
 _MOST_POINTS = 150
-_FEW_ATOMS = 64  # up to here dominated atoms are looked for; an ordered attribute has few
-
-Point = dict[str, Position]
-"""A point of the domain: a place in the order of each attribute; attributes left out are anywhere."""
+_MOST_SEARCHED = 3000
+"""Most rows whose overlap is searched for; of more it is bounded."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,16 @@ class Decision:
     witness: Witness | None
 
 
+@dataclass(frozen=True)
+class Added:
+    """What was added for one set of rows: all of the weight, of how many releases, and the newest one's `upper`."""
+
+    query: Predicate
+    weight: int
+    upper: int | None = None
+    releases: int = 1
+
+
 class OverlapIndex:
     """Queries and weights of a ledger, ready for the next decision.
 
@@ -66,26 +74,60 @@ class OverlapIndex:
     """
 
     def __init__(self, queries: Sequence[tuple[Predicate, int]] = ()) -> None:
-        self._clear()
-        self._queries: list[tuple[Predicate, int]] = []
-        self._mixed: frozenset[str] = frozenset()
+        self._mixed: frozenset[str]
+        self._queries: list[Predicate]
+        self._weights: list[int]
+        self._releases: list[int]
+        self._numbers: dict[tuple[Box, ...], int]
+        self._first: list[int]  # first row of each query
+        self._origin: Growing  # query of each row
+        self._rows: IndexRows
+        self._points: list[tuple[int, Point]]
+        self._fill([], frozenset())
         for predicate, weight in queries:
             self.add(predicate, weight)
 
+    @classmethod
+    def of(cls, known: Iterable[Added]) -> OverlapIndex:
+        """Make an index of many queries at once, in the order in which each was added last."""
+        made = cls()
+        queries = list(known)
+        made._fill(queries, mixed_attributes([added.query for added in queries]))
+        return made
+
+    def copy(self) -> OverlapIndex:
+        """The same queries, to be added to apart."""
+        same = OverlapIndex()
+        same._mixed, same._rows, same._origin = self._mixed, self._rows.copy(), self._origin.copy()
+        same._queries, same._weights, same._releases = list(self._queries), list(self._weights), list(self._releases)
+        same._numbers, same._first, same._points = dict(self._numbers), list(self._first), list(self._points)
+        return same
+
     def __len__(self) -> int:
-        return len(self._queries)
+        return sum(self._releases)
+
+    def __bool__(self) -> bool:
+        return bool(self._queries)
 
     @property
     def total(self) -> int:
         """Sum of all weights: the cost without parallel composition."""
-        return sum(weight for _, weight in self._queries)
+        return sum(self._weights)
+
+    def releases(self, queries: Iterable[int]) -> int:
+        """How many releases some queries stand for."""
+        return sum(self._releases[query] for query in queries)
 
     def bound(self, deadline: float = 10.0) -> Bound:
         """Bounds on the overlap of everything added so far, no worse than what the decisions have proven."""
-        predicates = [predicate for predicate, _ in self._queries]
-        found = maximum_overlap(predicates, [weight for _, weight in self._queries], deadline=deadline)
-        proven = int(self._tops.max(initial=0))
-        return replace(found, upper=max(found.lower, min(found.upper, proven)))
+        proven = int(self._rows.tops.max(initial=0))
+        if len(self._rows) <= _MOST_SEARCHED:
+            found = maximum_overlap(self._queries, self._weights, deadline=deadline)
+        else:
+            upper, point = most_of_all(self._rows, Deadline(deadline))
+            lower, witness = self._collected(point)
+            found = Bound(lower, upper, witness)
+        return Bound(found.lower, max(found.lower, min(found.upper, proven)), found.witness, found.method)
 
     def would_exceed(self, query: Predicate, weight: int, budget: int, deadline: float = 0.1) -> Decision:
         """Decide whether `query` may be added: whether no row inside it would collect more than `budget`.
@@ -126,119 +168,91 @@ class OverlapIndex:
             The weight is not a non-negative integer, or the total becomes too large.
         """
         _check(weight)
-        if self._total + weight > MOST_WEIGHT:
+        if self._rows.total + weight > MOST_WEIGHT:
             raise ParameterError(f"the charges sum to more than {MOST_WEIGHT}; use a coarser unit of charge")
         self._settle(query)
-        self._queries.append((query, weight))
-        for box in relax(query, self._mixed):
-            self._add_box(box, len(self._queries) - 1, weight, upper)
+        boxes = relax(query, self._mixed)
+        number = self._numbers.get(query.boxes)
+        if number is None:
+            number = self._numbers[query.boxes] = len(self._queries)
+            self._queries.append(query)
+            self._weights.append(weight)
+            self._releases.append(1)
+            self._first.append(len(self._origin))
+            self._origin.extend([number] * len(boxes))
+            for box in boxes:
+                self._rows.add(box, weight, upper)
+        else:
+            self._weights[number] += weight
+            self._releases[number] += 1
+            for row, box in enumerate(boxes, self._first[number]):
+                self._rows.add_again(row, box, weight, upper)
+        for box in boxes:
+            self._points = [(mass + weight * covers(box, point), point) for mass, point in self._points]
 
-    def _clear(self) -> None:
-        self._axes: dict[str, Axis] = {}
-        self._weights = np.zeros(0, np.int64)
-        self._tops = np.zeros(0, np.int64)
-        self._origin: list[int] = []
-        self._points: list[tuple[int, Point]] = []
-        self._total = 0
+    def _fill(self, known: Sequence[Added], mixed: frozenset[str]) -> None:
+        """Begin with some queries."""
+        self._mixed = mixed
+        self._queries = [added.query for added in known]
+        self._weights = [added.weight for added in known]
+        self._releases = [added.releases for added in known]
+        self._numbers = {added.query.boxes: number for number, added in enumerate(known)}
+        self._points = []
+        boxes = [relax(added.query, mixed) for added in known]
+        sizes = [len(found) for found in boxes]
+        self._first = [0, *accumulate(sizes)][:-1]
+        origin = np.repeat(np.arange(len(known)), sizes)
+        self._origin = Growing(origin, np.int64)
+        rows = [known[number] for number in origin.tolist()]
+        self._rows = IndexRows(
+            [box for found in boxes for box in found], [row.weight for row in rows], [row.upper for row in rows]
+        )
 
     def _settle(self, query: Predicate) -> None:
         """Start again when an attribute turns out to be compared with numbers and with text."""
+        axes = self._rows.axes
         kinds = [(name, values.kind) for box in query.boxes for name, values in box if values.kind]
-        if all(
-            name in self._mixed or name not in self._axes or self._axes[name].kind in (None, kind)
-            for name, kind in kinds
-        ):
+        if all(name in self._mixed or name not in axes or axes[name].kind in (None, kind) for name, kind in kinds):
             return
-        known = [predicate for predicate, _ in self._queries]
-        self._mixed |= mixed_attributes([*known, query])
-        self._clear()
-        for number, (predicate, weight) in enumerate(self._queries):
-            for box in relax(predicate, self._mixed):
-                self._add_box(box, number, weight, None)
-
-    def _add_box(self, box: Box, query: int, weight: int, upper: int | None) -> None:
-        row = len(self._origin)
-        near = self._near(box, row)
-        top = int(self._weights[near].sum()) + weight
-        top = top if upper is None else min(top, upper)
-        self._tops[near] = np.maximum(self._tops[near], np.minimum(self._tops[near] + weight, top))
-        self._origin.append(query)
-        self._weights = np.append(self._weights, weight)
-        self._tops = np.append(self._tops, top)
-        self._total += weight
-        for name, values in box:
-            self._axes.setdefault(name, Axis()).add(row, values)
-        self._points = [(mass + weight * _covers(box, point), point) for mass, point in self._points]
-
-    def _near(self, box: Box, rows: int) -> NDArray[np.int64]:
-        """Rows that share a point with the box."""
-        meeting = np.ones(rows, bool)
-        for name, values in box:
-            axis = self._axes.get(name)
-            if axis is not None:
-                meeting &= axis.meeting(values, rows)
-        return np.flatnonzero(meeting)
+        known = [
+            Added(predicate, weight, None, releases)
+            for predicate, weight, releases in zip(self._queries, self._weights, self._releases, strict=True)
+        ]
+        self._fill(known, self._mixed | mixed_attributes([*self._queries, query]))
 
     def _inside(self, box: Box, weight: int, budget: int, end: Deadline) -> Decision:
         """The decision for one box of a query."""
         for mass, point in self._points:
-            if mass + weight > budget and _covers(box, point):
-                return Decision(False, self._total + weight, mass + weight, self._witness(point))
-        near = self._near(box, len(self._origin))
-        together = int(self._weights[near].sum())
+            if mass + weight > budget and covers(box, point):
+                return Decision(False, self._rows.total + weight, mass + weight, self._collected(point)[1])
+        near = self._rows.near(box)
+        together = int(self._rows.weights[near].sum())
         if together + weight <= budget:
             return Decision(True, together + weight, weight, None)
-        hot = near[self._tops[near] + weight > budget]
-        cold_top = int(self._tops[near].max(where=self._tops[near] + weight <= budget, initial=0))
-        problem, places, settled = self._problem(box, hot)
+        tops = self._rows.tops[near]
+        is_hot = tops + weight > budget
         room = budget - weight
-        upper, choice = _decide(problem, room, end)
-        point = {**{name: _first(values) for name, values in box}, **settled}
-        point |= {places[k][0]: places[k][1][atom] for k, atom in choice.items()}
-        lower = self._remember(point)
-        upper = max(upper, cold_top)
-        return Decision(upper <= room, upper + weight, lower + weight, self._witness(point))
+        upper, found = most_collected(self._rows, box, near[is_hot], room, end)
+        point = {name: _first(values) for name, values in box} | found
+        lower, witness = self._collected(point)
+        self._remember(lower, point)
+        upper = max(upper, int(tops[~is_hot].max(initial=0)))
+        return Decision(upper <= room, upper + weight, lower + weight, witness)
 
-    def _problem(self, box: Box, rows: NDArray[np.int64]) -> tuple[Problem, list[tuple[str, list[Position]]], Point]:
-        """The rows as a problem inside the box, where the atoms of its families lie, and what needs no choice."""
-        inside = dict(box)
-        families: list[Family] = []
-        places: list[tuple[str, list[Position]]] = []
-        settled: Point = {}
-        for name, axis in self._axes.items():
-            found = axis.atoms(inside.get(name), rows)
-            if found is None:
-                continue
-            users, member, positions = found
-            keep = maximal_columns(member) if len(member) <= _FEW_ATOMS else np.arange(len(member))
-            member = member[keep]
-            if len(keep) == 1 and member.all():
-                settled[name] = positions[int(keep[0])]
-                continue
-            places.append((name, [positions[atom] for atom in keep.tolist()]))
-            families.append(Family(len(families), users, member, np.arange(len(keep))))
-        problem = Problem(self._weights[rows], 0, tuple(families), np.zeros(len(families), np.int64))
-        return problem, places, settled
-
-    def _remember(self, point: Point) -> int:
-        """Keep a point for later refusals; returns what it collects."""
-        mass = int(self._weights[self._covering(point)].sum())
-        if all(known != point for _, known in self._points):
+    def _remember(self, mass: int, point: Point) -> None:
+        """Keep a point and what it collects for later refusals."""
+        if (mass, point) not in self._points:
             self._points.append((mass, point))
             self._points.sort(key=lambda pair: -pair[0])
             del self._points[_MOST_POINTS:]
-        return mass
 
-    def _covering(self, point: Point) -> NDArray[np.int64]:
-        covered = np.ones(len(self._origin), bool)
-        for name, axis in self._axes.items():
-            covered &= axis.covering(point.get(name, "low"), len(self._origin))
-        return np.flatnonzero(covered)
-
-    def _witness(self, point: Point) -> Witness:
-        region = {name: self._axes[name].describe(name, place) for name, place in point.items() if name in self._axes}
-        rows = self._covering(point)
-        return Witness(region, tuple(sorted({self._origin[row] for row in rows.tolist()})))
+    def _collected(self, point: Point) -> tuple[int, Witness]:
+        """What a point collects, and the queries that cover it."""
+        axes = self._rows.axes
+        rows = self._rows.covering(point)
+        region = {name: axes[name].describe(name, place) for name, place in point.items() if name in axes}
+        queries = np.unique(self._origin.values[rows])
+        return int(self._rows.weights[rows].sum()), Witness(region, tuple(queries.tolist()))
 
 
 def _check(weight: int) -> None:
@@ -251,26 +265,8 @@ def enumerate_words(query: Predicate) -> list[tuple[str, str]]:
     return [(name, values.describe(name)) for name, values in (query.boxes[0] if query.boxes else ())]
 
 
-def _covers(box: Box, point: Point) -> bool:
-    return all(holds(values, point.get(name, "low")) for name, values in box)
-
-
 def _first(values: ValueSet) -> Position:
     """Some place inside a value set."""
     if values.low:
         return "low"
     return values.cuts[0] if values.cuts else None
-
-
-def _decide(problem: Problem, room: int, end: Deadline) -> tuple[int, dict[int, int]]:
-    """An upper bound on the overlap, good enough to compare it with `room`, and the best point found."""
-    if problem.total <= room or not problem.families:
-        return problem.total, {}
-    upper, split = dual_bound(problem, end.share(0.4), 16, enough=room)
-    if upper <= room:
-        return upper, {}
-    lower, choice = ascend(problem, end.share(0.3), 8, enough=room + 1)
-    if lower > room:
-        return upper, choice
-    search = ValueSearch(problem, room, choice, end, enough=room + 1)
-    return min(upper, search.run(split, upper)), search.choice

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpdb.accounting.coverage import Coverage, coverage
 from dpdb.accounting.instance import Instance
+from dpdb.accounting.relaxation import Relaxation
 
 __all__ = ["Family", "Problem", "maximal_columns", "reduce", "restrict", "unmerged"]
 
@@ -44,33 +45,21 @@ class Family:
         """`member` in the form for sums."""
         return coverage(self.member)
 
-
-@dataclass(frozen=True)
-class Problem:
-    """A reduced instance: `constant` is collected everywhere, `rows[i]` are the instance rows merged into row i."""
-
-    weights: NDArray[np.int64]
-    constant: int
-    families: tuple[Family, ...]
-    default_atoms: NDArray[np.int64]
-
     @property
     def size(self) -> int:
-        """Number of rows."""
-        return len(self.weights)
+        """Number of atoms."""
+        return len(self.atoms)
 
-    @property
-    def total(self) -> int:
-        """Everything together: the cost without parallel composition."""
-        return self.constant + int(self.weights.sum())
+    def covers(self, atom: int) -> NDArray[np.bool_]:
+        """Per user whether it covers an atom."""
+        return np.asarray(self.member[atom], np.bool_)
 
-    @cached_property
-    def used(self) -> NDArray[np.bool_]:
-        """Booleans (row, family): whether the family restricts the row."""
-        used = np.zeros((self.size, len(self.families)), bool)
-        for column, family in enumerate(self.families):
-            used[family.users, column] = True
-        return used
+
+@dataclass(frozen=True)
+class Problem(Relaxation[Family]):
+    """A reduced instance: `constant` is collected everywhere, `rows[i]` are the instance rows merged into row i."""
+
+    default_atoms: NDArray[np.int64]
 
     @cached_property
     def bits(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from dpdb.accounting.file_lock import FileLock
+from dpdb.accounting.ledger_file import LedgerFile
 from dpdb.errors import LedgerError
 
 __all__ = ["RunLock"]
@@ -20,13 +21,15 @@ class RunLock(FileLock):
         Another process keeps it for more than `wait` seconds.
     """
 
-    def __init__(self, ledger: Path, run_id: str, wait: float) -> None:
-        path = Path(f"{ledger}-run-{hashlib.sha256(run_id.encode()).hexdigest()[:32]}")
+    def __init__(self, file: LedgerFile, run_id: str, wait: float) -> None:
+        name = f"-run-{hashlib.sha256(run_id.encode()).hexdigest()[:32]}"
         try:
-            super().__init__(path, wait)
+            super().__init__(Path(f"{file.path}{name}"), wait, file.owner)
         except TimeoutError:
             raise LedgerError(
                 f"run id {run_id!r} is being answered by another process; try again when it is done"
             ) from None
         except OSError as error:
-            raise LedgerError(f"{path}: the lock file cannot be made: {error.strerror}") from None
+            raise LedgerError(
+                f"{file.shown}{name}: the lock file cannot be made: {error.strerror}; nothing was released"
+            ) from None

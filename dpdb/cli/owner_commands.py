@@ -11,6 +11,7 @@ from dpdb.cli.shared_options import (
     format_option,
     limit_options,
     quiet_options,
+    shape_options,
     source_options,
     unit_options,
 )
@@ -124,9 +125,29 @@ def add_budget(commands: Any) -> None:
         "confirm that a changed source is the same table; what was spent stays spent",
         "dpdb budget epoch visits.ledger",
     )
-    for parser in (create, show, history, epoch):
+    answers = command(
+        actions,
+        "answers",
+        _budget_answers,
+        "print recorded answers again; spends nothing and draws nothing",
+        "dpdb budget answers visits.ledger --run-id monday",
+    )
+    audit = command(
+        actions,
+        "audit",
+        _budget_audit,
+        "compare what older versions have charged with the rules of this one; reads no row and changes nothing",
+        "dpdb budget audit visits.ledger visits.parquet",
+    )
+    for parser in (create, show, history, epoch, answers, audit):
         parser.add_argument("ledger", metavar="LEDGER", help="file of the ledger")
         format_option(parser)
+    answers.add_argument("--release", metavar="ID", help="only the release of this id")
+    answers.add_argument("--run-id", metavar="ID", help="only what this run has released")
+    audit.add_argument("source", metavar="SOURCE", nargs="?", help="as of `dpdb measure`; only its schema is read")
+    shape_options(
+        audit, "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE", constraints=False
+    )
     show.add_argument(
         "--at-delta", type=real, metavar="D", help="of a pure ledger: also the tighter epsilon at delta D"
     )
@@ -134,6 +155,18 @@ def add_budget(commands: Any) -> None:
     create.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
     create.add_argument("--delta", type=real, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
     create.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
+
+
+def _budget_answers(options: argparse.Namespace) -> int:
+    from dpdb.cli.budget_answers import run_budget_answers
+
+    return run_budget_answers(options)
+
+
+def _budget_audit(options: argparse.Namespace) -> int:
+    from dpdb.cli.budget_audit import run_budget_audit
+
+    return run_budget_audit(options)
 
 
 def add_overlap(commands: Any) -> None:

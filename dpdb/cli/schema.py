@@ -9,6 +9,7 @@ import shlex
 import pyarrow as pa
 
 from dpdb.cli.result_formats import as_text
+from dpdb.cli.streams import show
 from dpdb.engine.sources.csv_lines import Faults
 from dpdb.session.proposed_schema import ProposedSchema, propose_schema
 
@@ -26,7 +27,7 @@ def run_schema(options: argparse.Namespace) -> int:
         temp_directory=options.temp_directory,
         threads=options.threads,
     )
-    print(json.dumps(proposed.to_dict(), indent=2) if options.format == "json" else _text(proposed))
+    show(json.dumps(proposed.to_dict(), indent=2) if options.format == "json" else _text(proposed))
     return 0
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.accounting.file_lock import FileLock, sync_folder
+from dpdb.accounting.file_lock import FileLock
 from dpdb.accounting.ledger_file import reached
+from dpdb.accounting.owned_file import sync_folder
 from dpdb.engine.database import Database
 from dpdb.errors import EngineError, ParameterError
 

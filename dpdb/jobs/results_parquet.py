@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpdb.accounting.file_lock import FileLock, sync_folder
+from dpdb.accounting.file_lock import FileLock
 from dpdb.accounting.ledger_file import reached
+from dpdb.accounting.owned_file import sync_folder
 from dpdb.errors import ParameterError
 
 __all__ = ["ParquetResults"]

@@ -29,6 +29,8 @@ class Charge:
         Name of the run, if it may be retried.
     rho
         Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
+    rule_set
+        Digest of the constraints, for the history of a ledger.
 
     Raises
     ------
@@ -41,6 +43,7 @@ class Charge:
     request: Mapping[str, Any]
     run_id: str | None = None
     rho: int | None = None
+    rule_set: str | None = None
 
     def __post_init__(self) -> None:
         self.coverage.refuse_no_row()

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from dpdb.accounting import GDP, PURE, ZCDP, Ledger, SourceMark, maximum_overlap
+from dpdb.accounting import GDP, PURE, ZCDP, Ledger, Notion, SourceMark, maximum_overlap
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.privacy.epsilon import NANO
@@ -16,7 +16,7 @@ from dpdb.session.account import Charge, Reservation
 from dpdb.session.budget import Budget, as_budget
 from dpdb.session.privacy_unit import PrivacyUnit
 
-__all__ = ["LedgerAccount"]
+__all__ = ["LedgerAccount", "pure_units", "table_text"]
 
 
 class LedgerAccount:
@@ -55,8 +55,7 @@ class LedgerAccount:
     ) -> None:
         self._budget = as_budget(budget)
         self._content = content
-        table = json.dumps([[column.name, column.declared_type] for column in schema.columns])
-        self._source = SourceMark(table, opened, unit.rows, unit.column)
+        self._source = SourceMark(table_text(schema), opened, unit.rows, unit.column)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check(self._source)
@@ -81,6 +80,7 @@ class LedgerAccount:
             request=charge.request_text,
             notion=self._ledger.notion.name,
             run_id=charge.run_id,
+            rule_set=charge.rule_set,
         )
         if reservation.answer is None and charge.rho is None:
             self._budget.debit(charge)
@@ -126,26 +126,9 @@ class LedgerAccount:
     def _units(self, charge: Charge) -> int:
         """Units of the ledger for a charge; one in rho is of the whole unit already, for a zcdp ledger only."""
         if charge.rho is None:
-            return self._pure_units(charge.epsilon)
+            return pure_units(self._ledger.notion, charge.epsilon, self._source.rows_per_person)
         self._refuse_rho()
         return charge.rho
-
-    def _pure_units(self, epsilon: int) -> int:
-        """Units of the ledger for a pure release, such that its overlap per row bounds what a unit of k rows loses.
-
-        Release i runs at e_i = epsilon_i / k for each row that it covers. A unit has a set U of at most k rows, the
-        same for all releases of an epoch, of which release i covers m_i. It loses at most sum m_i e_i, which is the
-        sum over the rows r of U of what r collects, sum of e_i over the i that cover r: at most k times the overlap of
-        the e_i, and that is the overlap of the epsilon_i charged here, also when the rows lie in k disjoint slices.
-
-        In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su
-        2019, Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are
-        charged, with c_i the cost of an e_i-DP release of one row.
-        """
-        notion, rows = self._ledger.notion, self._source.rows_per_person
-        if notion is PURE:
-            return epsilon
-        return rows**2 * notion.charge_pure(Fraction(epsilon, NANO * rows))
 
     def _refuse_rho(self) -> None:
         """Refuse a charge in rho where it cannot be counted."""
@@ -164,3 +147,25 @@ class LedgerAccount:
             raise LedgerError(
                 "the source changed after this session opened it; nothing is published: open a new session"
             )
+
+
+def table_text(schema: TableSchema) -> str:
+    """Columns and types as a ledger knows its table by them."""
+    return json.dumps([[column.name, column.declared_type] for column in schema.columns])
+
+
+def pure_units(notion: Notion, epsilon: int, rows: int) -> int:
+    """Units of a ledger for a pure release, such that its overlap per row bounds what a unit of k `rows` loses.
+
+    Release i runs at e_i = epsilon_i / k for each row that it covers. A unit has a set U of at most k rows, the same
+    for all releases of an epoch, of which release i covers m_i. It loses at most sum m_i e_i, which is the sum over the
+    rows r of U of what r collects, sum of e_i over the i that cover r: at most k times the overlap of the e_i, and that
+    is the overlap of the epsilon_i charged here, also when the rows lie in k disjoint slices.
+
+    In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su 2019,
+    Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are charged, with
+    c_i the cost of an e_i-DP release of one row.
+    """
+    if notion is PURE:
+        return epsilon
+    return rows**2 * notion.charge_pure(Fraction(epsilon, NANO * rows))

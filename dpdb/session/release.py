@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
+from dpdb.errors import LedgerError
 from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import as_float, format_epsilon
 from dpdb.privacy.rho import format_rho, rho_as_float
 from dpdb.session.privacy_unit import PrivacyUnit
 from dpdb.session.release_html import release_card, releases_table
 
-__all__ = ["Release", "Releases", "constraints_digest", "make_release"]
+__all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,24 @@ class Releases(tuple[Release, ...]):
 
     def _repr_html_(self) -> str:
         return releases_table(self)
+
+
+def recorded_releases(answer: str) -> Releases:
+    """Return the releases of an answer that a ledger has recorded; what a later version says of them is left out.
+
+    Raises
+    ------
+    LedgerError
+        If the answer is not one of a session.
+    """
+    known = {field.name for field in fields(Release)}
+    try:
+        return Releases(
+            Release(**{name: value for name, value in release.items() if name in known})
+            for release in json.loads(answer)
+        )
+    except (AttributeError, TypeError, ValueError):
+        raise LedgerError("the ledger's answer was not recorded by a session of dpdb and cannot be shown") from None
 
 
 def constraints_digest(constraints: tuple[DenialConstraint, ...]) -> str:

@@ -42,7 +42,7 @@ from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
 from dpdb.session.rehearsal import Rehearsal, RehearsedError
-from dpdb.session.release import Release, Releases, constraints_digest, make_release
+from dpdb.session.release import Release, Releases, constraints_digest, make_release, recorded_releases
 from dpdb.session.request import Request, parse_request
 from dpdb.session.shares import measure_shares
 from dpdb.session.slices import Key, Slices, parse_slices
@@ -367,14 +367,15 @@ class Session:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         if not self._reads_rows and not isinstance(self._account, Rehearsal):
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
-        charge = Charge(epsilon, slices.charged, public, run_id, rho)
+        rules = self._digest if self.constraints else None
+        charge = Charge(epsilon, slices.charged, public, run_id, rho, rules)
         if self._account.will_draw(charge):
             with _said_before_the_debit():
                 load()
         reservation = self._account.debit(charge)
         try:
             if reservation.answer is not None:
-                return Releases(Release(**fields) for fields in json.loads(reservation.answer))
+                return recorded_releases(reservation.answer)
             with _one_message(), self._no_half_made_slices():
                 releases = Releases(draw())
             self._account.record(reservation, json.dumps([release.to_dict() for release in releases]))

@@ -3,6 +3,9 @@
 ledger_driver.py debits LEDGER PROCESSES EACH          concurrent debits; prints how many were allowed
 ledger_driver.py kills LEDGER PUBLISHED RUNS           every run killed at a step, then retried; prints a summary
 ledger_driver.py race LEDGER PUBLISHED PROCESSES RUNS  processes answer the same run ids at the same time
+ledger_driver.py upgrades LEDGER FOLDER RANDOM         copies of an old ledger, the upgrade of each killed at a step or,
+                                                       so many times, at any moment; prints what is there then
+ledger_driver.py together LEDGER PROCESSES             processes open an old ledger at the same time
 """
 
 from __future__ import annotations
@@ -10,18 +13,25 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import dpdb.accounting.ledger as ledger_module
+import dpdb.accounting.ledger_upgrade as upgrade_module
 from dpdb.accounting import Ledger, SourceMark, parse_where
 from dpdb.errors import BudgetExceededError
 
 SOURCE = SourceMark("table", "content")
 STEPS = ["asked", "begun", "inserted", "reserved", "drawn", "written", "recorded", "publishing", "published"]
+UPGRADE_STEPS = [
+    "upgrade begun", "upgrade checked", "copy written", "copy left", "tables made", "entries sealed", "answers sealed",
+    "upgrade written", "upgraded",
+]  # fmt: skip
 UNIT = 10**6
 
 
@@ -75,7 +85,7 @@ def kill_at(step: str) -> None:
         if now == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    ledger_module.reached = reached
+    ledger_module.reached = upgrade_module.reached = reached
 
 
 def debits(path: str, processes: int, each: int) -> None:
@@ -153,6 +163,53 @@ def race(path: str, published: str, processes: int, runs: int) -> None:
     print(json.dumps({"codes": codes, "drawn": Path(drawn).read_text().splitlines(), "entries": _entries(path)}))
 
 
+def upgrades(old: str, folder: str, moments: int) -> None:
+    """Kill the upgrade of a copy of a ledger at every step, and at random moments; tell what each was left as."""
+    rng = random.Random(0)
+    told = []
+    for step in [*UPGRADE_STEPS, *[None] * moments]:
+        path = Path(folder) / f"{len(told)}" / "t.ledger"
+        path.parent.mkdir()
+        for suffix in ("", "-head"):
+            if Path(f"{old}{suffix}").exists():
+                shutil.copy(f"{old}{suffix}", f"{path}{suffix}")
+                Path(f"{path}{suffix}").chmod(0o600)
+
+        def work(path: Path = path, step: str | None = step) -> None:
+            if step is not None:
+                kill_at(step)
+            Ledger.open(path).close()
+
+        child = in_child(work)
+        if step is None:
+            time.sleep(rng.uniform(0.0, 0.1))
+            os.kill(child, signal.SIGKILL)
+        [code] = wait([child])
+        told.append({"step": step, "code": code, "format": in_child_format(path), "ledger": str(path)})
+    print(json.dumps(told))
+
+
+def in_child_format(path: Path) -> int:
+    """Format of a ledger, which a child reads: a connection here would be one of every later child."""
+
+    def work() -> None:
+        connection = sqlite3.connect(path)
+        os._exit(100 + connection.execute("PRAGMA user_version").fetchone()[0])
+
+    return wait([in_child(work)])[0] - 100
+
+
+def together(path: str, processes: int) -> None:
+    """Processes open a ledger of an older format at the same time."""
+
+    def work() -> None:
+        with Ledger.open(path) as ledger:
+            append(f"{path}-seen", str(ledger.spent_units()))
+
+    codes = wait([in_child(work) for _ in range(processes)])
+    print(json.dumps({"codes": codes, "spent": Path(f"{path}-seen").read_text().split()}))
+
+
 def check(path: str, published: str) -> None:
     """No answer was published without its debit, and no run published two different answers."""
     lines = Path(published).read_text().splitlines() if Path(published).exists() else []
@@ -171,6 +228,6 @@ def _entries(path: str) -> int:
 
 
 if __name__ == "__main__":
-    {"debits": debits, "kills": kills, "race": race}[sys.argv[1]](
+    {"debits": debits, "kills": kills, "race": race, "upgrades": upgrades, "together": together}[sys.argv[1]](
         *(int(part) if part.isdigit() else part for part in sys.argv[2:])
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,7 @@ from dpdb.cli import main
 from dpdb.engine.database import Database
 from dpdb.engine.source import open_source
 from dpdb.engine.unit_rows import UnitRows
-from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, SourceError, UnknownColumnError
+from dpdb.errors import LedgerError, ParameterError, SourceError, UnknownColumnError
 from dpdb.privacy.randomness import replaced_noise
 from dpdb.session.exact import exact_measures
 from dpdb.session.explain import explain
@@ -213,21 +212,6 @@ def test_a_run_id_gives_its_answer_again(source: Path, tmp_path: Path) -> None:
         with dpdb.open(source, constraints=FD, ledger=path, unit="patient", max_rows=3) as session:
             answers.append(session.dp_count(0.7, run_id="x"))
     assert answers[0] == answers[1]
-
-
-def test_a_ledger_of_the_first_format_is_upgraded(source: Path, tmp_path: Path) -> None:
-    path = tmp_path / "t.ledger"
-    Ledger.create(path, 1).close()
-    with dpdb.open(source, constraints=FD, ledger=path) as session:
-        session.dp_count(0.5)
-    with sqlite3.connect(path) as old:
-        old.execute("ALTER TABLE terms DROP COLUMN unit")
-        old.execute("PRAGMA user_version = 1")
-    old.close()
-    with dpdb.open(source, constraints=FD, ledger=path) as session:
-        assert session.spent() == 0.5
-        with pytest.raises(BudgetExceededError):
-            session.dp_count(0.6)
 
 
 SLICES = [

@@ -1,0 +1,33 @@
+"""Seals of a ledger's lines: a line that was changed, removed, put in or moved no longer agrees with its seal.
+
+A seal is a BLAKE2b hash of the line and of the seal before it, under the ledger's own key and with the kind of line in
+the hash itself (RFC 7693, keyed and personalised): as strong as an HMAC and several times as fast, and opening a ledger
+looks at every one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+__all__ = ["FIRST", "seal"]
+
+FIRST = bytes(32)
+"""What stands before the first line of a chain, and before a line that is in none."""
+
+
+def seal(key: bytes, kind: str, before: bytes, line: tuple[Any, ...]) -> bytes:
+    """Seal of a line after the line sealed by `before`; `kind` has at most 16 bytes.
+
+    Different lines are hashed as different texts: `~` is NULL, a number ends in a comma, text and bytes come after
+    their length and their kind.
+    """
+    parts = [
+        f"{len(value)}:{value}" if value.__class__ is str
+        else "~" if value is None
+        else f"{len(value)}x{value.hex()}" if value.__class__ is bytes
+        else f"{value},"
+        for value in line
+    ]  # fmt: skip
+    message = before + "".join(parts).encode()
+    return hashlib.blake2b(message, digest_size=32, key=key, person=kind.encode()).digest()

@@ -1,0 +1,126 @@
+"""Small files beside a ledger, in a folder that others may write to: never through a link, never someone else's."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = [
+    "check_owned",
+    "give_to",
+    "open_owned",
+    "private_folder",
+    "read_owned",
+    "remove_private_folders",
+    "replace_owned",
+    "sync_folder",
+]
+
+
+_PARTIAL = ".partial"
+
+
+def check_owned(found: os.stat_result, owner: int | None = None) -> None:
+    """Raise `PermissionError` unless a file is a plain one, of one name, and of its owner alone.
+
+    `owner` is a user who may own it besides this one; the system's administrator always may.
+    """
+    if stat.S_ISLNK(found.st_mode):
+        raise PermissionError(errno.EPERM, "it is a symbolic link")
+    if not stat.S_ISREG(found.st_mode):
+        raise PermissionError(errno.EPERM, "it is not a plain file")
+    if found.st_uid not in {os.geteuid(), 0, owner}:
+        raise PermissionError(errno.EPERM, "it belongs to another user")
+    if found.st_mode & 0o077:
+        raise PermissionError(errno.EPERM, "others may read or change it; `chmod 600` it")
+    if found.st_nlink > 1:
+        raise PermissionError(errno.EPERM, f"it has {found.st_nlink} names (hard links); keep one")
+
+
+def open_owned(path: Path, flags: int, owner: int | None = None) -> int:
+    """Open a file that passes `check_owned`, or make it with mode 0600; return its descriptor.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened or made, or must not be trusted; `strerror` says why.
+    """
+    try:
+        # Opening a pipe must not wait for its other end.
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise PermissionError(errno.EPERM, "it is a symbolic link") from None
+        raise
+    try:
+        check_owned(os.fstat(descriptor), owner)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_owned(path: Path, owner: int | None = None) -> str:
+    """Read a file that passes `check_owned`."""
+    with os.fdopen(open_owned(path, os.O_RDONLY, owner), encoding="utf-8") as stream:
+        return stream.read()
+
+
+def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
+    """Write a file, completely or not at all; only one process at a time may write this one.
+
+    What a killed writer left under the temporary name is removed, not written to: it may have been put there.
+    """
+    partial = path.with_name(f"{path.name}{_PARTIAL}")
+    partial.unlink(missing_ok=True)
+    try:
+        descriptor = open_owned(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, owner)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            give_to(descriptor, owner)
+            stream.write(text)
+            stream.flush()
+            os.fsync(descriptor)
+        partial.rename(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def give_to(descriptor: int, owner: int | None) -> None:
+    """Let the owner of a ledger own what the system's administrator makes beside it."""
+    if owner is not None and os.geteuid() == 0 != owner:
+        os.fchown(descriptor, owner, -1)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names that were added to a folder survive a crash of the machine."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def private_folder(beside: Path) -> Iterator[Path]:
+    """A new folder next to a file, for this user only, with a name that nobody can guess; removed in the end."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{beside.name}.", suffix=_PARTIAL, dir=beside.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_private_folders(beside: Path) -> None:
+    """Remove what killed processes left next to a file; only for one of which no two are made at a time."""
+    for found in os.scandir(beside.parent):
+        is_one = found.name.startswith(f".{beside.name}.") and found.name.endswith(_PARTIAL)
+        if is_one and found.is_dir(follow_symlinks=False) and found.stat(follow_symlinks=False).st_uid == os.geteuid():
+            shutil.rmtree(found.path, ignore_errors=True)
