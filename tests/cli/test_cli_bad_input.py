@@ -43,7 +43,7 @@ BAD = {
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = 'AL' AND NOT state IN ('AL')"],
         2, "selects no row"),
     "where bytes": (
-        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "not is not text"),
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "is not text"),
     "key bytes": (
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state", "--keys", "AL,\udcff"], 2, "not a value"),
     "constraint bytes": (["{table}", "--constraints", "not(t1.city='\udcff')", "--epsilon", "1"], 2, "is not text"),
