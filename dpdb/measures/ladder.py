@@ -264,9 +264,7 @@ class Ladder:
             margins = [math.ceil(settings.margin_at(size(rung)) * hidden.scale) for rung in rungs]
             thresholds = [m + in_units(reference, size(rung)) for m, rung in zip(margins, rungs, strict=True)]
         numbers = [in_units(self._exact(run, each), size(each)) for each in (theta, *rungs)]
-        unused = len(plan.rungs) - len(rungs)  # the lowest ones
-        noise = hidden.draws[:1] + hidden.draws[1 + unused :]
-        position, number = climb(numbers[0], numbers[1:], thresholds, noise)
+        position, number = climb(numbers[0], numbers[1:], thresholds, hidden.draws)
         share = run.beta / (2 * plan.others) if position else run.beta / 2
         lower = number - laplace_tail(hidden.scale, share)
         # On average a rung's number is too low by the handicaps below it.

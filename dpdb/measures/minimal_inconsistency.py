@@ -31,7 +31,7 @@ MARGINAL_ORDER = Marginal(EDGES, cap=3, select=42, answer=55, price=Fraction(6, 
 LADDER = Ladder(
     EDGES,
     cap=7,
-    few=Settings(select=30, price=Fraction(6, 5), stretch=Fraction(5, 4), above=1),
+    few=Settings(select=30, price=Fraction(23, 20), stretch=Fraction(1), above=1),
     many=Settings(
         select=30,
         price=Fraction(8, 5),
@@ -40,7 +40,7 @@ LADDER = Ladder(
         rungs=Rungs(count=2, reach=Fraction(2, 5), step=Fraction(5, 2), least=50, gap=27, margin=2.5, growth=1.25),
         top=Top(least=300, guard=32, margin=4.5, floor=-1, growth=0.8),
     ),
-    enough=NANO * 9 // 20,
+    enough=NANO // 4,
 )
 
 

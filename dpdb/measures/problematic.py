@@ -25,15 +25,15 @@ MARGINAL = Marginal(WITNESSES, cap=5, select=35, answer=60, price=Fraction(17, 1
 LADDER = Ladder(
     WITNESSES,
     cap=3,
-    few=Settings(select=35, price=Fraction(2), stretch=Fraction(5, 4), above=1),
+    few=Settings(select=35, price=Fraction(8, 5), stretch=Fraction(5, 4), above=1),
     many=Settings(
         select=35,
-        price=Fraction(21, 10),
-        stretch=Fraction(3, 2),
+        price=Fraction(37, 20),
+        stretch=Fraction(5, 4),
         above=1,
-        rungs=Rungs(count=3, reach=Fraction(3, 10), step=Fraction(5), least=20, gap=27, margin=3.5, growth=1.0),
+        rungs=Rungs(count=2, reach=Fraction(3, 10), step=Fraction(5), least=50, gap=27, margin=3.0, growth=1.25),
     ),
-    enough=NANO * 9 // 20,
+    enough=NANO // 4,
 )
 
 

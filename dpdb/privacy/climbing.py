@@ -74,7 +74,7 @@ def climb(start: int, rungs: Sequence[int], thresholds: Sequence[int], noise: Se
 
     Rung k = 1, 2, ... has the number w(k) = x(k) + n(k) - c(k) with its exact units x(k), its noise n(k) and the
     handicap c(k), the sum of max(0, -n(j)) over all j < k, the start included. The start has x(0) + n(0). `noise` is
-    from `draw_hidden_noise`: n(0), then one for each rung.
+    from `draw_hidden_noise`: n(0), then one for each rung, more are not read.
 
     Privacy
     -------
