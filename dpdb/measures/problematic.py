@@ -21,6 +21,7 @@ _NOISE = "theta + 1"
 # Chosen like those of minimal_inconsistency. W grows faster with theta than edges do: no stretch, a higher price.
 MARGINAL = Marginal(WITNESSES, cap=5, select=35, answer=60, price=Fraction(17, 10), stretch=Fraction(1))
 
+# Chosen like that of minimal_inconsistency, but for price and margin, which were last set on the 29 tables themselves.
 # No top: W is nearly complete at a theta far below the degrees, so the cap is no theta to answer with.
 LADDER = Ladder(
     WITNESSES,
@@ -28,10 +29,10 @@ LADDER = Ladder(
     few=Settings(select=35, price=Fraction(8, 5), stretch=Fraction(5, 4), above=1),
     many=Settings(
         select=35,
-        price=Fraction(37, 20),
+        price=Fraction(39, 20),
         stretch=Fraction(5, 4),
         above=1,
-        rungs=Rungs(count=2, reach=Fraction(3, 10), step=Fraction(5), least=50, gap=27, margin=3.0, growth=1.25),
+        rungs=Rungs(count=2, reach=Fraction(3, 10), step=Fraction(5), least=50, gap=27, margin=2.75, growth=1.25),
     ),
     enough=NANO // 4,
 )
