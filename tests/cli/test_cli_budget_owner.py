@@ -110,10 +110,8 @@ def test_what_was_charged_rightly_is_the_same_now(
     assert not any(line["unknown"] or line["refused"] for line in found["lines"])
     changed = [(line["rows"], line["rows_now"]) for line in found["lines"] if line["changed"]]
     # What lies between whole numbers is charged as it is compared now, and not as the whole numbers around it.
-    assert [
-        (was.replace("age >= 1 ", "age >= 1.5 ").replace("age < 1 ", "age < 1.5 "), now) for was, now in changed
-    ] == [(now, now) for _, now in changed]
-    assert len(changed) == 1
+    [(was, now)] = changed
+    assert was.replace("age >= 1 ", "age >= 1.5 ").replace("age < 1 ", "age < 1.5 ") == now != was
     assert found["spent_now"] == found["spent"] > 0
 
 
