@@ -99,7 +99,7 @@ def worst_joint_loss(session, epsilon):
 def test_joint_loss_of_all_is_exactly_epsilon_at_most(session):
     """8 graphs x (3 removals + 1 self-conflict), and hubs; every path; the three releases together."""
     # A choice among thetas of a small graph loses less than its share.
-    assert 0.7 < worst_joint_loss(session, 1) <= 1 + 1e-9
+    assert 0.8 < worst_joint_loss(session, 1) <= 1 + 1e-9
     assert worst_joint_loss(session, 2) > 1 + 1e-9
 
 
