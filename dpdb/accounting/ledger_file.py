@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dpdb.accounting.owned_file import check_owned
+from dpdb.accounting.owned_file import check_owned, is_mounted_alone
 from dpdb.errors import LedgerError
 from dpdb.stopping import let_through, unbroken
 
@@ -65,7 +65,8 @@ class LedgerFile:
     Raises
     ------
     LedgerError
-        There is no ledger at `path`, others may read it, it has several names, is damaged, or of a newer version.
+        There is no ledger at `path`, others may read it, it has several names or is mounted alone, is damaged, or of a
+        newer version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,6 +78,11 @@ class LedgerFile:
         self.owner = os.geteuid()
         self._log: tuple[int, int] | None = None
         self._identity = self._look()
+        if is_mounted_alone(self.path):
+            raise LedgerError(
+                f"{self.shown}: it is mounted alone, without its write-ahead log and its head; nothing was released, "
+                "mount the folder that it lies in"
+            )
         with self._errors():
             self._connection = sqlite3.connect(
                 f"file:{quote(os.fsencode(self.path))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
