@@ -144,3 +144,21 @@ def test_a_duckdb_file_open_for_writing_gives_advice(tmp_path: Path, capsys: pyt
         assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 2
     assert "pass that connection instead" in capsys.readouterr().err
     assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 0
+
+
+def test_an_owner_log_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may name private values, and a log that is there already keeps the mode that it has."""
+    log = tmp_path / "owner.log"
+    log.touch(0o644)
+    arguments = ["schema", str(tmp_path / "nowhere.csv"), "--owner-log", str(log)]
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "others may read or change it; `chmod 600` it" in capsys.readouterr().err
+    log.chmod(0o600)
+    assert main(arguments) == 2
+    assert "no such file" in capsys.readouterr().err
+    assert main([*arguments[:-1], str(tmp_path / "new.log")]) == 2
+    assert (tmp_path / "new.log").stat().st_mode & 0o777 == 0o600
+    assert main([*arguments[:-1], "/dev/null"]) == 2
+    assert "no such file" in capsys.readouterr().err
