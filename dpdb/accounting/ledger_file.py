@@ -21,7 +21,7 @@ from dpdb.accounting.owned_file import check_owned, is_mounted_alone
 from dpdb.errors import LedgerError
 from dpdb.stopping import let_through, unbroken
 
-__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "VERSION", "LedgerFile", "reached"]
+__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile", "reached"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
@@ -40,7 +40,9 @@ _REASONS = {
     sqlite3.SQLITE_CORRUPT: DAMAGED,
     sqlite3.SQLITE_NOTADB: _NO_LEDGER,
 }
-_LOG, _SIDES = "-wal", ("-wal", "-shm", "-journal")
+SIDES = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a file."""
+_LOG = "-wal"
 
 
 def reached(step: str) -> None:
@@ -193,7 +195,7 @@ class LedgerFile:
         self._check_owned(self.shown, found)
         if not found.st_size:
             raise LedgerError(f"{self.shown}: the file is empty; remove it and make a ledger with `dpdb budget create`")
-        for side in _SIDES:
+        for side in SIDES:
             with suppress(FileNotFoundError):
                 self._check_owned(f"{self.shown}{side}", Path(f"{self.path}{side}").lstat())
         return found.st_dev, found.st_ino

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import stat
 import subprocess
 from collections.abc import Callable
@@ -62,6 +63,37 @@ def test_a_second_name_is_refused_before_and_after_it_is_opened(used: Path) -> N
         other.unlink()
         debit(ledger)
     assert spent(used) == 2000
+
+
+def test_the_log_of_a_killed_ledger_is_not_taken_for_a_new_ones(tmp_path: Path) -> None:
+    """SQLite reads it into whatever file has the name: a ledger made with a budget of 1 had the old one of 5."""
+    path = tmp_path / "t.ledger"
+    if (child := os.fork()) == 0:
+        debit(Ledger.create(path, 5))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    path.unlink()
+    with pytest.raises(LedgerError, match=r"t.ledger-wal: is left of a ledger .*remove this file, too"):
+        Ledger.create(path, 1)
+    for side in ("-wal", "-shm"):
+        Path(f"{path}{side}").unlink()
+    with Ledger.create(path, 1) as ledger:
+        assert (ledger.summary().budget, ledger.spent_units()) == (1, 0)
+
+
+@pytest.mark.parametrize("text", [None, "a letter\n", '{"format": 3}\n00ff\n'])
+def test_what_is_no_head_is_not_removed_as_one(text: str | None, tmp_path: Path) -> None:
+    other = tmp_path / "t.ledger-head"
+    if text is None:
+        Ledger.create(other, 1).close()
+    else:
+        other.write_text(text)
+        other.chmod(0o600)
+    before = other.read_bytes()
+    with pytest.raises(LedgerError, match="another file has the name of the ledger's head; move it away"):
+        Ledger.create(tmp_path / "t.ledger", 1)
+    assert other.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["t.ledger-head"]
 
 
 @pytest.mark.parametrize("name", ["other.ledger", "with \\ and space.ledger"])
