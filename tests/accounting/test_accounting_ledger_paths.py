@@ -109,7 +109,7 @@ def test_a_ledger_that_is_mounted_alone_is_refused(
         f"22 1 254:0 / / rw - ext4 /dev/vda rw\n63 22 254:0 {used} {escaped} rw,relatime - ext4 /dev/vda rw\n"
     )
     monkeypatch.setattr(owned_file, "_MOUNTS", mounts)
-    with pytest.raises(LedgerError, match="mounted alone.*nothing was released, mount the folder"):
+    with pytest.raises(LedgerError, match=r"mounted alone.*nothing was released, mount the folder"):
         spent(place)
     assert spent(used) == 1000
     mounts.unlink()  # a system that has none
