@@ -354,6 +354,14 @@ UNUSABLE = {
         f"CREATE TABLE dpdb_results ({COLUMNS}, FOREIGN KEY (job) REFERENCES p)",
         "FOREIGN KEY on job",
     ),
+    "generated": (f"CREATE TABLE dpdb_results ({COLUMNS}, value DOUBLE AS (1.0))", "computes the column 'value'"),
+    "generated of another": (f"CREATE TABLE dpdb_results ({COLUMNS}, x INTEGER AS (job::INTEGER))", "the column 'x'"),
+    "failing default": (f"CREATE TABLE dpdb_results ({COLUMNS}, x INTEGER DEFAULT (error('no')))", "the column 'x'"),
+    "unique index": (f"CREATE TABLE dpdb_results ({COLUMNS}); CREATE UNIQUE INDEX i ON dpdb_results (job)", "index"),
+    "failing index": (
+        f"CREATE TABLE dpdb_results ({COLUMNS}); CREATE INDEX i ON dpdb_results ((release_id::INTEGER))",
+        "index 'i'",
+    ),
 }  # fmt: skip
 
 
