@@ -95,6 +95,16 @@ def test_control_c_during_imports_shows_no_traceback(program: list[str], folder:
         assert process.returncode in (0, 130)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("signal.default_int_handler", "signal.SIG_DFL"), ("signal.SIG_IGN", "signal.SIG_IGN")]
+)
+def test_control_c_before_the_handlers_just_ends_the_process(before: str, after: str) -> None:
+    """Python's own handler would raise, and show a traceback; where a shell has it ignored it stays so."""
+    code = f"import signal; signal.signal(signal.SIGINT, {before}); import dpdb.__main__"
+    code += f"; assert signal.getsignal(signal.SIGINT) is {after}"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_nothing_heavy_is_imported_before_the_handlers() -> None:
     heavy = {"numpy", "duckdb", "pyarrow", "sqlglot", "argparse"}
     code = f"import sys, dpdb.cli.main; print(sorted({heavy} & set(sys.modules)))"
