@@ -17,6 +17,7 @@ code with probability at most ALARM = 5e-7, below 1e-6.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def events(answers: Answers, edges: Sequence[float]) -> Iterator[tuple[str, NDAr
         for name in ("value", "lower", "upper"):
             for t in VALUES:
                 yield f"{name}[{k}] >= {t}", fields[name][:, k] >= t
-        for low, high in zip(VALUES[:-1], VALUES[1:], strict=True):
+        for low, high in itertools.pairwise(VALUES):
             yield f"{low} <= value[{k}] < {high}", (low <= value) & (value < high)
         for s in SCALES:
             yield f"noise_scale[{k}] <= {s:.3g}", scale <= s
@@ -82,6 +83,10 @@ def events(answers: Answers, edges: Sequence[float]) -> Iterator[tuple[str, NDAr
     above = (fields["value"] >= np.array(edges)).sum(axis=1)
     for count in range(1, len(edges) + 1):
         yield f"at least {count} values at their edges", above >= count
+        for t in THETAS:
+            small = (fields["theta"] <= t).all(axis=1)
+            yield f"every theta <= {t} and at least {count} values at their edges", small & (above >= count)
+            yield f"every theta <= {t} and fewer than {count} values at their edges", small & (above < count)
     for t in VALUES:
         yield f"sum of values >= {t}", fields["value"].sum(axis=1) >= t
     same = (fields["value"] == fields["value"][:, :1]).all(axis=1)
@@ -108,7 +113,7 @@ def most_allowed(notion: Notion, charge: int) -> Array:
 
 
 def _most_zcdp(rho: float) -> Array:
-    """Bisection for the greatest p >= q whose Renyi divergences, both ways, are at most order * rho (Bun, Steinke 2016).
+    """Bisect for the greatest p whose Renyi divergences from q, both ways, are at most order * rho (Bun, Steinke 2016).
 
     The divergence between two answers bounds that between the events (post-processing), and grows with p - q.
     """
@@ -151,13 +156,13 @@ def excess_events(more: Answers, fewer: Answers, edges: Sequence[float], notion:
             (f"{name}, of the smaller table", y, m, x, n),
             (f"not {name}, of the smaller table", m - y, m, n - x, n),
         ):
-            if hits and hits / of > np.interp(other / of_other, GRID, most):  # else z is far from small
-                if _log_p_value(hits, of, other, of_other, most) <= limit:
-                    found.append(f"{words}: {hits} of {of} against {other} of {of_other}")
+            # Within what is allowed, z is far from small.
+            suspicious = hits / of > np.interp(other / of_other, GRID, most)
+            if suspicious and _log_p_value(hits, of, other, of_other, most) <= limit:
+                found.append(f"{words}: {hits} of {of} against {other} of {of_other}")
     return found
 
 
 def _log_p_value(x: int, n: int, y: int, m: int, most: Array) -> float:
     log_z = float(np.max(binom.logsf(x - 1, n, most[1:]) + binom.logcdf(y, m, GRID[:-1])))
     return log_z + math.log1p(-log_z)
-

@@ -1,7 +1,8 @@
-"""Every form of release as a door: neighbouring tables, a way to draw through public calls, what is collected for it."""
+"""Every form of release as a door: neighbouring tables, a way to draw by public calls, what is collected for it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,13 +62,15 @@ class Door:
     edges
         Per release of a draw the least value that is likelier on the larger table.
     draws
-        On each table.
+        On each table, so many that a loss is told from its half but with a tiny probability.
+    quick
+        Draws in the default run, 0 for none and None for all; fewer only tell a loss from its eighth.
     moved
         The rows by which the tables differ: one, or those of one person or unit.
     notion
         Of the account.
-    default
-        Whether the default run samples it; `slow` samples all.
+    in_rho
+        Whether the release is paid in rho.
     """
 
     name: str
@@ -76,7 +79,12 @@ class Door:
     draws: int = 700
     moved: list[Row] = field(default_factory=lambda: ONE_ROW)
     notion: str = "pure"
-    default: bool = True
+    in_rho: bool = False
+    quick: int | None = None
+
+    def half(self, charge: int) -> int:
+        """What a release of half the loss is charged: rho and mu squared of a pure release are like epsilon squared."""
+        return charge // (2 if self.notion == "pure" or self.in_rho else 4)
 
     def both(self, folder: Path, draws: int) -> tuple[Sample, Sample]:
         """Sample the larger and the smaller table."""
@@ -109,6 +117,9 @@ def in_duckdb(folder: Path, rows: Sequence[Row]) -> Path:
 
 
 def answers(released: Any) -> tuple[dict[str, Any], ...]:
+    """Releases as what is published; what a door has made of them already is taken as it is."""
+    if not isinstance(released, Release) and isinstance(released[0], dict):
+        return tuple(released)
     releases = (released,) if isinstance(released, Release) else released
     return tuple(release.to_dict() for release in releases)
 
@@ -134,16 +145,18 @@ def each(total: int, draws: int) -> int:
 # -- sessions -------------------------------------------------------------------------------------------------
 
 
-def in_memory(ask: Ask, *, rules: Any = RULE, write: Callable[[Path, Sequence[Row]], Path] = parquet, **options: Any):
+def in_memory(ask: Ask, *, rules: Any = RULE, filler: int = 0,
+    write: Callable[[Path, Sequence[Row]], Path] = parquet, **options: Any):  # fmt: skip
     def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Sample:
-        with dpdb.open(write(folder, rows), constraints=rules, budget=10**6, **options) as session:
+        more = [(f"f{k}", f"f{k}", "x", f"f{k}", 0) for k in range(filler)]
+        with dpdb.open(write(folder, [*rows, *more]), constraints=rules, budget=10**6, **options) as session:
             drawn = [answers(ask(session)) for _ in range(draws)]
             return Sample(drawn, each(round(session.spent() * NANO), draws))
 
     return sample
 
 
-_LEDGER_HOLDS = 200  # draws: budgets in rho and mu have an upper limit
+_LEDGER_HOLDS = 100  # draws: budgets in rho and mu have an upper limit
 
 
 def with_ledger(ask: Ask, notion: str = "pure", **options: Any):
@@ -172,6 +185,27 @@ _RUNS = count()
 def same_run_twice(session: Session) -> tuple[Release, ...]:
     name = f"run {next(_RUNS)}"
     return tuple(session.dp_inconsistency("repair", EPSILON, run_id=name) for _ in range(2))
+
+
+def repair_rate(session: Session) -> tuple[dict[str, Any], ...]:
+    """A rate, and the number of rows to delete that an adversary computes from it."""
+    (rate,) = answers(session.dp_inconsistency("repair", EPSILON, rate=True))
+    return rate, rate | {"value": rate["value"] * released_rows(rate, 0.95 * float(EPSILON), 0.05 * float(EPSILON))}
+
+
+def both_rates(session: Session) -> tuple[dict[str, Any], ...]:
+    """Both rates, which share one count, and both numerators."""
+    first, second = answers(session.dp_inconsistency("all", "6", rate=True))
+    rows = released_rows(second, 6 * 0.95 / 3, 6 * 0.05)
+    return first, second, *(rate | {"value": rate["value"] * rows} for rate in (first, second))
+
+
+def released_rows(rate: dict[str, Any], measure: float, rows: float) -> float:
+    """The noisy number of rows, from the published value and noise scale of a rate of `repair`; see `rate_answer`.
+
+    `measure` and `rows` are the public shares of epsilon.
+    """
+    return math.hypot(1 / measure, rate["value"] / rows) / rate["noise_scale"] + 1e-9  # not below by rounding
 
 
 # -- SQL and jobs ---------------------------------------------------------------------------------------------
@@ -250,8 +284,7 @@ def job(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> 
     while len(drawn) < draws:
         path.write_text(_JOB + "".join(texts[: draws - len(drawn)]))
         first, again = (
-            [answers(outcome.releases)[0] for outcome in run_job(load_job(path), f"run {len(drawn)}")]
-            for _ in range(2)
+            [answers(outcome.releases)[0] for outcome in run_job(load_job(path), f"run {len(drawn)}")] for _ in range(2)
         )
         drawn += zip(first, again, strict=True)
     return Sample(drawn, each(collected(folder / "t.ledger", moved), draws))
@@ -262,58 +295,67 @@ def job(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> 
 _REPAIR = "dp_inconsistency('t', measure := 'repair', epsilon := 2.5, confidence := {confidence}"
 
 DOORS = [
-    Door("repair", in_memory(lambda s: s.dp_inconsistency("repair", EPSILON)), (0.5,)),
-    Door("problematic", in_memory(lambda s: s.dp_inconsistency("problematic", EPSILON)), (1,), 1000),
+    Door("repair", in_memory(lambda s: s.dp_inconsistency("repair", EPSILON)), (1,)),
+    Door("problematic", in_memory(lambda s: s.dp_inconsistency("problematic", EPSILON)), (2,), 900),
     Door(
-        "minimal_inconsistency",
-        in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", EPSILON)), (1,), 1000,
+        "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (1,), 1200,
     ),
-    Door("all", in_memory(lambda s: s.dp_inconsistency("all", "4")), (1, 1, 0.5), 1500),
-    Door("count", in_memory(lambda s: s.dp_count(EPSILON)), (4,)),
-    Door("count by keys", in_memory(lambda s: s.dp_count(EPSILON, by="zip", keys=["2", "1"])), (1, 2), 500),
+    Door("all", in_memory(lambda s: s.dp_inconsistency("all", "6")), (1, 2, 1), 2500, quick=1000),
+    Door("count", in_memory(lambda s: s.dp_count(EPSILON)), (4,), 650),
+    Door(
+        "repair by keys",
+        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, by="zip", keys=["2", "1"])), (1, 1),
+    ),
+    Door(
+        "count by keys", in_memory(lambda s: s.dp_count(EPSILON, by="zip", keys=["2", "1"])), (1, 2), quick=0,
+    ),
     Door(
         "repair by keys, ledger",
-        with_ledger(lambda s: s.dp_inconsistency("repair", EPSILON, by="zip", keys=["2", "1"])), (0.5, 0.5),
+        with_ledger(lambda s: s.dp_inconsistency("repair", EPSILON, by="zip", keys=["2", "1"])), (1, 1), quick=100,
     ),
     Door(
         "repair where",
-        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, where="zip = '1'"), write=in_duckdb), (0.5,),
+        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, where="zip = '1'"), write=in_duckdb), (1,),
     ),
-    Door("count where", in_memory(lambda s: s.dp_count(EPSILON, where="zip = '1'"), write=in_duckdb), (2,), 600),
-    Door("rate", in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, rate=True)), (1 / 8,), 1000),
-    Door("rates", in_memory(lambda s: s.dp_inconsistency("all", "4", rate=True)), (1 / 4, 1 / 8), 1500),
+    Door(
+        "count where", in_memory(lambda s: s.dp_count(EPSILON, where="zip = '1'"), write=in_duckdb), (2,),
+        quick=100,
+    ),
+    Door("rate", in_memory(repair_rate, filler=60), (0, 1), 1500),
+    Door("rates", in_memory(both_rates, filler=60), (0, 0, 2, 1), 3000, quick=800),
     Door(
         "each constraint",
-        in_memory(lambda s: s.dp_inconsistency("repair", "3", each_constraint=True), rules=TWO_RULES), (0.5, 0.5), 1500,
+        in_memory(lambda s: s.dp_inconsistency("repair", "3", each_constraint=True), rules=TWO_RULES), (1, 1), 1500,
     ),
     Door(
         "rows per person",
-        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON), rows_per_person=2), (1,), moved=TWO_ROWS,
+        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON), rows_per_person=2), (2,), moved=TWO_ROWS,
     ),
-    Door(
-        "unit",
-        in_memory(lambda s: s.dp_count(EPSILON), unit="person", max_rows=2), (4,), moved=UNIT,
-    ),
+    Door("unit", in_memory(lambda s: s.dp_count(EPSILON), unit="person", max_rows=2), (5,), moved=UNIT),
     Door(
         "unit, zcdp ledger",
-        with_ledger(lambda s: s.dp_count(EPSILON), "zcdp", unit="person", max_rows=2), (4,),
-        moved=UNIT, notion="zcdp", default=False,
+        with_ledger(lambda s: s.dp_count(EPSILON), "zcdp", unit="person", max_rows=2), (5,), 1000,
+        moved=UNIT, notion="zcdp", quick=0,
     ),
-    Door("sharing slices, ledger", with_ledger(sharing_slices), (0.5, 0.5), 1200),
-    Door("run id, ledger", with_ledger(same_run_twice), (0.5, 0.5), default=False),
-    Door("repair, zcdp ledger", with_ledger(lambda s: s.dp_inconsistency("repair", EPSILON), "zcdp"), (0.5,),
-         notion="zcdp", default=False),
-    Door("count in rho, zcdp ledger", with_ledger(lambda s: s.dp_count(rho=4), "zcdp"), (4,), 1100, notion="zcdp"),
-    Door("repair, gdp ledger", with_ledger(lambda s: s.dp_inconsistency("repair", EPSILON), "gdp"), (0.5,),
-         notion="gdp", default=False),
-    Door("front end", front_end(f"{_REPAIR})"), (0.5,), 600),
-    Door("front end, keys", front_end(f"{_REPAIR}, by := 'zip', keys := ['2', '1'])", 2), (0.5, 0.5), default=False),
-    Door("registered functions", registered(f"{_REPAIR})"), (0.5,), 600),
+    Door("sharing slices, ledger", with_ledger(sharing_slices), (1, 1), 1600, quick=150),
+    Door("run id, ledger", with_ledger(same_run_twice), (1, 1), quick=100),
+    Door(
+        "count, zcdp ledger", with_ledger(lambda s: s.dp_count(EPSILON), "zcdp"), (4,), 900, notion="zcdp",
+        quick=0,
+    ),
+    Door(
+        "count in rho, zcdp ledger", with_ledger(lambda s: s.dp_count(rho=4), "zcdp"), (4,), 1100, notion="zcdp",
+        in_rho=True, quick=200,
+    ),
+    Door("count, gdp ledger", with_ledger(lambda s: s.dp_count(EPSILON), "gdp"), (4,), notion="gdp", quick=100),
+    Door("front end", front_end(f"{_REPAIR})"), (1,), quick=320),
+    Door("front end, keys", front_end(f"{_REPAIR}, by := 'zip', keys := ['2', '1'])", 2), (1, 1), quick=0),
+    Door("registered functions", registered(f"{_REPAIR})"), (1,), quick=240),
     Door(
         "registered functions, keys",
-        registered(f"{_REPAIR}, by_column := 'zip', group_keys := ['2', '1'])", 2), (0.5, 0.5), default=False,
+        registered(f"{_REPAIR}, by_column := 'zip', group_keys := ['2', '1'])", 2), (1, 1), quick=0,
     ),
-    Door("job", job, (0.5, 0.5), 600),
+    Door("job", job, (1, 1), quick=120),
 ]  # fmt: skip
 
 NAMED = {door.name: door for door in DOORS}
