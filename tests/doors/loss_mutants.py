@@ -57,12 +57,6 @@ def the_count_of_a_rate_is_free(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(shares, "rate_shares", lambda epsilon: (epsilon, epsilon))
 
 
-def the_choice_of_theta_and_the_answer_get_all(patch: pytest.MonkeyPatch) -> None:
-    from dpdb.measures import marginal
-
-    patch.setattr(marginal, "split", lambda epsilon, weights: (2 * epsilon,) * len(weights))
-
-
 def rows_of_a_person_get_all(patch: pytest.MonkeyPatch) -> None:
     for module in (request, count_request):
         patch.setattr(module, "parse_share", lambda charged, rows: charged)
@@ -115,7 +109,6 @@ QUICK: list[tuple[Mutant, str, int]] = [
     (every_constraint_gets_all, "each constraint", 1500),
     (rows_of_a_person_get_all, "rows per person", 900),
     (rows_of_a_unit_are_not_bounded, "unit", 900),
-    (the_choice_of_theta_and_the_answer_get_all, "minimal_inconsistency", 1200),
     (the_first_key_pays_for_all, "repair by keys, ledger", 100),
     (a_slice_pays_for_other_rows, "sharing slices, ledger", 100),
 ]

@@ -300,11 +300,11 @@ DOORS = [
     Door(
         "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (1,), 1200,
     ),
-    Door("all", in_memory(lambda s: s.dp_inconsistency("all", "6")), (1, 2, 1), 2500, quick=1000),
-    Door("count", in_memory(lambda s: s.dp_count(EPSILON)), (4,), 650),
+    Door("all", in_memory(lambda s: s.dp_inconsistency("all", "6")), (1, 2, 1), 2500, quick=500),
+    Door("count", in_memory(lambda s: s.dp_count(EPSILON)), (4,), 650, quick=300),
     Door(
         "repair by keys",
-        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, by="zip", keys=["2", "1"])), (1, 1),
+        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, by="zip", keys=["2", "1"])), (1, 1), quick=150,
     ),
     Door(
         "count by keys", in_memory(lambda s: s.dp_count(EPSILON, by="zip", keys=["2", "1"])), (1, 2), quick=0,
@@ -315,14 +315,14 @@ DOORS = [
     ),
     Door(
         "repair where",
-        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, where="zip = '1'"), write=in_duckdb), (1,),
+        in_memory(lambda s: s.dp_inconsistency("repair", EPSILON, where="zip = '1'"), write=in_duckdb), (1,), quick=250,
     ),
     Door(
         "count where", in_memory(lambda s: s.dp_count(EPSILON, where="zip = '1'"), write=in_duckdb), (2,),
         quick=100,
     ),
     Door("rate", in_memory(repair_rate, filler=60), (0, 1), 1500),
-    Door("rates", in_memory(both_rates, filler=60), (0, 0, 2, 1), 3000, quick=800),
+    Door("rates", in_memory(both_rates, filler=60), (0, 0, 2, 1), 3000, quick=400),
     Door(
         "each constraint",
         in_memory(lambda s: s.dp_inconsistency("repair", "3", each_constraint=True), rules=TWO_RULES), (1, 1), 1500,
@@ -337,7 +337,7 @@ DOORS = [
         with_ledger(lambda s: s.dp_count(EPSILON), "zcdp", unit="person", max_rows=2), (5,), 1000,
         moved=UNIT, notion="zcdp", quick=0,
     ),
-    Door("sharing slices, ledger", with_ledger(sharing_slices), (1, 1), 1600, quick=150),
+    Door("sharing slices, ledger", with_ledger(sharing_slices), (1, 1), 1600, quick=80),
     Door("run id, ledger", with_ledger(same_run_twice), (1, 1), quick=100),
     Door(
         "count, zcdp ledger", with_ledger(lambda s: s.dp_count(EPSILON), "zcdp"), (4,), 900, notion="zcdp",
