@@ -87,7 +87,7 @@ def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
         lambda self, charge: debit(self, charge if next(turns) % 2 == 0 else replace(charge, epsilon=0)),
     )
     patch.setattr(
-        ledger_account.LedgerAccount, "_units", lambda self, charge: units(self, charge) if next(turns) % 3 == 0 else 0
+        ledger_account.LedgerAccount, "_units", lambda self, charge: units(self, charge) if next(turns) % 2 == 0 else 0
     )
 
 
@@ -112,13 +112,14 @@ QUICK: list[tuple[Mutant, str, int]] = [
     (the_first_key_pays_for_all, "repair by keys, ledger", 100),
     (a_slice_pays_for_other_rows, "sharing slices, ledger", 100),
 ]
+# At their epsilon twice the loss would need millions of draws; they are told from half the charge instead.
+LARGE = {"all", "rates", "minimal_inconsistency", "count in rho, zcdp ledger"}
+
 SLOW: list[tuple[Mutant, str, int]] = [
     *((half_the_charge, door.name, door.draws) for door in DOORS),
-    *((twice_the_epsilon, door.name, 2 * door.draws) for door in DOORS),
-    (every_measure_gets_all, "all", 2500),
-    (every_measure_gets_all, "rates", 3000),
+    *((twice_the_epsilon, door.name, 2 * door.draws) for door in DOORS if door.name not in LARGE),
+    (every_measure_gets_all, "all, less epsilon", 2500),
     (the_count_of_a_rate_is_free, "rate", 3000),
-    (rows_of_a_unit_are_not_bounded, "unit, zcdp ledger", 1000),
     (every_second_debit_is_free, "sharing slices, ledger", 1600),
     (every_second_debit_is_free, "front end", 720),
     (every_second_debit_is_free, "registered functions", 720),

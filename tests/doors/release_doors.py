@@ -21,7 +21,7 @@ from dpdb.frontend import FrontEnd
 from dpdb.jobs import load_job
 from dpdb.jobs.run_job import run_job
 from dpdb.privacy.epsilon import NANO
-from dpdb.session import Release, Session
+from dpdb.session import Release, Session, shares
 
 Row = tuple[str, str, str, str, int]
 Draws = list[tuple[dict[str, Any], ...]]
@@ -63,6 +63,8 @@ class Door:
         Per release of a draw the least value that is likelier on the larger table.
     draws
         On each table, so many that a loss is told from its half but with a tiny probability.
+    part
+        Of the loss, that all draws refute; more than 2 where a composite loss is spread over many events.
     quick
         Draws in the default run, 0 for none and None for all; fewer only tell a loss from its eighth.
     moved
@@ -80,11 +82,12 @@ class Door:
     moved: list[Row] = field(default_factory=lambda: ONE_ROW)
     notion: str = "pure"
     in_rho: bool = False
+    part: int = 2
     quick: int | None = None
 
-    def half(self, charge: int) -> int:
+    def less(self, charge: int) -> int:
         """What a release of half the loss is charged: rho and mu squared of a pure release are like epsilon squared."""
-        return charge // (2 if self.notion == "pure" or self.in_rho else 4)
+        return charge // (self.part if self.notion == "pure" or self.in_rho else self.part**2)
 
     def both(self, folder: Path, draws: int) -> tuple[Sample, Sample]:
         """Sample the larger and the smaller table."""
@@ -188,9 +191,11 @@ def same_run_twice(session: Session) -> tuple[Release, ...]:
 
 
 def repair_rate(session: Session) -> tuple[dict[str, Any], ...]:
-    """A rate, and the number of rows to delete that an adversary computes from it."""
+    """A rate, and what an adversary computes from it: the rows to delete, and all rows without the filler."""
     (rate,) = answers(session.dp_inconsistency("repair", EPSILON, rate=True))
-    return rate, rate | {"value": rate["value"] * released_rows(rate, 0.95 * float(EPSILON), 0.05 * float(EPSILON))}
+    count, measure = (share / NANO for share in shares.rate_shares(round(float(EPSILON) * NANO)))
+    rows = released_rows(rate, measure, count)
+    return rate, rate | {"value": rate["value"] * rows}, rate | {"value": rows - 60}
 
 
 def both_rates(session: Session) -> tuple[dict[str, Any], ...]:
@@ -301,6 +306,9 @@ DOORS = [
         "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (1,), 1200,
     ),
     Door("all", in_memory(lambda s: s.dp_inconsistency("all", "6")), (1, 2, 1), 2500, quick=500),
+    Door(
+        "all, less epsilon", in_memory(lambda s: s.dp_inconsistency("all", EPSILON)), (1, 2, 1), 2500, part=8, quick=0,
+    ),
     Door("count", in_memory(lambda s: s.dp_count(EPSILON)), (4,), 650, quick=300),
     Door(
         "repair by keys",
@@ -321,7 +329,7 @@ DOORS = [
         "count where", in_memory(lambda s: s.dp_count(EPSILON, where="zip = '1'"), write=in_duckdb), (2,),
         quick=100,
     ),
-    Door("rate", in_memory(repair_rate, filler=60), (0, 1), 1500),
+    Door("rate", in_memory(repair_rate, filler=60), (0, 1, 4), 1500),
     Door("rates", in_memory(both_rates, filler=60), (0, 0, 2, 1), 3000, quick=400),
     Door(
         "each constraint",

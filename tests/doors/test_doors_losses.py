@@ -26,7 +26,7 @@ def refuted(door: Door, folder: Path, draws: int, part: int) -> None:
     samples = Answers.of(more.draws), Answers.of(fewer.draws)
     notion = NOTIONS[door.notion]
     assert excess_events(*samples, door.edges, notion, more.charge) == []
-    less = door.half(more.charge) if draws >= door.draws else more.charge // part
+    less = door.less(more.charge) if draws >= door.draws else more.charge // part
     assert excess_events(*samples, door.edges, notion, less), "too few draws to see a loss that is not paid for"
 
 
