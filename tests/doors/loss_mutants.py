@@ -125,5 +125,4 @@ SLOW: list[tuple[Mutant, str, int]] = [
     (every_second_debit_is_free, "registered functions", 720),
     (every_second_debit_is_free, "job", 720),
     (a_repeated_run_draws_again, "run id, ledger", 900),
-    (a_repeated_run_draws_again, "job", 900),
 ]

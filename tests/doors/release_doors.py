@@ -304,6 +304,7 @@ DOORS = [
     Door("problematic", in_memory(lambda s: s.dp_inconsistency("problematic", EPSILON)), (2,), 900),
     Door(
         "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (1,), 1200,
+        quick=500,
     ),
     Door("all", in_memory(lambda s: s.dp_inconsistency("all", "6")), (1, 2, 1), 2500, quick=500),
     Door(
