@@ -301,7 +301,7 @@ _REPAIR = "dp_inconsistency('t', measure := 'repair', epsilon := 2.5, confidence
 
 DOORS = [
     Door("repair", in_memory(lambda s: s.dp_inconsistency("repair", EPSILON)), (1,)),
-    Door("problematic", in_memory(lambda s: s.dp_inconsistency("problematic", EPSILON)), (2,), 900),
+    Door("problematic", in_memory(lambda s: s.dp_inconsistency("problematic", "4")), (2,), 2500, quick=500),
     Door(
         "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (1,), 1200,
         quick=500,
@@ -330,11 +330,12 @@ DOORS = [
         "count where", in_memory(lambda s: s.dp_count(EPSILON, where="zip = '1'"), write=in_duckdb), (2,),
         quick=100,
     ),
-    Door("rate", in_memory(repair_rate, filler=60), (0, 1, 4), 1500),
+    Door("rate", in_memory(repair_rate, filler=60), (0, 1, 4), 1500, quick=500),
     Door("rates", in_memory(both_rates, filler=60), (0, 0, 2, 1), 3000, quick=400),
     Door(
         "each constraint",
         in_memory(lambda s: s.dp_inconsistency("repair", "3", each_constraint=True), rules=TWO_RULES), (1, 1), 1500,
+        quick=500,
     ),
     Door(
         "rows per person",
@@ -346,7 +347,7 @@ DOORS = [
         with_ledger(lambda s: s.dp_count(EPSILON), "zcdp", unit="person", max_rows=2), (5,), 1000,
         moved=UNIT, notion="zcdp", quick=0,
     ),
-    Door("sharing slices, ledger", with_ledger(sharing_slices), (1, 1), 1600, quick=80),
+    Door("sharing slices, ledger", with_ledger(sharing_slices), (1, 1), 1600, quick=200),
     Door("run id, ledger", with_ledger(same_run_twice), (1, 1), quick=100),
     Door(
         "count, zcdp ledger", with_ledger(lambda s: s.dp_count(EPSILON), "zcdp"), (4,), 900, notion="zcdp",

@@ -1,10 +1,10 @@
 """Answers and charges together: on neighbouring tables no event is likelier by more than what the moved rows paid.
 
-Nothing is replaced in these tests: answers of public calls, noise of OpenDP, charges as the account keeps them. Where
-all draws are made they must also refute half the charge, so a release that loses twice its charge is caught: the events
-that tell them apart are seen with such counts that missing all has a probability below 1e-6 (computed for the binomial
-laws of `repair` and `count`, with 500 draws; the others have more). `excess_loss` has the rate of false alarms of the
-whole room, below 1e-6.
+Nothing is replaced in these tests: answers of public calls, noise of OpenDP, charges as the account keeps them. A door
+whose draws are all made must also refute half the charge (`Door.part`), so a release that loses twice its charge is
+caught: with 700 draws of a tight Laplace answer it is missed with a probability below 1e-6. Doors that draw less by
+default (`Door.quick`) only have to refute a sixteenth. `excess_loss` derives the rate of false alarms of the whole
+room, below 1e-6.
 """
 
 from __future__ import annotations
