@@ -104,7 +104,7 @@ def a_repeated_run_draws_again(patch: pytest.MonkeyPatch) -> None:
 
 # Mutant, door, draws on each table. Where nothing is charged to a row a few draws suffice.
 QUICK: list[tuple[Mutant, str, int]] = [
-    (half_the_charge, "repair", 700),
+    (half_the_charge, "repair", 950),
     (twice_the_epsilon, "repair", 900),
     (every_constraint_gets_all, "each constraint", 1500),
     (rows_of_a_person_get_all, "rows per person", 900),
@@ -121,8 +121,8 @@ SLOW: list[tuple[Mutant, str, int]] = [
     (every_measure_gets_all, "all, less epsilon", 2500),
     (the_count_of_a_rate_is_free, "rate", 3000),
     (every_second_debit_is_free, "sharing slices, ledger", 1600),
-    (every_second_debit_is_free, "front end", 720),
-    (every_second_debit_is_free, "registered functions", 720),
-    (every_second_debit_is_free, "job", 720),
+    (every_second_debit_is_free, "front end", 950),
+    (every_second_debit_is_free, "registered functions", 950),
+    (every_second_debit_is_free, "job", 950),
     (a_repeated_run_draws_again, "run id, ledger", 900),
 ]

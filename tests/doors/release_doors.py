@@ -78,7 +78,7 @@ class Door:
     name: str
     sample: Callable[[Path, Sequence[Row], Sequence[Row], int], Sample]
     edges: tuple[float, ...]
-    draws: int = 700
+    draws: int = 950
     moved: list[Row] = field(default_factory=lambda: ONE_ROW)
     notion: str = "pure"
     in_rho: bool = False

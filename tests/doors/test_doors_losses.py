@@ -2,7 +2,8 @@
 
 Nothing is replaced in these tests: answers of public calls, noise of OpenDP, charges as the account keeps them. A door
 whose draws are all made must also refute half the charge (`Door.part`), so a release that loses twice its charge is
-caught: with 700 draws of a tight Laplace answer it is missed with a probability below 1e-6. Doors that draw less by
+caught: with 950 draws of one discrete Laplace answer whose statistic changes by 1 or 2 it is missed with a probability
+below 1e-6 (exact binomial laws, for half of 2.5; counts of rows need 550). Doors that draw less by
 default (`Door.quick`) only have to refute a sixteenth. `excess_loss` derives the rate of false alarms of the whole
 room, below 1e-6.
 """
