@@ -1,0 +1,128 @@
+"""Ways to answer for less than is lost, put into the real code one at a time, and the doors through which they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from release_doors import DOORS
+
+from dpdb.accounting import Predicate, parse_where
+from dpdb.privacy import randomness
+from dpdb.session import breakdown, budget, count_request, ledger_account, request, session, shares, slices
+from dpdb.session.account import Charge
+
+Mutant = Callable[[pytest.MonkeyPatch], None]
+
+
+def half_the_charge(patch: pytest.MonkeyPatch) -> None:
+    """Every door pays half."""
+
+    def halved(epsilon: int, coverage: Predicate, asked: Any, run: Any, rho: int | None, rules: Any) -> Charge:
+        return Charge(epsilon // 2, coverage, asked, run, None if rho is None else rho // 2, rules)
+
+    patch.setattr(session, "Charge", halved)
+
+
+def _fresh_scales(patch: pytest.MonkeyPatch) -> None:
+    for name in ("laplace_scale", "gaussian_scale", "_extreme_scale"):
+        patch.setattr(randomness, name, getattr(randomness, name).__wrapped__)
+
+
+def twice_the_epsilon(patch: pytest.MonkeyPatch) -> None:
+    """All noise is for twice what was asked."""
+    epsilon, rho = randomness.as_fraction, randomness.rho_as_fraction
+    patch.setattr(randomness, "as_fraction", lambda asked: 2 * epsilon(asked))
+    patch.setattr(randomness, "rho_as_fraction", lambda asked: 2 * rho(asked))
+    _fresh_scales(patch)
+
+
+def every_constraint_gets_all(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(breakdown, "split", lambda epsilon, weights: (epsilon,) * len(weights))
+
+
+def every_measure_gets_all(patch: pytest.MonkeyPatch) -> None:
+    real = shares.measure_shares
+
+    def generous(asked: request.Request) -> tuple[shares.Share, ...]:
+        return tuple(replace(share, rest=asked.epsilon) for share in real(asked))
+
+    patch.setattr(session, "measure_shares", generous)
+
+
+def the_count_of_a_rate_is_free(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(shares, "rate_shares", lambda epsilon: (epsilon, epsilon))
+
+
+def rows_of_a_person_get_all(patch: pytest.MonkeyPatch) -> None:
+    for module in (request, count_request):
+        patch.setattr(module, "parse_share", lambda charged, rows: charged)
+
+
+def rows_of_a_unit_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
+    real = session.UnitRows
+    patch.setattr(session, "UnitRows", lambda database, opened, column, rows: real(database, opened, column, 10**6))
+
+
+def the_first_key_pays_for_all(patch: pytest.MonkeyPatch) -> None:
+    real = slices.covered_groups
+    patch.setattr(slices, "covered_groups", lambda tree, column, keys: real(tree, column, keys[:1]))
+
+
+def a_slice_pays_for_other_rows(patch: pytest.MonkeyPatch) -> None:
+    """The ledger takes for the rows of a slice some that are not in it."""
+    patch.setattr(slices, "covered", lambda tree: parse_where("age = 99", {"age": "INTEGER"}))
+
+
+def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
+    """Of a group of releases one is not charged."""
+    turns = count()
+    debit, units = budget.Budget.debit, ledger_account.LedgerAccount._units
+    patch.setattr(
+        budget.Budget,
+        "debit",
+        lambda self, charge: debit(self, charge if next(turns) % 2 == 0 else replace(charge, epsilon=0)),
+    )
+    patch.setattr(
+        ledger_account.LedgerAccount, "_units", lambda self, charge: units(self, charge) if next(turns) % 2 == 0 else 0
+    )
+
+
+def a_repeated_run_draws_again(patch: pytest.MonkeyPatch) -> None:
+    real, drawn = session.Session._published, {}
+
+    def published(self: Any, epsilon: Any, cut: Any, public: Any, run: Any, draw: Any, **rest: Any) -> Any:
+        found = real(self, epsilon, cut, public, run, draw, **rest)
+        again = run is not None and drawn.setdefault((id(self._account), run), found) is not found
+        return draw() if again else found
+
+    patch.setattr(session.Session, "_published", published)
+
+
+# Mutant, door, draws on each table. Where nothing is charged to a row a few draws suffice.
+QUICK: list[tuple[Mutant, str, int]] = [
+    (half_the_charge, "repair", 950),
+    (twice_the_epsilon, "repair", 900),
+    (every_constraint_gets_all, "each constraint", 1500),
+    (rows_of_a_person_get_all, "rows per person", 900),
+    (rows_of_a_unit_are_not_bounded, "unit", 900),
+    (the_first_key_pays_for_all, "repair by keys, ledger", 100),
+    (a_slice_pays_for_other_rows, "sharing slices, ledger", 100),
+]
+# At their epsilon twice the loss would need millions of draws; they are told from half the charge instead.
+LARGE = {"all", "rates", "minimal_inconsistency", "count in rho, zcdp ledger"}
+
+SLOW: list[tuple[Mutant, str, int]] = [
+    *((half_the_charge, door.name, door.draws) for door in DOORS),
+    *((twice_the_epsilon, door.name, 2 * door.draws) for door in DOORS if door.name not in LARGE),
+    (every_measure_gets_all, "all, less epsilon", 2500),
+    (the_count_of_a_rate_is_free, "rate", 3000),
+    (every_second_debit_is_free, "sharing slices, ledger", 1600),
+    (every_second_debit_is_free, "front end", 950),
+    (every_second_debit_is_free, "registered functions", 950),
+    (every_second_debit_is_free, "job", 950),
+    (a_repeated_run_draws_again, "run id, ledger", 900),
+]
