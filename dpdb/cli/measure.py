@@ -48,6 +48,7 @@ def run_measure(options: argparse.Namespace) -> int:
             run_id=options.run_id,
             rate=options.rate,
             each_constraint=options.each_constraint,
+            theta=options.theta,
         )
         if options.rate and options.measure == "all":
             say("minimal_inconsistency counts pairs of rows and has no rate: not released")

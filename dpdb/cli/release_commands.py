@@ -40,6 +40,7 @@ def add_measure(commands: Any) -> None:
     )
     source_options(parser)
     release_options(parser)
+    parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
     limit_options(parser)
     spending_options(parser)
     parser.add_argument(

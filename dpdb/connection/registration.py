@@ -164,7 +164,7 @@ def register(
     their defaults::
 
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
-                         confidence 0.95, max_degree, run_id)
+                         confidence 0.95, max_degree, run_id, theta)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id)
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.

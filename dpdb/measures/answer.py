@@ -35,6 +35,12 @@ class Answer:
         Scale of the Laplace noise, or of the Gaussian noise its standard deviation, in units of `value`.
     estimand : str
         What `value` estimates.
+    raw : float
+        `value` before it was clamped.
+    estimate_lower, estimate_upper : float or None
+        With probability at least `confidence` the estimand *at this theta* lies between them; see `with_estimate`.
+    estimate_reason : str or None
+        Why there is no such interval; None if there is one.
     """
 
     value: float
@@ -44,13 +50,25 @@ class Answer:
     theta: int | None = None
     noise_scale: float
     estimand: str
+    raw: float | None = None
+    estimate_lower: float | None = None
+    estimate_upper: float | None = None
+    estimate_reason: str | None = None
 
     def __post_init__(self) -> None:
-        # Clamped at 0, which costs no privacy: it reads the noisy numbers only.
-        object.__setattr__(self, "value", max(0, self.value))
-        object.__setattr__(self, "lower", max(0, self.lower))
-        if self.upper is not None:
-            object.__setattr__(self, "upper", max(0, self.upper))
+        if self.raw is None:
+            object.__setattr__(self, "raw", self.value)
+        # Clamped at 0, which costs no privacy: it reads the noisy numbers only. What is estimated is never below 0.
+        for name in ("value", "lower", "upper", "estimate_lower", "estimate_upper"):
+            number = getattr(self, name)
+            if number is not None:
+                object.__setattr__(self, name, max(0, number))
+
+    @property
+    def unclamped(self) -> float:
+        """`raw`, which every answer has."""
+        assert self.raw is not None
+        return self.raw
 
 
 class GraphStatistics(Protocol):

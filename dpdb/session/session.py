@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,7 @@ from dpdb.measures import problematic
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
+from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
 from dpdb.measures.minimal_inconsistency import MARGINAL, MARGINAL_ORDER
 from dpdb.measures.rate import rate_answer, rate_beta
@@ -41,6 +43,7 @@ from dpdb.session.conflict_graph import load_kernels
 from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
+from dpdb.session.public_theta import PublicTheta, parse_theta
 from dpdb.session.rehearsal import Rehearsal, RehearsedError
 from dpdb.session.release import Release, Releases, constraints_digest, make_release, recorded_releases
 from dpdb.session.request import Request, parse_request
@@ -165,12 +168,14 @@ class Session:
         self, measure: Measure = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
         run_id: str | None = ..., rate: bool = ..., each_constraint: Literal[False] = ...,
+        theta: int | PublicTheta | None = ...,
     ) -> Release: ...  # fmt: skip
     @overload
     def dp_inconsistency(
         self, measure: str, epsilon: Epsilon = ..., *, where: str | None = ..., by: str | None = ...,
         keys: Sequence[Key] | None = ..., mechanism: str | None = ..., confidence: float = ...,
         max_degree: int | None = ..., run_id: str | None = ..., rate: bool = ..., each_constraint: bool = ...,
+        theta: int | PublicTheta | None = ...,
     ) -> Release | tuple[Release, ...]: ...  # fmt: skip
     def dp_inconsistency(
         self,
@@ -186,6 +191,7 @@ class Session:
         run_id: str | None = None,
         rate: bool = False,
         each_constraint: bool = False,
+        theta: int | PublicTheta | None = None,
     ) -> Release | tuple[Release, ...]:
         """Release one measure, or all three, of the table or of a slice.
 
@@ -217,6 +223,9 @@ class Session:
         each_constraint : bool
             Measure every constraint alone, on the conflict graph that it has without the others: a tuple of releases in
             the constraints' order. Each gets an equal share of epsilon, which is debited once for all of them.
+        theta : int, optional
+            Public threshold of the projection, stated without looking at the rows (an earlier release's is such a
+            one): nothing is spent on choosing it, and releases at one theta can be compared (`Release.change`).
 
         Returns
         -------
@@ -249,7 +258,9 @@ class Session:
             rows_per_person=self._rows_per_person,
             covers_all_rows=self._terms.covers_all_rows,
             rate=rate,
+            theta=theta,
         )
+        public_theta = parse_theta(theta)
         parts: tuple[Part, ...] = (Part(request),)
         if each_constraint:
             parts = each_constraint_parts(
@@ -260,9 +271,15 @@ class Session:
         public |= self._unit.public | {"by": by, "keys": slices.keys}
         if each_constraint:
             public["each_constraint"] = [part.request.mechanisms for part in parts]
+        asked = [(predicate, part) for predicate in slices.predicates for part in parts]
+        if public_theta is not None:
+            public |= public_theta.public
+            asked = [
+                (predicate, replace(part, request=part.request.at_theta(public_theta.of(position))))
+                for position, (predicate, part) in enumerate(asked)
+            ]
 
         def draw() -> tuple[Release, ...]:
-            asked = [(predicate, part) for predicate in slices.predicates for part in parts]
             answers = [
                 self._answers(part.request, self._statistics(predicate, part.position)) for predicate, part in asked
             ]
@@ -276,6 +293,7 @@ class Session:
                     several_slices=by is not None,
                     charged=request.charged,
                     constraint=part.constraint,
+                    theta_from=None if public_theta is None else public_theta.words,
                 )
             )
 
@@ -401,7 +419,7 @@ class Session:
             projected = () if request.rate else edges.thetas(cap.value)
             statistics.prepare(projected, problematic.MARGINAL.thetas(cap.value))
         answers = [
-            mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree))
+            with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree)), mechanism, beta)
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
         ]
         return answers if count is None else [rate_answer(answer, count) for answer in answers]
@@ -419,6 +437,7 @@ class Session:
         several_slices: bool = False,
         charged: int | None = None,
         constraint: str | None = None,
+        theta_from: str | None = None,
     ) -> tuple[Release, ...]:
         """Label the answers to a request that is a part of a call, for which `charged` was debited."""
         costs = split(request.charged, [share.total for share in measure_shares(request)])
@@ -436,6 +455,7 @@ class Session:
                 several_slices=several_slices,
                 constraint=constraint,
                 rate=request.rate,
+                theta_from=theta_from,
             )
             for (name, mechanism), answer, cost in zip(request.measures, answers, costs, strict=True)
         )
@@ -584,6 +604,7 @@ def dp_inconsistency(
     run_id: str | None = None,
     rate: bool = False,
     each_constraint: bool = False,
+    theta: int | None = None,
     **options: object,
 ) -> Release | tuple[Release, ...]:
     """Make one release of a table: open a `Session`, release, close. Parameters, cost and errors as there.
@@ -606,4 +627,5 @@ def dp_inconsistency(
             run_id=run_id,
             rate=rate,
             each_constraint=each_constraint,
+            theta=theta,
         )
