@@ -33,6 +33,7 @@ def run_measure(options: argparse.Namespace) -> int:
             constraints=options.constraints,
             budget=None if options.ledger else options.epsilon,
             row_bound=options.row_bound,
+            max_group=options.max_group,
             progress=step_bar(options, _STEPS),
         ) as session,
     ):

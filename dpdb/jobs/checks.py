@@ -35,6 +35,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         unit=job.unit,
         max_rows=job.max_rows,
         row_bound=job.row_bound,
+        max_group=job.max_group,
         memory_limit=job.memory_limit,
         threads=job.threads,
         progress=progress,

@@ -24,7 +24,7 @@ __all__ = ["KEEP", "Job", "JobRelease", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
-    "unit", "max_rows", "row_bound", "memory_limit", "threads", "release",
+    "unit", "max_rows", "row_bound", "max_group", "memory_limit", "threads", "release",
 )  # fmt: skip
 _RELEASE_KEYS = (
     "name", "measure", "epsilon", "where", "by", "keys", "mechanism", "max_degree", "confidence", "rate",
@@ -104,6 +104,7 @@ class Job:
     unit: str | None
     max_rows: int | None
     row_bound: int | None
+    max_group: int | None
     memory_limit: str | None
     threads: int | None
     releases: tuple[JobRelease, ...]
@@ -153,6 +154,7 @@ def load_job(path: str | Path) -> Job:
         unit=keys.text("unit"),
         max_rows=keys.whole("max_rows"),
         row_bound=keys.whole("row_bound"),
+        max_group=keys.whole("max_group"),
         memory_limit=keys.text("memory_limit"),
         threads=keys.whole("threads"),
         releases=releases,

@@ -8,16 +8,14 @@ from fractions import Fraction
 from dpdb.errors import ParameterError
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.projected import EDGES, NODES, WITNESSES, noisy_answer
+from dpdb.measures.projected import STATISTICS, noisy_answer
 
 __all__ = ["at_theta", "takes_theta"]
-
-_STATISTICS = {statistic.name: statistic for statistic in (EDGES, NODES, WITNESSES)}
 
 
 def takes_theta(measure: str, mechanism: Mechanism) -> None:
     """Raise `ParameterError` unless the mechanism chooses a theta, and nothing else hangs on its choice."""
-    if mechanism.reads not in _STATISTICS:
+    if mechanism.reads not in STATISTICS:
         why = "it has no theta" if measure == "repair" else "it needs several of them"
     elif mechanism.name == "two_sided":
         why = "it needs one that is above every degree; declare a public max_group"
@@ -35,7 +33,7 @@ def at_theta(mechanism: Mechanism, theta: int) -> Mechanism:
     tables, whatever rows it was chosen on, and adaptive composition adds the epsilons, that of the earlier release
     being paid. So it may be reused for nothing, also for other slices, epochs, units and changed rows. QED
     """
-    statistic = _STATISTICS[mechanism.reads]
+    statistic = STATISTICS[mechanism.reads]
 
     def answer(run: Run) -> Answer:
         return noisy_answer(statistic, run.statistics, theta, run.epsilon, run.beta)

@@ -85,13 +85,13 @@ def change_between(later: Release, earlier: Release, confidence: float | None) -
 
     The two tables may be the same one, or any two: nothing is assumed of how they differ.
     """
+    if later.raw is None or earlier.raw is None or later.unit is None:
+        raise _refused("a release of an older version of dpdb did not keep its unclamped value")
     for field, name in _SAME.items():
         if getattr(later, field) != getattr(earlier, field):
             raise _refused(f"their {name} differ: {_shown(earlier, field)} and {_shown(later, field)}")
     if later.release_id == earlier.release_id:
         raise _refused("they are one and the same release")
-    if later.raw is None or earlier.raw is None or later.unit is None:
-        raise _refused("a release of an older version of dpdb did not keep its unclamped value")
     if later.quantity == "share of rows":
         raise _refused("a rate divides by a noisy number of rows; release the measure without rate, and compare that")
     chosen = min(later.confidence, earlier.confidence) if confidence is None else parse_confidence(confidence)

@@ -13,6 +13,7 @@ from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.fixed_theta import at_theta, takes_theta
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.rate import RATED
+from dpdb.measures.two_sided import declared
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "measures_named",
     "mechanism_named",
     "parse_confidence",
+    "parse_max_group",
     "parse_request",
     "parse_share",
 ]
@@ -92,6 +94,16 @@ class Request:
     def at_theta(self, theta: int) -> Request:
         """Return the same request of one measure at a public theta; see `dpdb.measures.fixed_theta`."""
         return replace(self, measures=tuple((name, at_theta(mechanism, theta)) for name, mechanism in self.measures))
+
+    def within(self, theta: int) -> Request:
+        """Return the same request with `two_sided` at a theta that bounds every degree if the owner's word is true."""
+        return replace(
+            self,
+            measures=tuple(
+                (name, declared(mechanism, name, theta) if mechanism.name == "two_sided" else mechanism)
+                for name, mechanism in self.measures
+            ),
+        )
 
     def part(self, charged: int, *, mechanism: str | None, rows_per_person: int, covers_all_rows: bool) -> Request:
         """Return the same request of one constraint alone, for a part of the cost; its default mechanism may differ."""
@@ -163,6 +175,13 @@ def parse_confidence(confidence: float) -> float:
     if not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
         raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
     return float(confidence)
+
+
+def parse_max_group(max_group: object) -> int | None:
+    """Check how many rows the owner declares the largest group to have."""
+    if max_group is not None and not is_degree(max_group):
+        raise ParameterError(f"max_group must be {largest_degree_words()}, got {max_group!r}")
+    return max_group  # type: ignore[return-value]  # checked just above
 
 
 def parse_share(charged: int, rows_per_person: int) -> int:

@@ -37,7 +37,7 @@ from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
 from dpdb.privacy.randomness import check_samplers
 from dpdb.session.account import Account, Charge
-from dpdb.session.breakdown import Part, each_constraint_parts
+from dpdb.session.breakdown import Part, each_constraint_parts, within_groups
 from dpdb.session.budget import Budget, as_budget
 from dpdb.session.conflict_graph import load_kernels
 from dpdb.session.count_request import parse_count
@@ -46,7 +46,7 @@ from dpdb.session.privacy_unit import parse_unit
 from dpdb.session.public_theta import PublicTheta, parse_theta
 from dpdb.session.rehearsal import Rehearsal, RehearsedError
 from dpdb.session.release import Release, Releases, constraints_digest, make_release, recorded_releases
-from dpdb.session.request import Request, parse_request
+from dpdb.session.request import Request, parse_max_group, parse_request
 from dpdb.session.shares import measure_shares
 from dpdb.session.slices import Key, Slices, parse_slices
 from dpdb.session.statistics import SliceStatistics
@@ -89,6 +89,10 @@ class Session:
         Types of columns that have none: of CSV files, and keys in names of folders (the others are text).
     row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
+    max_group : int, optional
+        The owner's public word that no group of rows with a common left-hand side has more rows (without an equality:
+        that the table has not). Mechanism `two_sided` then spends nothing on a bound. It is never checked against rows;
+        a wrong one costs the upper end, never privacy.
     rows : bool
         False for a session that only rehearses (see `rehearse`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads
@@ -116,6 +120,7 @@ class Session:
         max_rows: int | None = None,
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
+        max_group: int | None = None,
         rows: bool = True,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
@@ -126,6 +131,7 @@ class Session:
         self._closed = False
         self._account: Account = as_budget(budget)
         self._rows_per_person = asked.rows
+        self._max_group = parse_max_group(max_group)
         self._progress = progress
         self._slices: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
         self._slices_made = 0
@@ -266,9 +272,12 @@ class Session:
             parts = each_constraint_parts(
                 request, self._bound, mechanism=mechanism, rows_per_person=self._rows_per_person
             )
+        parts = within_groups(parts, self._bound, self._max_group)
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
         public = request.public(where, self._digest, self._rows_per_person)
         public |= self._unit.public | {"by": by, "keys": slices.keys}
+        if self._max_group is not None and "two_sided" in request.mechanisms.values():
+            public["max_group"] = self._max_group
         if each_constraint:
             public["each_constraint"] = [part.request.mechanisms for part in parts]
         asked = [(predicate, part) for predicate in slices.predicates for part in parts]
@@ -300,8 +309,7 @@ class Session:
         def load() -> None:
             check_samplers(gaussian=False)
             for part in parts:
-                measured = self._bound if part.position is None else [self._bound[part.position]]
-                load_kernels(measured, [mechanism.reads for _, mechanism in part.request.measures])
+                load_kernels(part.measured(self._bound), [mechanism.reads for _, mechanism in part.request.measures])
 
         releases = self._published(request.charged, slices, public, run_id, draw, load=load)
         return releases if measure == "all" or by is not None or each_constraint else releases[0]
