@@ -66,7 +66,7 @@ def _ladder(planned: Plan) -> list[str]:
     for rung in planned.ladder:
         errors = [_share(rung.relative_error_90.get(name)) for name in planned.smallest_epsilon]
         risk = rung.risk
-        rows.append((f"{risk.epsilon:g}", f"{risk.odds_factor:,.4g}-fold", f"{risk.attacker_accuracy:.1%}", *errors))
+        rows.append((f"{risk.epsilon:g}", risk.odds_words, f"{risk.attacker_accuracy:.1%}", *errors))
     width = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  " + "  ".join(cell.rjust(w) for cell, w in zip(row, width, strict=True)) for row in rows]
 
@@ -102,5 +102,5 @@ def _share(number: float | None) -> str:
 
 def _epsilon(number: float | None) -> str:
     if number is None:
-        return "more than epsilon 10, which promises one person next to nothing: measure more rows, or accept a larger error"
+        return "none: even epsilon 10, which promises one person next to nothing, is not enough; accept a larger error"
     return f"epsilon {number:g}, the smallest of these that reaches the target"

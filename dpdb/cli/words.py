@@ -51,7 +51,8 @@ def _theta(release: Release) -> str:
     if release.estimate_lower is None or release.estimate_upper is None:
         return f"{words}; no interval at this theta: {release.estimate_reason}" if release.estimate_reason else words
     low, high = amount(release, release.estimate_lower), amount(release, release.estimate_upper)
-    return f"{words}; at this theta the count lies between {low} and {high} ({release.confidence:.0%} sure)"
+    what = "share" if release.quantity == "share of rows" else "count"
+    return f"{words}; at this theta the {what} lies between {low} and {high} ({release.confidence:.0%} sure)"
 
 
 def named(release: Release) -> str:

@@ -18,12 +18,11 @@ __all__ = ["FROM_BELOW", "Answer", "GraphStatistics"]
 # On a table without conflicts take r with the left-hand side of the largest group, of g rows, and another right-hand
 # side: v is g pairs of rows, and g + 1 rows in conflict.
 FROM_BELOW = (
-    "at most theta conflicts per row are counted, and how many were left out is private, so this number bounds the "
-    "measure from below only. No mechanism has an upper end that is both valid and small: adding one row can put every "
-    "row of the largest group with a common left-hand side in conflict, so on a table without any conflict the upper "
-    "end must be at least as large as that group with probability at least max((1-beta)e^-epsilon, 1-beta e^epsilon), "
-    "86% at epsilon 1 and 95% confidence. Mechanism 'two_sided' gives a valid one, which costs accuracy; less if the "
-    "owner declares a public max_group"
+    "at most theta conflicts per row are counted, so this number bounds the measure from below only. No mechanism has "
+    "an upper end that is both valid and small: adding one row can put every row of the largest group with a common "
+    "left-hand side in conflict, so even on a table without any conflict it is at least as large as that group with "
+    "probability at least max((1-beta)e^-epsilon, 1-beta e^epsilon), 86% at epsilon 1 and 95% confidence; mechanism "
+    "'two_sided' gives a valid one, at that price"
 )
 
 

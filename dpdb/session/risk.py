@@ -33,11 +33,16 @@ class Risk:
     attacker_accuracy: float
 
     @property
+    def odds_words(self) -> str:
+        """The factor as people read it: ``"2.72-fold"``, ``"22,026-fold"``."""
+        return f"{self.odds_factor:,.{2 if self.odds_factor < 100 else 0}f}-fold"
+
+    @property
     def words(self) -> str:
         """The two figures in a sentence."""
         return (
             f"epsilon {self.epsilon:g}: the odds that one person's row is in the table change at most "
-            f"{self.odds_factor:.4g}-fold; an attacker who starts from even odds is right at most "
+            f"{self.odds_words}; an attacker who starts from even odds is right at most "
             f"{self.attacker_accuracy:.1%} of the time (guessing: 50%)"
         )
 

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, replace
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binom
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.cli import main
 from dpdb.errors import ParameterError
 from dpdb.privacy.randomness import replaced_noise
 from dpdb.session import Release, Session, change
@@ -169,6 +173,25 @@ def test_a_theta_that_cannot_be_is_refused_before_anything_is_spent(asked: dict[
         with pytest.raises(ParameterError, match=why):
             opened.dp_inconsistency(**{"measure": "problematic", "epsilon": 1, **asked})
         assert opened.spent() == 0
+
+
+def test_every_door_takes_a_theta(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pq.write_table(table(20), tmp_path / "visits.parquet")
+    asked = [str(tmp_path / "visits.parquet"), "--constraints", RULE]
+    assert main(["measure", *asked, "--measure", "problematic", "--epsilon", "1", "--theta", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "  theta     3 (given); at this theta the count lies between " in out
+    call = "dp_inconsistency('visits', measure := 'problematic', epsilon := 1, theta := 3)"
+    statement = f"SELECT theta, theta_from, unit, raw >= estimate_lower AS inside FROM {call}"
+    assert main(["sql", *asked, "--budget", "1", "--format", "csv", statement]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "3,given,one row,true"
+    assert main(["sql", *asked, "--budget", "1", statement.replace(":= 3", ":= 'x'")]) == 2
+    assert "cannot be theta: write a whole number" in capsys.readouterr().err
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE visits AS FROM read_parquet(?)", [asked[0]])
+        registration = dpdb.register(con, constraints=RULE)
+        assert registration.execute(f"SELECT {call}.theta_from AS f").to_pylist() == [{"f": "given"}]
+        registration.close()
 
 
 # -- answers of older versions --------------------------------------------------------------------------------
