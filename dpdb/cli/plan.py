@@ -66,7 +66,7 @@ def _ladder(planned: Plan) -> list[str]:
     for rung in planned.ladder:
         errors = [_share(rung.relative_error_90.get(name)) for name in planned.smallest_epsilon]
         risk = rung.risk
-        rows.append((f"{risk.epsilon:g}", risk.odds_words, f"{risk.attacker_accuracy:.1%}", *errors))
+        rows.append((f"{risk.epsilon:g}", risk.odds_words, risk.accuracy_words, *errors))
     width = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  " + "  ".join(cell.rjust(w) for cell, w in zip(row, width, strict=True)) for row in rows]
 

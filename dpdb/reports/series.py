@@ -12,6 +12,10 @@ from dpdb.session import Release
 __all__ = ["Series", "comparable", "series_of", "trend_words"]
 
 
+# Of seven reports, each with the release before and with the first: a week of daily runs.
+_COMPARISONS = 14
+
+
 @dataclass(frozen=True)
 class Series:
     """Rows of one job, release name, measure, slice and constraint, oldest first; at least one."""
@@ -42,10 +46,11 @@ def comparable(one: Release, other: Release) -> bool:
 def trend_words(series: Series) -> str:
     """Say how the latest release compares with the one before and with the first.
 
-    Two releases of one statistic at one theta are compared by the interval of their difference (`Release.change`); what
-    doubt a release leaves is shared by the comparisons, so that all of them hold together with its confidence (union
-    bound). Others are called different only when their intervals do not overlap: both hold together with at least
-    1 - (1 - c1) - (1 - c2) for confidences c1 and c2, and that is the certainty named.
+    Two releases of one statistic at one theta are compared by the interval of their difference (`Release.change`). The
+    doubt that a release's confidence leaves is shared by the comparisons of seven reports, so that whatever seven
+    reports in a row say of one series holds together with that confidence (union bound). Others are called different
+    only when their intervals do not overlap: both hold together with at least 1 - (1 - c1) - (1 - c2) for confidences
+    c1 and c2, and that is the certainty named.
     """
     *before, latest = series.rows
     if not before:
@@ -58,7 +63,7 @@ def trend_words(series: Series) -> str:
     compared = [(previous.release, last)]
     if first is not previous:
         compared.append((first.release, f"the first comparable one ({_when(first, latest)})"))
-    found = [(_change(now, then, len(compared)), name) for then, name in compared]
+    found = [(_change(now, then), name) for then, name in compared]
     return " ".join(_sentence(change, found) for change in dict.fromkeys(change for change, _ in found))
 
 
@@ -66,11 +71,11 @@ def _when(then: ResultRow, now: ResultRow) -> str:
     return f"{then.time:%Y-%m-%d}" if then.time.date() != now.time.date() else f"{then.time:%Y-%m-%d %H:%M}"
 
 
-def _change(now: Release, then: Release, comparisons: int) -> str:
+def _change(now: Release, then: Release) -> str:
     """Say by how much, or in which direction, with which certainty; or why nothing may be said."""
     confidence = min(now.confidence, then.confidence)
     try:
-        change = now.change(then, 1 - (1 - confidence) / comparisons)
+        change = now.change(then, 1 - (1 - confidence) / _COMPARISONS)
     except ParameterError:
         return _apart(now, then)
     words = change.words

@@ -38,12 +38,17 @@ class Risk:
         return f"{self.odds_factor:,.{2 if self.odds_factor < 100 else 0}f}-fold"
 
     @property
+    def accuracy_words(self) -> str:
+        """The attacker's accuracy as a percentage that is never rounded up to certainty."""
+        return ">99.9%" if self.attacker_accuracy > 0.999 else f"{self.attacker_accuracy:.1%}"
+
+    @property
     def words(self) -> str:
         """The two figures in a sentence."""
         return (
             f"epsilon {self.epsilon:g}: the odds that one person's row is in the table change at most "
             f"{self.odds_words}; an attacker who starts from even odds is right at most "
-            f"{self.attacker_accuracy:.1%} of the time (guessing: 50%)"
+            f"{self.accuracy_words} of the time (guessing: 50%)"
         )
 
 

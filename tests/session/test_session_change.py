@@ -184,7 +184,7 @@ def test_every_door_takes_a_theta(tmp_path: Path, capsys: pytest.CaptureFixture[
     call = "dp_inconsistency('visits', measure := 'problematic', epsilon := 1, theta := 3)"
     statement = f"SELECT theta, theta_from, unit, raw >= estimate_lower AS inside FROM {call}"
     assert main(["sql", *asked, "--budget", "1", "--format", "csv", statement]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "3,given,one row,true"
+    assert capsys.readouterr().out.splitlines()[1] == "3,given,one row,True"
     assert main(["sql", *asked, "--budget", "1", statement.replace(":= 3", ":= 'x'")]) == 2
     assert "cannot be theta: write a whole number" in capsys.readouterr().err
     with duckdb.connect() as con:
