@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dpdb.accounting import Ledger
 from dpdb.cli import main
-from dpdb.jobs import read_results
+from dpdb.jobs import RESULT_SCHEMA, read_results
 from dpdb.session import Release, session
 
 KEEPS = """name = "visits"
@@ -147,3 +148,29 @@ def test_what_has_no_theta_is_refused(
     said = capsys.readouterr().err
     assert why in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("kept", ["results.duckdb", "results"])
+def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, keeps: Path) -> None:
+    """Their rows are read, without what they did not keep; the page compares what can be compared."""
+    edit(keeps, "results.duckdb", kept)
+    path, new = (
+        keeps.parent / kept,
+        ("raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from"),
+    )
+    assert run(keeps, "mon") == 0
+    if kept == "results":
+        [file] = path.glob("*.parquet")
+        pq.write_table(pq.read_table(file).drop_columns(list(new)), file)
+    else:
+        with duckdb.connect(str(path)) as connection:
+            for name in new:
+                connection.execute(f"ALTER TABLE dpdb_results DROP COLUMN {name}")
+    assert run(keeps, "tue") == 0
+    old, later = (row.release for row in read_results(path).rows)
+    assert (old.raw, old.unit, old.theta) == (None, None, later.theta)
+    assert later.estimate_lower <= later.value <= later.estimate_upper
+    if kept == "results.duckdb":
+        with duckdb.connect(str(path), read_only=True) as connection:
+            assert connection.sql("FROM dpdb_results").columns == RESULT_SCHEMA.names
+    assert RESULT_SCHEMA.names[-len(new) :] == list(new)
