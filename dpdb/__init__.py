@@ -11,12 +11,16 @@ Rooms, one direction of flow: surfaces (`cli`, `frontend`, `connection`, `report
 Names are imported when they are first used, so that the command line can catch signals before anything heavy loads.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from dpdb._version import __version__
 
+TYPE_CHECKING = False  # type checkers know this name; importing it takes a while, in which Ctrl-C shows a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from dpdb.connection import Registration, register
     from dpdb.constraints import DenialConstraint
     from dpdb.errors import BudgetExceededError, DpdbError

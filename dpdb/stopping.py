@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
@@ -135,14 +136,22 @@ def went_on() -> None:
     """Forget the first SIGINT: it has cancelled something, and the command went on."""
     for command in _commands:
         command._asked = 0
+        command._raised = None
+
+
+class _Interrupted(KeyboardInterrupt):
+    """A `KeyboardInterrupt` that weak references can follow, which its base does not allow."""
 
 
 class SignalsEndTheCommand:
     """Signal handlers of a command, while the block lasts.
 
     SIGTERM and SIGHUP raise `Terminated`, and end the process after a second if it is still there. The first SIGINT
-    raises `KeyboardInterrupt`, the second ends the process. Signals that are ignored (`nohup`) stay ignored. Where
-    Python has to drop such an exception (in a destructor, in a callback of a weak reference) it is raised once more.
+    raises `KeyboardInterrupt`, the second ends the process. Signals that are ignored (`nohup`) stay ignored.
+
+    Such an exception can get lost: Python drops it in a destructor or a callback of a weak reference, and native code
+    that tries an import (DuckDB and Arrow look for pandas) clears whatever that raises. So it is raised once more when
+    it has ceased to exist and neither `went_on` was called nor the block has ended.
 
     Parameters
     ----------
@@ -157,6 +166,8 @@ class SignalsEndTheCommand:
         self._over = threading.Event()
         self._watch: threading.Thread | None = None
         self._dropped: list[BaseException] = []
+        self._raised: weakref.ref[BaseException] | None = None
+        self._lost: int | None = None
 
     def __enter__(self) -> SignalsEndTheCommand:
         if threading.current_thread() is threading.main_thread():
@@ -179,19 +190,33 @@ class SignalsEndTheCommand:
     ) -> None:
         if self._watch is None:
             return
+        self._over.set()
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            if number != _AGAIN or number in _SIGNALS:
+                signal.signal(number, handler)
         sys.unraisablehook = self._hook
         signal.set_wakeup_fd(self._wakeup)
-        self._over.set()
         _commands.remove(self)
         os.close(self._pipe[1])  # the watching thread reads the end of the pipe
         self._watch.join()
         os.close(self._pipe[0])
+        signal.signal(_AGAIN, self._before[_AGAIN])  # last: what the thread still sends must not end the process
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
-        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+        raise self._followed(number)
+
+    def _followed(self, number: int) -> BaseException:
+        error = _Interrupted() if number == signal.SIGINT else Terminated(number)
+        self._raised = weakref.ref(error, lambda gone: self._vanished(gone, number))
+        return error
+
+    def _vanished(self, gone: weakref.ref[BaseException], number: int) -> None:
+        """Raise it anew unless it has done its work; runs wherever the last reference went."""
+        if gone is self._raised and not self._over.is_set():
+            self._lost = number
+            with suppress(OSError):
+                os.write(self._pipe[1], bytes(1))
 
     def _drop(self, dropped: sys.UnraisableHookArgs) -> None:
         """Note an exception that goes nowhere; nothing is printed, because a traceback may show private values."""
@@ -204,8 +229,13 @@ class SignalsEndTheCommand:
 
     def _raise_again(self, number: int, frame: FrameType | None) -> None:
         del number, frame
+        if self._over.is_set():
+            return
         if self._dropped:
             raise self._dropped.pop()
+        lost, self._lost = self._lost, None
+        if lost is not None and self._raised is not None:
+            raise self._followed(lost)
 
     def _watched(self) -> None:
         """See every signal as it comes, whatever the main thread does: Python's own C handler writes to the pipe."""

@@ -3,6 +3,7 @@
     python examples/accuracy.py ../shared/data                          # 500 releases of each, epsilon 1
     python examples/accuracy.py ../shared/data --epsilon 0.1 1 5 --releases 200
     python examples/accuracy.py ../shared/data --hard                   # where the conflicts are few or the groups huge
+    python examples/accuracy.py ../shared/data --tables --releases 200  # the 29 tables, defaults beside `marginal`
 
 Each table is a random sample of 10,000 rows, dirtied by RNoise with a seed that no budget split was chosen on; the
 noise of the releases is fresh in every run. Error: |released - true| / true, mean over the releases; for repair the
@@ -23,6 +24,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from accuracy_tables import DATA_SETS as TABLES
+from accuracy_tables import GROUPS, all_tables
 from hard_tables import hard_tables
 
 from dpdb.engine.degree_bound import degree_terms, evaluate
@@ -33,13 +36,6 @@ from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.privacy.selection import paper_grid
 from dpdb.session import Session
 
-TABLES = {
-    "adult": "adult.parquet",
-    "flight": "flight.parquet",
-    "hospital": "hospital_consistent.parquet",
-    "stock": "stock.parquet",
-    "tax": "tax.parquet",
-}
 MEASURES = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 STATISTICS = {"minimal_inconsistency": EDGES, "problematic": NODES}
 SAMPLE = 10_000  # rows, which bound every degree
@@ -53,6 +49,14 @@ def compared(measure: str, default: str) -> dict[str, str]:
     return {"default": default} | {
         name: name for name in (*others, *((PRINTED, BASELINE) if measure in STATISTICS else ()))
     }
+
+
+def beside_marginal(measure: str, default: str, *, covers_all_rows: bool) -> dict[str, str]:
+    """The default and what it replaced."""
+    if measure == "repair":
+        return {"default": default}
+    order = covers_all_rows and measure == "minimal_inconsistency"
+    return {"default": default, "marginal": "marginal_order" if order else "marginal"}
 
 
 def true_values(session: Session) -> dict[str, float]:
@@ -118,6 +122,23 @@ def print_table(results: dict[tuple[str, str, str], list[float]], names: Sequenc
         )
 
 
+def print_groups(results: dict[tuple[str, str, str], list[float]], names: Sequence[str]) -> None:
+    """One line per table with every mechanism, then geometric means of the groups."""
+    for epsilon, measure in dict.fromkeys((epsilon, measure) for epsilon, measure, _ in results):
+        columns = {label: means for (e, m, label), means in results.items() if (e, m) == (epsilon, measure)}
+        print(f"\nepsilon {epsilon} {measure}: " + ", ".join(columns))
+        for k, name in enumerate(names):
+            print(f"  {name:14}" + " ".join(f"{means[k]:8.4f}" for means in columns.values()))
+        for group, belongs in GROUPS.items():
+            logs = [
+                [math.log(max(mean, 1e-12)) for mean, name in zip(means, names, strict=True) if belongs(name)]
+                for means in columns.values()
+            ]
+            if logs[0]:
+                means = [math.exp(sum(each) / len(each)) for each in logs]
+                print(f"  {group:14}" + " ".join(f"{mean:8.4f}" for mean in means) + "  geometric mean")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder with the five data sets and their constraints")
@@ -128,27 +149,34 @@ def main() -> int:
     parser.add_argument(
         "--hard", action="store_true", help="a huge clean group, and sparse constraints without equality"
     )
+    parser.add_argument("--tables", action="store_true", help="the 29 tables; the defaults and what they replaced")
     parser.add_argument("--defaults", action="store_true", help="only the default mechanisms")
     options = parser.parse_args()
     start = time.perf_counter()
     results: dict[tuple[str, str, str], list[float]] = {}
     names = []
     with tempfile.TemporaryDirectory() as folder:
-        make = hard_tables if options.hard else noisy_tables
+        make = all_tables if options.tables else hard_tables if options.hard else noisy_tables
         for name, noisy, rules in make(options.data, Path(folder), options.alpha, options.seed):
             names.append(name)
             with Session(noisy, constraints=rules) as session:
                 truth = true_values(session)
                 print(f"{name}: {truth}", file=sys.stderr)
                 for measure, room in MEASURES.items():
-                    default = room.default_mechanism(covers_all_rows=session._terms.covers_all_rows).name
+                    covers = session._terms.covers_all_rows
+                    default = room.default_mechanism(covers_all_rows=covers).name
                     rows = {"default": default} if options.defaults else compared(measure, default)
+                    if options.tables:
+                        rows = beside_marginal(measure, default, covers_all_rows=covers)
                     for label, mechanism in rows.items():
                         for epsilon in options.epsilon:
                             values = released(session, measure, mechanism, epsilon, options.releases, options.seed)
                             errors = [abs(value - truth[measure]) / truth[measure] for value in values]
                             results.setdefault((epsilon, measure, label), []).append(sum(errors) / len(errors))
-    print_table(dict(sorted(results.items())), names, options.releases)
+    if options.tables:
+        print_groups(dict(sorted(results.items())), names)
+    else:
+        print_table(dict(sorted(results.items())), names, options.releases)
     print(f"{time.perf_counter() - start:.0f} s")
     return 0
 

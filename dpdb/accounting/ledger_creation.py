@@ -6,8 +6,8 @@ import os
 import sqlite3
 from pathlib import Path
 
-from dpdb.accounting.ledger_file import APPLICATION_ID, VERSION
-from dpdb.accounting.ledger_head import head_path
+from dpdb.accounting.ledger_file import APPLICATION_ID, SIDES, VERSION
+from dpdb.accounting.ledger_head import head_path, looks_like_head
 from dpdb.accounting.ledger_tables import TABLES
 from dpdb.accounting.owned_file import open_owned, private_folder, sync_folder
 from dpdb.errors import LedgerError
@@ -21,10 +21,11 @@ def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object
     Raises
     ------
     LedgerError
-        The file exists or cannot be made.
+        The file exists or cannot be made, or other files have the names of those that will lie beside it.
     """
     try:
         place = path.parent.resolve(strict=True) / path.name
+        _refuse_leftovers(path, place)
         with private_folder(place) as folder:
             partial = folder / "ledger"
             os.close(open_owned(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
@@ -43,6 +44,23 @@ def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object
     except (OSError, ValueError, sqlite3.Error) as error:
         words = error.strerror if isinstance(error, OSError) else str(error)
         raise LedgerError(f"{path}: the ledger cannot be made: {words}") from None
+
+
+def _refuse_leftovers(path: Path, place: Path) -> None:
+    """Refuse what has the names of files that will lie beside the ledger.
+
+    SQLite would take the write-ahead log of a ledger that was removed for the new one's, and with it the old budget;
+    and what is no head must not be removed as one.
+    """
+    for side in SIDES:
+        if os.path.lexists(f"{place}{side}"):
+            raise LedgerError(
+                f"{path}{side}: is left of a ledger that was here and was not closed; put that ledger back, or remove "
+                "this file, too"
+            )
+    head = head_path(place)
+    if os.path.lexists(head) and not looks_like_head(head):
+        raise LedgerError(f"{path}-head: another file has the name of the ledger's head; move it away")
 
 
 def _fill(path: Path, terms: tuple[object, ...], first_epoch: tuple[object, ...]) -> None:

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dpdb.accounting.owned_file import check_owned
+from dpdb.accounting.owned_file import check_owned, is_mounted_alone
 from dpdb.errors import LedgerError
 from dpdb.stopping import let_through, unbroken
 
-__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "VERSION", "LedgerFile", "reached"]
+__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile", "reached"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
@@ -40,7 +40,9 @@ _REASONS = {
     sqlite3.SQLITE_CORRUPT: DAMAGED,
     sqlite3.SQLITE_NOTADB: _NO_LEDGER,
 }
-_LOG, _SIDES = "-wal", ("-wal", "-shm", "-journal")
+SIDES = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a file."""
+_LOG = "-wal"
 
 
 def reached(step: str) -> None:
@@ -65,7 +67,8 @@ class LedgerFile:
     Raises
     ------
     LedgerError
-        There is no ledger at `path`, others may read it, it has several names, is damaged, or of a newer version.
+        There is no ledger at `path`, others may read it, it has several names or is mounted alone, is damaged, or of a
+        newer version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,6 +80,11 @@ class LedgerFile:
         self.owner = os.geteuid()
         self._log: tuple[int, int] | None = None
         self._identity = self._look()
+        if is_mounted_alone(self.path):
+            raise LedgerError(
+                f"{self.shown}: it is mounted alone, without its write-ahead log and its head; nothing was released, "
+                "mount the folder that it lies in"
+            )
         with self._errors():
             self._connection = sqlite3.connect(
                 f"file:{quote(os.fsencode(self.path))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
@@ -187,7 +195,7 @@ class LedgerFile:
         self._check_owned(self.shown, found)
         if not found.st_size:
             raise LedgerError(f"{self.shown}: the file is empty; remove it and make a ledger with `dpdb budget create`")
-        for side in _SIDES:
+        for side in SIDES:
             with suppress(FileNotFoundError):
                 self._check_owned(f"{self.shown}{side}", Path(f"{self.path}{side}").lstat())
         return found.st_dev, found.st_ino

@@ -19,11 +19,12 @@ from dpdb.accounting.marks import mark
 from dpdb.accounting.owned_file import read_owned, replace_owned
 from dpdb.errors import LedgerError
 
-__all__ = ["KIND", "OLD_KIND", "LedgerHead", "head_path", "is_marked", "not_its_head", "read_head"]
+__all__ = ["KIND", "OLD_KIND", "LedgerHead", "head_path", "is_marked", "looks_like_head", "not_its_head", "read_head"]
 
 KIND = "head of format 3"
 OLD_KIND = "head"
 """Kinds of mark, so that no version of dpdb takes the head of one format for that of another."""
+_MARK_BYTES = 32
 
 
 class LedgerHead:
@@ -120,6 +121,15 @@ def read_head(file: LedgerFile) -> tuple[str, str] | None:
     except ValueError:
         raise not_its_head(file) from None
     return text, sealed
+
+
+def looks_like_head(path: Path) -> bool:
+    """Whether a file is the head of some ledger, of this format or an older one."""
+    try:
+        text, sealed = read_owned(path).split("\n")[:2]
+        return bool(json.loads(text)) and len(bytes.fromhex(sealed)) == _MARK_BYTES
+    except (OSError, ValueError):
+        return False
 
 
 def not_its_head(file: LedgerFile) -> LedgerError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 __all__ = [
     "check_owned",
     "give_to",
+    "is_mounted_alone",
     "open_owned",
     "private_folder",
     "read_owned",
@@ -24,6 +26,7 @@ __all__ = [
 
 
 _PARTIAL = ".partial"
+_MOUNTS = Path("/proc/self/mountinfo")
 
 
 def check_owned(found: os.stat_result, owner: int | None = None) -> None:
@@ -41,6 +44,19 @@ def check_owned(found: os.stat_result, owner: int | None = None) -> None:
         raise PermissionError(errno.EPERM, "others may read or change it; `chmod 600` it")
     if found.st_nlink > 1:
         raise PermissionError(errno.EPERM, f"it has {found.st_nlink} names (hard links); keep one")
+
+
+def is_mounted_alone(path: Path) -> bool:
+    """Whether a file was put where it is by mounting it alone, as containers do: that is a second name, too.
+
+    What is kept beside it there is not what is kept beside its other name. Only Linux mounts files.
+    """
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    escaped = re.sub(rb"[\\ \t\n]", lambda found: b"\\%03o" % ord(found[0]), os.fsencode(path))
+    return any(line.split(b" ")[4:5] == [escaped] for line in lines)
 
 
 def open_owned(path: Path, flags: int, owner: int | None = None) -> int:

@@ -6,7 +6,7 @@ import argparse
 
 from dpdb.cli.answers import AnswerOutput
 from dpdb.cli.measure import as_tuple, releases_text
-from dpdb.cli.open_session import open_session
+from dpdb.cli.open_session import one_release, open_session
 from dpdb.cli.options import keys
 
 __all__ = ["run_count"]
@@ -16,7 +16,7 @@ def run_count(options: argparse.Namespace) -> int:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
     with (
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
-        open_session(options, budget=None if options.ledger else options.epsilon) as session,
+        open_session(options, budget=one_release(options)) as session,
     ):
         released = session.dp_count(
             options.epsilon,

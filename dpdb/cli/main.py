@@ -55,7 +55,7 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one line per way to end
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         from dpdb.errors import DpdbError
 
@@ -67,21 +67,41 @@ def _run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one line pe
             return int(options.run(options))
         except DpdbError as error:
             return _failed(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _failed("interrupted; temporary data is removed, what was debited stays spent", _INTERRUPTED)
-    except Terminated as ended:
-        return _failed("terminated; temporary data is removed, what was debited stays spent", int(ended.code or 0))
+    except (KeyboardInterrupt, Terminated) as error:
+        return _stopped(error)
     except BrokenPipeError:  # the reader of our output has gone, and has read what it wanted
         return 0
     except MemoryError:
         return _failed("out of memory; give --memory-limit, so that work spills to disk", _ENGINE_ERROR)
     except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # no file: so nothing was begun
-            return _failed(f"{str(error.filename)[:60]}...: the name is too long for a file", _USAGE)
-        import logging
+        stop = _signal_behind(error)
+        return _unforeseen(error) if stop is None else _stopped(stop)
 
-        logging.getLogger("dpdb.owner").exception("internal error")
-        return _failed("internal error; the reason is in the owner's log (--owner-log FILE)", _ENGINE_ERROR)
+
+def _stopped(error: KeyboardInterrupt | Terminated) -> int:
+    word = "interrupted" if isinstance(error, KeyboardInterrupt) else "terminated"
+    code = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else int(error.code or 0)
+    return _failed(f"{word}; temporary data is removed, what was debited stays spent", code)
+
+
+def _unforeseen(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # no file: so nothing was begun
+        return _failed(f"{str(error.filename)[:60]}...: the name is too long for a file", _USAGE)
+    import logging
+
+    log = logging.getLogger("dpdb.owner")
+    if not log.handlers:  # the import that gives it one may be what failed; then logging would use standard error
+        log.addHandler(logging.NullHandler())
+        log.propagate = False
+    log.exception("internal error")
+    return _failed("internal error; the reason is in the owner's log (--owner-log FILE)", _ENGINE_ERROR)
+
+
+def _signal_behind(error: BaseException | None) -> KeyboardInterrupt | Terminated | None:
+    """Find the exception of a signal that native code has turned into one of its own, such as a failed import."""
+    while error is not None and not isinstance(error, (KeyboardInterrupt, Terminated)):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _refuse_undecodable(arguments: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dpdb.cli.answers import AnswerOutput
 from dpdb.cli.breakdown import breakdown_tables
-from dpdb.cli.open_session import open_session
+from dpdb.cli.open_session import one_release, open_session
 from dpdb.cli.options import keys, thresholds
 from dpdb.cli.progress import step_bar
 from dpdb.cli.streams import say
@@ -31,7 +31,7 @@ def run_measure(options: argparse.Namespace) -> int:
         open_session(
             options,
             constraints=options.constraints,
-            budget=None if options.ledger else options.epsilon,
+            budget=one_release(options),
             row_bound=options.row_bound,
             max_group=options.max_group,
             progress=step_bar(options, _STEPS),

@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 from dpdb.cli.options import csv_schema
+from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.session import Session
 
-__all__ = ["open_session"]
+__all__ = ["one_release", "open_session"]
 
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:
@@ -25,3 +26,11 @@ def open_session(options: argparse.Namespace, **own: Any) -> Session:
         "threads": options.threads,
     }
     return Session(options.source, **shared | own)
+
+
+def one_release(options: argparse.Namespace) -> str | None:
+    """The budget of a command that makes one release: its epsilon, or what the ledger allows (None)."""
+    if options.ledger is not None or options.epsilon is None:
+        return None
+    parse_epsilon(options.epsilon)  # errors speak of epsilon, not of a budget
+    return str(options.epsilon)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
+import stat
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 from dpdb.cli.intermixed import Parser
 from dpdb.cli.numbers import real, whole
@@ -148,20 +150,28 @@ def format_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
 
 
-class _OwnerLog(logging.FileHandler):
+class _OwnerLog(logging.StreamHandler[TextIO]):
     """A log that never prints its own failures: they would show the record, and with it private values."""
+
+    def __init__(self, path: str) -> None:
+        descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and (found.st_mode & 0o077 or found.st_uid not in {os.geteuid(), 0}):
+            os.close(descriptor)
+            raise PermissionError(errno.EPERM, "others may read or change it; `chmod 600` it")
+        super().__init__(os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace"))
+        self._path = path
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         del record
-        say(f"--owner-log {self.baseFilename}: cannot be written")
+        say(f"--owner-log {self._path}: cannot be written")
 
 
 def _owner_log(path: str) -> str:
     from dpdb.engine.database import OWNER_LOG
 
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
-        handler = _OwnerLog(path, encoding="utf-8", errors="backslashreplace")
+        handler = _OwnerLog(path)
     except (OSError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{path}: {describe_failure(error)}") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))

@@ -282,6 +282,7 @@ def _materialized(database: Database, source: Source) -> Source:
         database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
     except EngineError:  # its message may print values of rows
         raise _unreadable(source) from None
+    duckdb_file.leave_out_names(database)
     return Source(source.description, source.schema, _COPY)
 
 

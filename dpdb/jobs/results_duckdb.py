@@ -72,6 +72,30 @@ class DuckDBResults:
             harmless = set(columns) <= filled if kind == "NOT NULL" else kind in _KEYS and "release_id" in columns
             if not harmless:
                 raise self._unusable(f"has the constraint {kind} on {', '.join(columns)}, which may refuse releases")
+        self._refuse_computed(database)
+
+    def _refuse_computed(self, database: Database) -> None:
+        """Refuse indexes, and what computes a column from a row: it may fail, or take no value of ours.
+
+        A default that can be computed by itself is no danger to columns that are not ours.
+        """
+        own = f"database_name = '{_FILE}' AND lower(table_name) = " + (
+            exp.Literal.string(self._table.lower()).sql("duckdb")
+        )
+        computed = (
+            f"SELECT column_name, column_default FROM duckdb_columns() WHERE {own} AND column_default IS NOT NULL"
+        )
+        for column, default in database.rows(computed):
+            try:
+                if str(column).lower() not in self._schema.names:
+                    database.rows(f"SELECT {default}")
+                    continue
+            except EngineError:
+                pass
+            raise self._unusable(f"computes the column {column!r} by itself, which may refuse releases")
+        indexes = f"SELECT index_name FROM duckdb_indexes() WHERE {own}"
+        for (index,) in database.rows(indexes):
+            raise self._unusable(f"has the index {index!r}, which may refuse releases")
 
     def _unusable(self, why: str) -> ParameterError:
         return ParameterError(

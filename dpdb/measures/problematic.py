@@ -6,19 +6,36 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.gem import gem_answer
+from dpdb.measures.ladder import Ladder, Rungs, Settings
 from dpdb.measures.marginal import Marginal
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.paper_mechanisms import paper_mechanisms
 from dpdb.measures.projected import NODES, WITNESSES
 from dpdb.measures.two_sided import two_sided
-from dpdb.privacy.epsilon import split
+from dpdb.privacy.epsilon import NANO, split
 
-__all__ = ["MARGINAL", "MECHANISMS", "default_mechanism"]
+__all__ = ["LADDER", "MARGINAL", "MECHANISMS", "default_mechanism"]
 
 _NOISE = "theta + 1"
 
 # Chosen like those of minimal_inconsistency. W grows faster with theta than edges do: no stretch, a higher price.
 MARGINAL = Marginal(WITNESSES, cap=5, select=35, answer=60, price=Fraction(17, 10), stretch=Fraction(1))
+
+# Chosen like that of minimal_inconsistency, but for price and margin, which were last set on the 29 tables themselves.
+# No top: W is nearly complete at a theta far below the degrees, so the cap is no theta to answer with.
+LADDER = Ladder(
+    WITNESSES,
+    cap=3,
+    few=Settings(select=35, price=Fraction(8, 5), stretch=Fraction(5, 4), above=1),
+    many=Settings(
+        select=35,
+        price=Fraction(39, 20),
+        stretch=Fraction(5, 4),
+        above=1,
+        rungs=Rungs(count=2, reach=Fraction(3, 10), step=Fraction(5), least=50, gap=27, margin=2.75, growth=1.25),
+    ),
+    enough=NANO // 4,
+)
 
 
 def _witness(run: Run) -> Answer:
@@ -30,6 +47,7 @@ def _witness(run: Run) -> Answer:
 MECHANISMS = {
     mechanism.name: mechanism
     for mechanism in (
+        LADDER.mechanism("ladder", _NOISE),
         MARGINAL.mechanism("marginal", _NOISE),
         Mechanism("witness", _witness, Fraction(70, 100), WITNESSES.name, _NOISE, cap_weight=5, answer_weight=95),
         two_sided(WITNESSES, "problematic", _NOISE),
@@ -39,6 +57,6 @@ MECHANISMS = {
 
 
 def default_mechanism(*, covers_all_rows: bool) -> Mechanism:
-    """`marginal`, whatever the constraints."""
+    """`ladder`, whatever the constraints."""
     del covers_all_rows
-    return MECHANISMS["marginal"]
+    return MECHANISMS["ladder"]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpdb.privacy.epsilon import as_fraction
 from dpdb.privacy.randomness import noisy_min
 
-__all__ = ["marginal_choice", "thirds_grid"]
+__all__ = ["marginal_choice", "thirds_grid", "tripling_grid"]
 
 # Scores become integers after multiplication by this; flooring then costs one part in 65,536 of the noise.
 _K = 1 << 16
@@ -23,6 +23,14 @@ def thirds_grid(cap: int) -> tuple[int, ...]:
         grid.append(cap)
         cap //= 3
     return tuple(reversed(grid))
+
+
+def tripling_grid(top: int, extra: int) -> tuple[int, ...]:
+    """Return the thetas whose theta + extra is (1 + extra) 3^k, up to the first that is at least `top`, ascending."""
+    grid = [1]
+    while grid[-1] < top:
+        grid.append(3 * (grid[-1] + extra) - extra)
+    return tuple(grid)
 
 
 def marginal_choice(statistics: Sequence[int], sensitivities: Sequence[int], price: Fraction, epsilon: int) -> int:

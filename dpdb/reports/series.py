@@ -59,12 +59,22 @@ def trend_words(series: Series) -> str:
     last = f"the release before ({_when(previous, latest)})"
     if not comparable(now, previous.release):
         return f"Not comparable with {last}: the constraints or the statistic changed."
-    first = next(row for row in before if comparable(now, row.release))
+    alike = [row for row in before if comparable(now, row.release)]
+    # A first run that chose theta by looking at its draws has no interval: then the first one that kept it.
+    first = next((row for row in alike if _can_be_compared(now, row.release)), alike[0])
     compared = [(previous.release, last)]
     if first is not previous:
         compared.append((first.release, f"the first comparable one ({_when(first, latest)})"))
     found = [(_change(now, then), name) for then, name in compared]
     return " ".join(_sentence(change, found) for change in dict.fromkeys(change for change, _ in found))
+
+
+def _can_be_compared(now: Release, then: Release) -> bool:
+    try:
+        now.change(then)
+    except ParameterError:
+        return False
+    return True
 
 
 def _when(then: ResultRow, now: ResultRow) -> str:

@@ -25,13 +25,12 @@ from dpdb.engine.source import Source, SourceLike, open_source
 from dpdb.engine.unit_rows import UnitRows, chosen_by
 from dpdb.engine.where import WherePredicate
 from dpdb.errors import DpdbError, EngineError, ParameterError
-from dpdb.measures import problematic
+from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
-from dpdb.measures.minimal_inconsistency import MARGINAL, MARGINAL_ORDER
 from dpdb.measures.rate import rate_answer, rate_beta
 from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
@@ -422,10 +421,11 @@ class Session:
         cap_share = sum(share.cap for share in shares)
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
         if len(request.measures) > 1 and cap is not None:
-            edges = MARGINAL_ORDER if statistics.covers_all_rows else MARGINAL
+            spent = {name: share.rest for (name, _), share in zip(request.measures, shares, strict=True)}
             # A rate counts rows, not pairs of rows.
-            projected = () if request.rate else edges.thetas(cap.value)
-            statistics.prepare(projected, problematic.MARGINAL.thetas(cap.value))
+            edges, rows = minimal_inconsistency.LADDER, problematic.LADDER
+            projected = () if request.rate else edges.thetas(cap, spent["minimal_inconsistency"])
+            statistics.prepare(projected, rows.thetas(cap, spent["problematic"]))
         answers = [
             with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree)), mechanism, beta)
             for (_, mechanism), share in zip(request.measures, shares, strict=True)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from dpdb.accounting import Ledger, SourceMark, parse_where
+from dpdb.accounting import Ledger, SourceMark, owned_file, parse_where
 from dpdb.accounting.file_lock import FileLock
 from dpdb.accounting.ledger_file import LedgerFile
-from dpdb.accounting.owned_file import read_owned, replace_owned
+from dpdb.accounting.owned_file import is_mounted_alone, read_owned, replace_owned
 from dpdb.accounting.run_lock import RunLock
 from dpdb.errors import LedgerError
 
@@ -61,6 +63,70 @@ def test_a_second_name_is_refused_before_and_after_it_is_opened(used: Path) -> N
         other.unlink()
         debit(ledger)
     assert spent(used) == 2000
+
+
+def test_the_log_of_a_killed_ledger_is_not_taken_for_a_new_ones(tmp_path: Path) -> None:
+    """SQLite reads it into whatever file has the name: a ledger made with a budget of 1 had the old one of 5."""
+    path = tmp_path / "t.ledger"
+    if (child := os.fork()) == 0:
+        debit(Ledger.create(path, 5))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    path.unlink()
+    with pytest.raises(LedgerError, match=r"t.ledger-wal: is left of a ledger .*remove this file, too"):
+        Ledger.create(path, 1)
+    for side in ("-wal", "-shm"):
+        Path(f"{path}{side}").unlink()
+    with Ledger.create(path, 1) as ledger:
+        assert (ledger.summary().budget, ledger.spent_units()) == (1, 0)
+
+
+@pytest.mark.parametrize("text", [None, "a letter\n", '{"format": 3}\n00ff\n'])
+def test_what_is_no_head_is_not_removed_as_one(text: str | None, tmp_path: Path) -> None:
+    other = tmp_path / "t.ledger-head"
+    if text is None:
+        Ledger.create(other, 1).close()
+    else:
+        other.write_text(text)
+        other.chmod(0o600)
+    before = other.read_bytes()
+    with pytest.raises(LedgerError, match="another file has the name of the ledger's head; move it away"):
+        Ledger.create(tmp_path / "t.ledger", 1)
+    assert other.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["t.ledger-head"]
+
+
+@pytest.mark.parametrize("name", ["other.ledger", "with \\ and space.ledger"])
+def test_a_ledger_that_is_mounted_alone_is_refused(
+    name: str, used: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container that is given the ledger only takes its write-ahead log, and so its debits, with it when it ends."""
+    place = used.with_name(name)
+    shutil.copy(used, place)
+    mounts = tmp_path / "mountinfo"
+    escaped = str(place).replace("\\", "\\134").replace(" ", "\\040")
+    mounts.write_text(
+        f"22 1 254:0 / / rw - ext4 /dev/vda rw\n63 22 254:0 {used} {escaped} rw,relatime - ext4 /dev/vda rw\n"
+    )
+    monkeypatch.setattr(owned_file, "_MOUNTS", mounts)
+    with pytest.raises(LedgerError, match=r"mounted alone.*nothing was released, mount the folder"):
+        spent(place)
+    assert spent(used) == 1000
+    mounts.unlink()  # a system that has none
+    assert spent(used) == 1000
+
+
+def test_the_kernel_lists_mounted_files_as_is_read_here(used: Path) -> None:
+    place = used.with_name("a b.ledger")
+    place.touch(0o600)
+    mount = ["mount", "--bind", str(used), str(place)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs the right to mount a file")
+    try:
+        assert is_mounted_alone(place)
+        assert not is_mounted_alone(used)
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def test_a_symbolic_link_is_the_same_ledger_with_the_same_head(used: Path, tmp_path: Path) -> None:

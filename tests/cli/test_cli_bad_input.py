@@ -22,8 +22,8 @@ BAD = {
     "constraints file": (["{table}", "--constraints", "rules.txt", "--epsilon", "1"], 2, "not found"),
     "incomparable": (["{table}", "--constraints", "not(t1.zip_code=t2.city)", "--epsilon", "1"], 2, "BIGINT"),
     "constant": (["{table}", "--constraints", "not(t1.zip_code='x')", "--epsilon", "1"], 2, "cannot compare"),
-    "epsilon zero": (["{table}", "--constraints", RULE, "--epsilon", "0"], 2, "positive"),
-    "epsilon negative": (["{table}", "--constraints", RULE, "--epsilon", "-1"], 2, "positive"),
+    "epsilon zero": (["{table}", "--constraints", RULE, "--epsilon", "0"], 2, "epsilon must be positive"),
+    "epsilon negative": (["{table}", "--constraints", RULE, "--epsilon", "-1"], 2, "epsilon must be positive"),
     "epsilon nan": (["{table}", "--constraints", RULE, "--epsilon", "nan"], 2, "finite"),
     "epsilon infinite": (["{table}", "--constraints", RULE, "--epsilon", "inf"], 2, "finite"),
     "epsilon text": (["{table}", "--constraints", RULE, "--epsilon", "much"], 2, "number"),
@@ -43,9 +43,9 @@ BAD = {
         ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = 'AL' AND NOT state IN ('AL')"],
         2, "selects no row"),
     "where bytes": (
-        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "not is not text"),
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--where", "state = '\udcff'"], 2, "is not text"),
     "key bytes": (
-        ["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state", "--keys", "AL,\udcff"], 2, "not a value"),
+        ["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state", "--keys", "AL,\udcff"], 2, "is not text"),
     "constraint bytes": (["{table}", "--constraints", "not(t1.city='\udcff')", "--epsilon", "1"], 2, "is not text"),
     "by": (["{table}", "--constraints", RULE, "--epsilon", "1", "--by", "state"], 2, "go together"),
     "ledger": (["{table}", "--constraints", RULE, "--epsilon", "1", "--ledger", "x"], 2, "no ledger there"),
@@ -144,3 +144,21 @@ def test_a_duckdb_file_open_for_writing_gives_advice(tmp_path: Path, capsys: pyt
         assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 2
     assert "pass that connection instead" in capsys.readouterr().err
     assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 0
+
+
+def test_an_owner_log_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may name private values, and a log that is there already keeps the mode that it has."""
+    log = tmp_path / "owner.log"
+    log.touch(0o644)
+    arguments = ["schema", str(tmp_path / "nowhere.csv"), "--owner-log", str(log)]
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "others may read or change it; `chmod 600` it" in capsys.readouterr().err
+    log.chmod(0o600)
+    assert main(arguments) == 2
+    assert "no such file" in capsys.readouterr().err
+    assert main([*arguments[:-1], str(tmp_path / "new.log")]) == 2
+    assert (tmp_path / "new.log").stat().st_mode & 0o777 == 0o600
+    assert main([*arguments[:-1], "/dev/null"]) == 2
+    assert "no such file" in capsys.readouterr().err

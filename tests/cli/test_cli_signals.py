@@ -17,7 +17,7 @@ import pytest
 from struck_commands import COMMANDS, Struck, busy_folder, strike, wait_for_handlers
 
 from dpdb.accounting import Ledger
-from dpdb.stopping import SignalsEndTheCommand
+from dpdb.stopping import SignalsEndTheCommand, went_on
 
 LIMIT = 2.0
 SLACK = 1.5  # of a machine that does other things, too
@@ -93,6 +93,16 @@ def test_control_c_during_imports_shows_no_traceback(program: list[str], folder:
         _, err = process.communicate(timeout=30)
         assert "Traceback" not in err
         assert process.returncode in (0, 130)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("signal.default_int_handler", "signal.SIG_DFL"), ("signal.SIG_IGN", "signal.SIG_IGN")]
+)
+def test_control_c_before_the_handlers_just_ends_the_process(before: str, after: str) -> None:
+    """Python's own handler would raise, and show a traceback; where a shell has it ignored it stays so."""
+    code = f"import signal; signal.signal(signal.SIGINT, {before}); import dpdb.__main__"
+    code += f"; assert signal.getsignal(signal.SIGINT) is {after}"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_nothing_heavy_is_imported_before_the_handlers() -> None:
@@ -205,3 +215,78 @@ def test_an_exception_that_python_drops_is_raised_again(capsys: pytest.CaptureFi
         time.sleep(2)
     assert time.monotonic() - began < 1
     assert capsys.readouterr().err == ""
+
+
+def swallowed() -> None:
+    """What native code does that tries an import in between: DuckDB, Arrow."""
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+
+
+def test_an_exception_that_native_code_swallows_is_raised_again(capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.monotonic()
+    with SignalsEndTheCommand(print), pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it comes somewhere in there
+        swallowed()
+        time.sleep(5)
+    assert time.monotonic() - began < 3
+    assert capsys.readouterr().err == ""
+
+
+def test_an_exception_that_has_done_its_work_is_not_raised_again() -> None:
+    with SignalsEndTheCommand(print):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        except KeyboardInterrupt:  # the prompt's
+            went_on()
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("pause", [0, 0.01, 0.02, 0.03])
+def test_the_end_of_a_command_is_not_disturbed_by_it(pause: float) -> None:
+    code = f"""
+import os, signal, time
+from dpdb.stopping import SignalsEndTheCommand
+for _ in range(20):
+    with SignalsEndTheCommand(print):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            pass
+    time.sleep({pause})
+print("ended")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated"), (None, "internal error")]
+)
+def test_a_signal_that_an_import_turns_into_another_error_is_one_line(number: signal.Signals | None, word: str) -> None:
+    """As `import duckdb` does; before that import the owner's log has no handler, so logging would show a traceback."""
+    code = f"""
+import os, sys, time
+def run(options):
+    try:
+        os.kill(os.getpid(), {int(number or 0)})
+        time.sleep({0.5 if number else 0})
+        raise ValueError("a private value")
+    except BaseException as error:
+        raise ImportError("Encountered an error while initializing the extension.") from error
+import dpdb.cli.arguments as arguments
+class Parser:
+    parse_args = staticmethod(lambda _: type("Options", (), {{"run": staticmethod(run)}}))
+arguments.build_parser = Parser
+assert "duckdb" not in sys.modules
+from dpdb.cli.main import run_process
+run_process()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == (128 + number if number else 3)
+    assert done.stderr.startswith(f"dpdb: {word}; ")
+    assert done.stderr.count("\n") == 1

@@ -79,8 +79,7 @@ def kept() -> list[dict[str, Any]]:
     """The answers in the ledger."""
     with Ledger.open("t.ledger") as ledger:
         assert all(entry.answered for entry in ledger.history())
-        rows = ledger._file.rows("SELECT answer FROM entry ORDER BY number")
-    return [release for (answer,) in rows for release in json.loads(str(answer))]
+        return [release for found in ledger.answers() for release in json.loads(found.answer)]
 
 
 @pytest.mark.parametrize("command", SPENDING)

@@ -203,6 +203,18 @@ def test_a_file_more_is_another_state(tmp_path: Path) -> None:
     assert state_of(f"{tmp_path}/*.csv") != states[1]
 
 
+def test_a_folder_that_was_renamed_is_another_state(tmp_path: Path) -> None:
+    """The rows of `y=1` that come back as rows of `y=2` would be charged as other rows."""
+    csv(tmp_path / "y=1" / "a.csv")
+    places = (str(tmp_path), f"{tmp_path}/*/a.csv")
+    states = [state_of(place) for place in places]
+    assert states == [find_files(place).state() for place in places]
+    (tmp_path / "y=1").rename(tmp_path / "y=2")
+    assert not {state_of(place) for place in places} & set(states)
+    (tmp_path / "y=2").rename(tmp_path / "y=1")
+    assert [state_of(place) for place in places] == states
+
+
 # -- what is no local table --------------------------------------------------------------------------------------
 
 URLS = {

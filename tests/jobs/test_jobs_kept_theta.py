@@ -65,7 +65,7 @@ def test_later_runs_keep_what_the_first_chose(keeps: Path) -> None:
     assert {found[day].theta_from for day in ("tue", "fri")} == {"kept, as chosen in run mon"}
     # All of epsilon goes to the answer: the scale of one draw.
     assert found["fri"].noise_scale == pytest.approx((found["mon"].theta + 1) / 1.5)
-    assert found["fri"].change(found["mon"]).quantity == "rows"
+    assert found["fri"].change(found["tue"]).quantity == "rows"
 
 
 def test_a_retry_asks_for_what_it_asked_for(keeps: Path) -> None:

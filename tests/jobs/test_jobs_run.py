@@ -169,7 +169,7 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     assert run(job, "monday", "--check") == 0
     out = capsys.readouterr().out
     assert (
-        "release  overall: minimal_inconsistency (marginal), problematic (marginal), repair (fractional); epsilon 0.3"
+        "release  overall: minimal_inconsistency (ladder), problematic (ladder), repair (fractional); epsilon 0.3"
         in out
     )
     assert "  by     zip: 1, 2" in out
@@ -353,6 +353,14 @@ UNUSABLE = {
         "CREATE TABLE p (k VARCHAR PRIMARY KEY); "
         f"CREATE TABLE dpdb_results ({COLUMNS}, FOREIGN KEY (job) REFERENCES p)",
         "FOREIGN KEY on job",
+    ),
+    "generated": (f"CREATE TABLE dpdb_results ({COLUMNS}, value DOUBLE AS (1.0))", "computes the column 'value'"),
+    "generated of another": (f"CREATE TABLE dpdb_results ({COLUMNS}, x INTEGER AS (job::INTEGER))", "the column 'x'"),
+    "failing default": (f"CREATE TABLE dpdb_results ({COLUMNS}, x INTEGER DEFAULT (error('no')))", "the column 'x'"),
+    "unique index": (f"CREATE TABLE dpdb_results ({COLUMNS}); CREATE UNIQUE INDEX i ON dpdb_results (job)", "index"),
+    "failing index": (
+        f"CREATE TABLE dpdb_results ({COLUMNS}); CREATE INDEX i ON dpdb_results ((release_id::INTEGER))",
+        "index 'i'",
     ),
 }  # fmt: skip
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from noise_scripts import Draw
+
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.answer import Answer, GraphStatistics
-from dpdb.measures.degree_cap import release_degree_cap
+from dpdb.measures.degree_cap import DegreeCap, release_degree_cap
 from dpdb.measures.mechanism import Mechanism, Run
 
 ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
@@ -18,6 +21,9 @@ _CAP, _SELECT, _ANSWER = "cap", "select", "answer"
 SHARES: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("repair", "fractional"): [(_ANSWER, "1")],
     ("repair", "greedy"): [(_ANSWER, "1")],
+    # Where no rung and no top is in reach; test_measures_ladder.py audits the other branches.
+    ("minimal_inconsistency", "ladder"): [(_CAP, ".07"), (_SELECT, ".279"), (_ANSWER, ".651")],
+    ("problematic", "ladder"): [(_CAP, ".03"), (_SELECT, ".3395"), (_ANSWER, ".6305")],
     ("minimal_inconsistency", "marginal"): [(_CAP, ".1"), (_SELECT, ".3"), (_ANSWER, ".6")],
     ("minimal_inconsistency", "marginal_order"): [(_CAP, ".03"), (_SELECT, ".42"), (_ANSWER, ".55")],
     ("problematic", "marginal"): [(_CAP, ".05"), (_SELECT, ".35"), (_ANSWER, ".6")],
@@ -42,6 +48,24 @@ def marginal_unit(cap: int, extra: int) -> Fraction:
     """How far apart one row can move two scores: K (1 + greatest ratio of neighbouring sensitivities)."""
     thetas = [cap // 3**k for k in range(40) if cap >= 3**k]
     return K * (1 + max(Fraction(small + extra, large + extra) for large, small in pairwise(thetas)))
+
+
+def ladder_grid(cap: int, scale: float, extra: int) -> list[int]:
+    """Candidates: S = (1 + extra) 3^k up to the first theta that is a noise scale above the cap."""
+    thetas = [1]
+    while thetas[-1] < cap + math.ceil(scale):
+        thetas.append((1 + extra) * 3 ** len(thetas) - extra)
+    return thetas
+
+
+def ladder_unit(cap: int, scale: float, extra: int) -> Fraction:
+    """The same for the scores of `ladder`: neighbouring sensitivities differ by a factor of 3, if there are two."""
+    return K * (1 + (Fraction(1, 3) if len(ladder_grid(cap, scale, extra)) > 1 else 0))
+
+
+def hides_something(measure: str, cap: Draw, rest: int) -> bool:
+    """Whether `ladder` has rungs or a top at a cap that was drawn: rare where no degree is large."""
+    return ROOMS[measure].LADDER.plan(DegreeCap(max(1, cap.result), cap.scale), rest).others > 0
 
 
 ALL = [(measure, name) for measure, room in ROOMS.items() for name in room.MECHANISMS]

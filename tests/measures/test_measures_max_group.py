@@ -110,7 +110,7 @@ def test_it_goes_through_every_door_and_is_never_checked() -> None:
         assert "declares" in one.estimand
         [each] = session.dp_inconsistency("problematic", 50, mechanism="two_sided", each_constraint=True)
         assert each.theta == 2
-        assert session.dp_inconsistency("minimal_inconsistency", 1).mechanism == "marginal"
+        assert session.dp_inconsistency("minimal_inconsistency", 1).mechanism == "ladder"
     con = duckdb.connect()
     con.execute("CREATE TABLE t AS SELECT 'x' AS a, CASE WHEN range = 0 THEN '1' ELSE '2' END AS b FROM range(9)")
     registration = dpdb.register(con, constraints="a -> b", max_group=3)

@@ -13,7 +13,7 @@ import pytest
 from distribution_check import is_caught
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanisms_under_test import ALL, Case, marginal_unit
+from mechanisms_under_test import ALL, Case, hides_something, ladder_grid, ladder_unit
 from neighbour_tables import FD, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
 from scipy.stats import binom
@@ -123,13 +123,19 @@ def test_both_rates_share_one_count_and_their_costs_add_up(epsilon):
         assert sum(parse_epsilon(release.epsilon) for release in releases) == parse_epsilon(epsilon)
     cap = max(1, draws[1].result)
     problematic = Fraction(95, 100) * Fraction(2, 3)
-    chosen = [  # witnesses: undivided if the cap leaves no choice of theta
-        ("select", marginal_unit(cap, 1), problematic * Fraction(35, 100)),
-        ("laplace", releases[0].theta + 1, problematic * Fraction(60, 100)),
-    ] if cap >= 3 else [("laplace", releases[0].theta + 1, problematic * Fraction(95, 100))]  # fmt: skip
+    scale, rest = draws[1].scale, int(problematic * Fraction(97, 100) * parse_epsilon(epsilon))
+    if hides_something("problematic", draws[1], rest):
+        return  # fewer than one release in 100,000; see test_measures_ladder.py
+    problematic *= Fraction(97, 100)
+    chosen = [("laplace", releases[0].theta + 1, problematic)]  # witnesses: undivided if the cap leaves no choice
+    if len(ladder_grid(cap, scale, 1)) > 1:
+        chosen = [
+            ("select", ladder_unit(cap, scale, 1), problematic * Fraction(35, 100)),
+            ("laplace", releases[0].theta + 1, problematic * Fraction(65, 100)),
+        ]
     expected = [
         ("laplace", 1, Fraction(1, 20)),  # row count
-        ("laplace", 1, problematic * Fraction(5, 100)),  # cap
+        ("laplace", 1, problematic * Fraction(3, 97)),  # cap
         *chosen,
         ("laplace", 2, Fraction(95, 300)),  # 2 tau*
     ]
@@ -169,7 +175,8 @@ def worst_joint_loss(measure, epsilon):
 
 @pytest.mark.parametrize("measure", [*RATED, "all"])
 def test_the_joint_loss_of_numerator_and_count_is_epsilon_at_most(measure):
-    assert 0.7 < worst_joint_loss(measure, 1) <= 1 + 1e-9
+    # A choice among thetas of a small graph loses less than its share.
+    assert 0.65 < worst_joint_loss(measure, 1) <= 1 + 1e-9
     assert worst_joint_loss(measure, 2) > 1 + 1e-9
 
 

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from mechanisms_under_test import ALL, SHARES, Case, K, marginal_unit
+from mechanisms_under_test import ALL, SHARES, Case, K, hides_something, ladder_grid, ladder_unit, marginal_unit
 from noise_scripts import Script, Zero, recorded
 from small_graphs import SmallGraph, star
 
@@ -42,7 +42,11 @@ def audited_costs(case, draws, answer, statistics, epsilon):
     for position, draw in enumerate(draws):
         last = position == len(draws) - 1
         if draw.kind == "select":
-            if case.name.startswith("marginal"):
+            if case.name == "ladder":
+                cap_scale = draws[0].scale if statistics.degree_sensitivity else 0
+                unit = ladder_unit(cap, cap_scale, nodes)
+                assert (draw.negate, draw.monotonic) == (True, False)
+            elif case.name.startswith("marginal"):
                 unit = marginal_unit(cap, nodes)
                 assert (draw.negate, draw.monotonic) == (True, False)
             elif case.name in ("gem", "progressive", "witness"):
@@ -71,7 +75,7 @@ def expected_shares(case, draws, statistics):
     shares = [share for _, share in case.shares]
     if case.name == "progressive" and all(draw.kind == "laplace" for draw in draws):
         shares = [*shares[:2], sum(shares[2:])]
-    if case.name.startswith("marginal") and all(draw.kind == "laplace" for draw in draws):
+    if case.name.startswith(("marginal", "ladder")) and all(draw.kind == "laplace" for draw in draws):
         shares = [shares[0], sum(shares[1:])]  # the cap leaves no choice
     if case.mechanism.cap_weight and not statistics.degree_sensitivity:
         shares = shares[1:]  # the cap is the constant 1
@@ -80,6 +84,10 @@ def expected_shares(case, draws, statistics):
 
 def check(case, statistics, epsilon, source=None):
     answer, draws = recorded(lambda: case.answer(statistics, epsilon), source)
+    if case.name == "ladder" and statistics.degree_sensitivity:
+        if hides_something(case.measure, draws[0], case.mechanism.shares(epsilon)[1]):
+            return answer, draws
+        assert len(ladder_grid(max(1, draws[0].result), draws[0].scale, case.measure == "problematic")) > 1
     costs = audited_costs(case, draws, answer, statistics, epsilon)
     total = as_fraction(epsilon)
     assert sum(costs) <= total

@@ -142,7 +142,7 @@ def test_a_public_theta_is_not_chosen_and_says_so() -> None:
     noise = StubNoise()
     with replaced_noise(noise):
         one = released(theta=3)
-    assert (noise.draws, one.theta, one.theta_from, one.mechanism) == (1, 3, "given", "marginal")
+    assert (noise.draws, one.theta, one.theta_from, one.mechanism) == (1, 3, "given", "ladder")
     assert released().theta_from is None
     alone = dpdb.dp_inconsistency(table(5), RULE, "minimal_inconsistency", theta=2)
     assert (alone.theta, alone.noise_scale) == (2, 2.0)

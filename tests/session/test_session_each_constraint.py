@@ -50,9 +50,9 @@ def test_each_constraint_is_measured_as_if_it_were_alone(measure: str) -> None:
 
 def test_each_constraint_has_its_own_default_mechanism() -> None:
     with Session(TABLE, constraints=RULES, row_bound=7) as session:
-        assert session.dp_inconsistency("minimal_inconsistency").mechanism == "marginal_order"
+        assert session.dp_inconsistency("minimal_inconsistency").mechanism == "ladder"
         names = [release.mechanism for release in breakdown(session, "minimal_inconsistency", 1)]
-        assert names == ["marginal", "marginal", "marginal_order", "marginal"]
+        assert names == ["ladder"] * 4
         chosen = [release.mechanism for release in breakdown(session, "repair", 1, mechanism="greedy")]
         assert chosen == ["greedy"] * 4
 

@@ -168,7 +168,7 @@ def test_every_mechanism_is_simulated_or_said_to_be_skipped():
     with_degree = small(max_degree=100)
     assert {(error.measure, error.mechanism) for error in with_degree.expected} == every
     assert with_degree.skipped == {}
-    assert [error.mechanism for error in with_degree.together] == ["marginal", "marginal", "fractional"]
+    assert [error.mechanism for error in with_degree.together] == ["ladder", "ladder", "fractional"]
     assert sum(error.epsilon for error in with_degree.together) == pytest.approx(1)
 
 

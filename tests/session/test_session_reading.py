@@ -180,6 +180,22 @@ def test_generated_columns_are_computed_once(tmp_path: Path) -> None:
     assert len(counts) == 1
 
 
+def test_macros_of_a_file_are_for_its_views_only(tmp_path: Path) -> None:
+    """Rows are ranked by `hash`: a macro of that name, found first, could rank them by chance."""
+    path = database(
+        tmp_path,
+        "CREATE TABLE t AS SELECT range // 2 AS a, range % 10 AS b FROM range(100)",
+        "CREATE MACRO row_number() AS error('a macro of the file')",
+        *(f"CREATE MACRO {name}(x) AS random() + x" for name in ("hash", "sum", "bit_xor")),
+        "CREATE MACRO tenth(x) AS x % 10",
+        "CREATE VIEW v AS SELECT a, tenth(b) AS b FROM t",
+    )
+    assert released(path, table="v") == released(path, table="t")
+    with dpdb.open(path, table="v") as session, dpdb.open(path, table="t") as other:
+        hashes = [one._database.rows("SELECT hash(1)") for one in (session, other)]
+    assert hashes[0] == hashes[1]
+
+
 def test_a_view_of_csv_text_converts_it_as_it_says(tmp_path: Path) -> None:
     path = csv(tmp_path, b"n/a,1\n")
     rows = f"SELECT TRY_CAST(a AS INTEGER) AS a, b FROM read_csv('{path}', all_varchar = true)"

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpdb.engine.database import Database
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["attach", "choose_table"]
+__all__ = ["attach", "choose_table", "leave_out_names"]
 
 _ATTACHED = "source_file"
 
@@ -34,9 +34,14 @@ def attach(database: Database, path: str, table: str | None) -> tuple[exp.Expr, 
         f"WHERE database_name = '{_ATTACHED}' AND NOT internal ORDER BY ALL"
     )
     schema, name, is_view = choose_table(path, found, table, preferred=("main",))
-    if is_view:  # a view in another schema may name a table of the main one without saying so
+    if is_view:  # it may name tables and macros of the main schema without saying so; see `leave_out_names`
         database.execute(f"SET search_path = 'main,{_ATTACHED}.main'")
     return exp.table_(name, db=schema, catalog=_ATTACHED, quoted=True), is_view or _is_generated(database, schema, name)
+
+
+def leave_out_names(database: Database) -> None:
+    """Forget the names of an attached file, after its view was copied: its macro ``hash`` is not what dpdb calls so."""
+    database.execute("RESET search_path")
 
 
 def _is_generated(database: Database, schema: str, name: str) -> bool:

@@ -6,9 +6,10 @@ Nothing here reads a row. The files of a table, and so the values in names of fo
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -132,7 +133,8 @@ def find_files(place: str) -> Files:
 def state_of(place: str) -> str:
     """Describe the state of a path's rows by sizes and times of last change, which cost nothing to read again.
 
-    A file that is copied or touched, added or gone counts as changed. Private: it depends on the rows.
+    A file that is copied or touched, added or gone counts as changed, and so does one in a folder that was renamed from
+    ``state=CA`` to ``state=NY``: its rows have another value. Private: it depends on the rows.
 
     Raises
     ------
@@ -145,14 +147,17 @@ def state_of(place: str) -> str:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
 
 
-def _state(place: str, paths: Iterable[str]) -> str:
+def _state(place: str, paths: Sequence[str]) -> str:
     # DuckDB keeps what was written last in a file beside the table's.
     files = [Path(file) for file in [*paths, f"{place}.wal"]]
     try:
         found = [file.stat() for file in files if file.suffix != ".wal" or file.exists()]
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
-    return ";".join(f"{stat.st_size},{stat.st_mtime_ns}" for stat in found)
+    state = ";".join(f"{stat.st_size},{stat.st_mtime_ns}" for stat in found)
+    root = _root(place)
+    values = [[pair[0] for pair in _pairs(root, path)] for path in paths] if _is_many(place) else []
+    return f"{state};{json.dumps(values)}" if any(values) else state
 
 
 def refuse_url(place: str) -> None:
@@ -278,10 +283,7 @@ def _log_refused(place: str, name: str, log: str) -> SourceError:
 def _partitions(
     place: str, root: Path, paths: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
-    found = []
-    for path in paths:
-        pairs = [_PARTITION.fullmatch(part) for part in Path(path).relative_to(root).parts[:-1]]
-        found.append([(pair[1], _value(pair[2])) for pair in pairs if pair is not None])
+    found = [[(pair[1], _value(pair[2])) for pair in _pairs(root, path)] for path in paths]
     keys = [tuple(key for key, _ in pairs) for pairs in found]
     if len(set(keys)) > 1:
         OWNER_LOG.error("%s: keys of folders: %s", place, sorted(set(keys)))
@@ -291,6 +293,12 @@ def _partitions(
         )
     refuse_duplicate_names(keys[0])
     return keys[0], tuple(tuple(value for _, value in pairs) for pairs in found)
+
+
+def _pairs(root: Path, path: str) -> list[re.Match[str]]:
+    """Read the names of a file's folders that are a key and its value."""
+    matches = [_PARTITION.fullmatch(part) for part in Path(path).relative_to(root).parts[:-1]]
+    return [match for match in matches if match is not None]
 
 
 def _value(text: str) -> str | None:

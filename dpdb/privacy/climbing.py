@@ -1,0 +1,115 @@
+"""Several noisy answers to one question at the cost of one: only the last that stands out is published.
+
+All numbers here are in *units*: a statistic divided by its own sensitivity S and multiplied by UNIT, rounded down. If a
+row lets the statistic grow by 0 to S, it lets the units grow by 0 to UNIT, whatever S is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpdb.privacy.randomness import discrete_laplace
+
+__all__ = ["UNIT", "HiddenNoise", "climb", "draw_hidden_noise", "in_units", "stands_above"]
+
+# Flooring to units costs at most one part in 65,536 of a sensitivity.
+UNIT = 1 << 16
+
+
+def in_units(value: int, sensitivity: int) -> int:
+    """Return floor(UNIT value / sensitivity): it grows by 0 to UNIT if the value grows by 0 to its sensitivity.
+
+    floor(a + b) - floor(a) is at most ceil(b), and b is at most UNIT, an integer.
+    """
+    return UNIT * value // sensitivity
+
+
+@dataclass(frozen=True)
+class HiddenNoise:
+    """Noise of the start and of every rung above it, in units, drawn whatever their statistics are.
+
+    Attributes
+    ----------
+    draws : tuple of int
+        The first is the start's.
+    scale : float
+        Of each.
+    """
+
+    draws: tuple[int, ...]
+    scale: float
+
+    @property
+    def handicap(self) -> int:
+        """What a test above all of them must subtract: the sum of max(0, -n)."""
+        return sum(max(0, -n) for n in self.draws)
+
+    @property
+    def mean_handicap(self) -> float:
+        """Expected max(0, -n) of one draw. Public."""
+        q = math.exp(-1 / self.scale)
+        return q / ((1 - q) * (1 + q))
+
+
+def draw_hidden_noise(rungs: int, epsilon: int) -> HiddenNoise:
+    """Draw for a start and a number of rungs; free until something is published with it (see `climb`)."""
+    drawn = [discrete_laplace(0, UNIT, epsilon) for _ in range(rungs + 1)]
+    return HiddenNoise(tuple(noise for noise, _ in drawn), drawn[0][1])
+
+
+def stands_above(noisy: int, hidden: HiddenNoise, threshold: int, epsilon: int) -> bool:
+    """Test a number in units against a public threshold, with noise of its own and the handicap of `hidden`.
+
+    A refusal is paid for by `climb` if the draws of `hidden` were made with the same `epsilon`; an acceptance tells no
+    more than `noisy`, which must be released for it.
+    """
+    answer, _ = discrete_laplace(noisy - hidden.handicap, UNIT, epsilon)
+    return answer >= threshold
+
+
+def climb(start: int, rungs: Sequence[int], thresholds: Sequence[int], noise: Sequence[int]) -> tuple[int, int]:
+    """Return the highest rung whose noisy number reaches its threshold, and that number; else 0, and the start's.
+
+    Rung k = 1, 2, ... has the number w(k) = x(k) + n(k) - c(k) with its exact units x(k), its noise n(k) and the
+    handicap c(k), the sum of max(0, -n(j)) over all j < k, the start included. The start has x(0) + n(0). `noise` is
+    from `draw_hidden_noise`: n(0), then one for each rung, more are not read.
+
+    Privacy
+    -------
+    Let one more row let every x(k) grow by 0 to UNIT, the thresholds be public, the noise discrete Laplace of scale
+    UNIT / epsilon. Then (position, number) *together with* the refusal of one test `stands_above` of a number y + noise
+    (y in units, growing by 0 to UNIT, its noise of any law) is epsilon-DP, for any number of rungs. Only what is
+    published is paid for: of the others one learns that they did not stand out, and the handicap makes this free.
+
+    Proof, with UNIT / scale = epsilon and a = 1 / scale. Let F(k, c) be the probability that everything above k is
+    refused, given the handicap c there: the rungs j > k one after the other, the test last. F grows with c. Claims:
+
+    1. F(k, c + z) <= exp(a z) F(k, c) for z >= 0. For the test this is its own Laplace noise. Going down from k + 1 to
+       k: substitute n = m + z for the noise n of rung k + 1. It is refused at c + z with n iff it is refused at c with
+       m, and the handicap above it, c + z + max(0, -m - z), exceeds c + max(0, -m) by
+         0                if m < -z;        the probability of n is exp(a z) times that of m: together exp(a z).
+         z - |m|          if -z <= m < 0;   probability exp(a (2|m| - z)): together exp(a |m|) <= exp(a z).
+         z                if m >= 0;        probability exp(-a z): together 1.
+       (The excess costs exp(a excess), by the claim for k + 1.)
+    2. With F' after one more row: F'(k, c) <= F(k, c), for all numbers grew; and F(k, c) <= F'(k, c + UNIT), for none
+       grew by more than UNIT and c lowers each by as much. With 1, F'(k, c) is within [exp(-epsilon), 1] F(k, c).
+
+    The outcome (k, v) given the noise below k, which no row touches and which fixes c = c(k): n = v - x(k) + c, and its
+    probability is p(n) F(k, c + max(0, -n)), the position's condition v >= threshold being public. One more row moves n
+    to n - d, 0 <= d <= UNIT. With L the log ratio of after to before, in units of a:
+      n - d >= 0:      p gives +d, F gives [-UNIT, 0].                       L in [-UNIT, d].
+      n < 0:           p gives -d, F' at a handicap greater by d gives       L in [-UNIT, 0].
+                       at most +d (monotone, 1) and at least -(UNIT - d) (2, 1).
+      n >= 0 > n - d:  with e = d - n: p gives n - e, F' at a handicap       L in [-UNIT, d].
+                       greater by e at most +e, at least -(UNIT - e).
+    So |L| <= UNIT a = epsilon in every case, and averaging over the noise below k keeps this. QED
+    """
+    handicap, position, number = 0, 0, start + noise[0]
+    for k, (x, threshold) in enumerate(zip(rungs, thresholds, strict=True), 1):
+        handicap += max(0, -noise[k - 1])
+        noisy = x + noise[k] - handicap
+        if noisy >= threshold:
+            position, number = k, noisy
+    return position, number
