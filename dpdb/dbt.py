@@ -24,7 +24,7 @@ from dpdb.errors import DpdbError
 
 __all__ = ["Plugin"]
 
-_PARAMETERS = ("constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound")
+_PARAMETERS = ("constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound", "max_group")
 
 
 class Plugin(BasePlugin):

@@ -6,10 +6,11 @@
 
 A release covers if lower <= truth and, where it has an upper bound, truth <= upper. The truth is that of the estimand
 as stated: the measure itself where the statistic bounds it from below, tau* for `fractional`, the greedy cover's size
-for `greedy`; for a rate, that over the number of rows. Every release is a whole one, with all of its noise drawn
-afresh; the exact statistics behind them are computed once. A case is flagged, and the exit code is 1, if so few
-releases would cover by chance with probability below 1e-6 over all cases together, had every case exactly the nominal
-coverage.
+for `greedy`; for a rate, that over the number of rows. Lines "at its theta" are about `estimate_lower` and
+`estimate_upper`, and their truth is the statistic at the theta of each release. Every release is a whole one, with all
+of its noise drawn afresh; the exact statistics behind them are computed once. A case is flagged, and the exit code is
+1, if so few releases would cover by chance with probability below 1e-6 over all cases together, had every case exactly
+the nominal coverage.
 """
 
 from __future__ import annotations
@@ -20,29 +21,38 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from accuracy import TABLES, true_values
 from scipy.stats import binom, binomtest
 
 from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures.mechanism import Mechanism
+from dpdb.measures.projected import STATISTICS
 from dpdb.measures.rate import RATED
 from dpdb.noise import write_noisy
 from dpdb.session import Release, Session
+from dpdb.session.statistics import SliceStatistics
 
 ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 BUNDLED = Path(__file__).resolve().parent / "data"
 MAX_DEGREE = 1_000  # the public bound of the mechanisms that need one
+THETA = 3  # a public one
 FALSE_ALARM = 1e-6
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is released over and over, and what its intervals are to contain: a truth for each measure."""
+    """What is released over and over, and what its intervals are to contain: a truth for each measure.
+
+    `at_theta` is the exact statistic that a release estimates at its theta, for `estimate_lower` and `estimate_upper`.
+    """
 
     name: str
     release: Callable[[], Release | tuple[Release, ...]]
     truths: dict[str, float]
+    at_theta: Callable[[Release], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +80,26 @@ def cases(session: Session, epsilon: str, confidence: float) -> Iterator[Case]:
             degree = MAX_DEGREE if mechanism.needs_max_degree else None
             truth = greedy if name == "greedy" else truths[measure]
             release = released(measure, mechanism=name, max_degree=degree)
-            yield Case(f"{measure} {name}", release, {measure: truth})
+            yield Case(f"{measure} {name}", release, {measure: truth}, partial(exact_at_theta, statistics, mechanism))
+            if mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
+                fixed = released(measure, mechanism=name, max_degree=degree, theta=THETA)
+                exact = partial(exact_at_theta, statistics, mechanism)
+                yield Case(f"{measure} {name}, theta {THETA}", fixed, {measure: truth}, exact)
     rates = {measure: truths[measure] / max(1, rows) for measure in RATED}
     for measure in RATED:
         yield Case(f"rate of {measure}", released(measure, rate=True), rates)
     yield Case("rate, all", released("all", rate=True), rates)
     yield Case("count", lambda: session.dp_count(epsilon, confidence=confidence), {"count": rows})
+
+
+def exact_at_theta(statistics: SliceStatistics, mechanism: Mechanism, release: Release) -> float:
+    """The statistic that the mechanism adds its last noise to."""
+    if mechanism.name == "fractional":
+        return statistics.twice_fractional_cover() / 2 + statistics.self_conflicts
+    if mechanism.name == "greedy":
+        return statistics.greedy_cover() + statistics.self_conflicts
+    [found] = getattr(statistics, mechanism.reads)([release.theta])
+    return float(found) + statistics.self_conflicts
 
 
 def measured(table: str, case: Case, releases: int) -> list[Found]:
@@ -87,10 +111,17 @@ def measured(table: str, case: Case, releases: int) -> list[Found]:
             truth = case.truths[release.measure]
             inside = release.lower <= truth and (release.upper is None or truth <= release.upper)
             outcomes.setdefault(release.measure, []).append((inside, release.upper is not None))
+            if release.estimate_lower is not None and case.at_theta is not None:
+                held = release.estimate_lower <= case.at_theta(release) <= release.estimate_upper
+                outcomes.setdefault(f"{release.measure} at its theta", []).append((held, True))
     return [
         Found(
             table,
-            case.name if len(outcomes) == 1 else f"{case.name}: {measure}",
+            f"{case.name}, at its theta"
+            if measure.endswith("theta")
+            else case.name
+            if len({name.removesuffix(" at its theta") for name in outcomes}) == 1
+            else f"{case.name}: {measure}",
             len(found),
             sum(inside for inside, _ in found),
             sum(upper for _, upper in found),
@@ -104,7 +135,7 @@ def described(found: Found, confidence: float) -> str:
     sides = {0: "lower only", found.trials: "two-sided"}.get(found.two_sided, "mixed")
     rare = "" if found.hits >= confidence * found.trials else f"  chance {chance(found, confidence):.2g}"
     return (
-        f"{found.table:17} {found.name:34} {sides:10} {found.hits / found.trials:7.4f}  "
+        f"{found.table:17} {found.name:58} {sides:10} {found.hits / found.trials:7.4f}  "
         f"[{wilson.low:.4f}, {wilson.high:.4f}]{rare}"
     )
 
@@ -135,7 +166,7 @@ def main() -> int:
         options.data = None
     start, everything = time.perf_counter(), []
     print(f"coverage of {options.releases} releases at epsilon {options.epsilon}, nominal {options.confidence}")
-    print(f"{'table':17} {'case':34} {'interval':10} covered  Wilson 95%", flush=True)
+    print(f"{'table':17} {'case':58} {'interval':10} covered  Wilson 95%", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name, table, rules in tables(options.data, Path(folder)):
             with Session(table, constraints=rules) as session:

@@ -33,6 +33,7 @@ def run_explain(options: argparse.Namespace) -> int:
         unit=options.unit,
         max_rows=options.max_rows,
         row_bound=options.row_bound,
+        max_group=options.max_group,
         rate=options.rate,
         each_constraint=options.each_constraint,
     )

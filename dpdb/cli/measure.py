@@ -33,6 +33,7 @@ def run_measure(options: argparse.Namespace) -> int:
             constraints=options.constraints,
             budget=one_release(options),
             row_bound=options.row_bound,
+            max_group=options.max_group,
             progress=step_bar(options, _STEPS),
         ) as session,
     ):
@@ -48,6 +49,7 @@ def run_measure(options: argparse.Namespace) -> int:
             run_id=options.run_id,
             rate=options.rate,
             each_constraint=options.each_constraint,
+            theta=options.theta,
         )
         if options.rate and options.measure == "all":
             say("minimal_inconsistency counts pairs of rows and has no rate: not released")

@@ -48,10 +48,27 @@ def _text(planned: Plan) -> str:
         *_table(planned.together),
     ]
     if planned.target is not None:
-        lines += ["", f"smallest epsilon for a relative error of {planned.target:.3g} in 90% of the releases"]
-        lines += [f"  {name:<22}{_epsilon(epsilon)}" for name, epsilon in planned.smallest_epsilon.items()]
+        lines += [
+            "",
+            f"relative error that 90% of the releases stay below, beside the risk; the target is {planned.target:.3g}",
+        ]
+        lines += _ladder(planned)
+        lines += [
+            f"  recommended for {name}: {_epsilon(epsilon)}" for name, epsilon in planned.smallest_epsilon.items()
+        ]
+    lines += ["", f"for one person, {planned.risk.words}", "what is released together adds up: plan with the sum"]
     lines += ["", "simulated with the real noise on synthetic rows; nothing was spent and no row was read"]
     return "\n".join(lines)
+
+
+def _ladder(planned: Plan) -> list[str]:
+    rows = [("epsilon", "odds change", "attacker right", *planned.smallest_epsilon)]
+    for rung in planned.ladder:
+        errors = [_share(rung.relative_error_90.get(name)) for name in planned.smallest_epsilon]
+        risk = rung.risk
+        rows.append((f"{risk.epsilon:g}", risk.odds_words, risk.accuracy_words, *errors))
+    width = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(cell.rjust(w) for cell, w in zip(row, width, strict=True)) for row in rows]
 
 
 def _table(errors: tuple[ExpectedError, ...]) -> list[str]:
@@ -84,4 +101,6 @@ def _share(number: float | None) -> str:
 
 
 def _epsilon(number: float | None) -> str:
-    return "above 10" if number is None else f"{number:g}"
+    if number is None:
+        return "none: even epsilon 10, which promises one person next to nothing, is not enough; accept a larger error"
+    return f"epsilon {number:g}, the smallest of these that reaches the target"

@@ -9,6 +9,7 @@ from dpdb.cli.numbers import real, whole
 from dpdb.cli.shared_options import (
     command,
     format_option,
+    group_option,
     limit_options,
     output_option,
     quiet_options,
@@ -40,6 +41,7 @@ def add_measure(commands: Any) -> None:
     )
     source_options(parser)
     release_options(parser)
+    parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
     limit_options(parser)
     spending_options(parser)
     parser.add_argument(
@@ -113,6 +115,7 @@ def add_sql(commands: Any) -> None:
     )
     unit_options(parser)
     parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
+    group_option(parser)
     parser.add_argument(
         "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
     )

@@ -17,6 +17,7 @@ from dpdb.cli.streams import describe_failure, say
 __all__ = [
     "command",
     "format_option",
+    "group_option",
     "limit_options",
     "output_option",
     "quiet_options",
@@ -82,6 +83,17 @@ def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -
     )
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
     parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
+    group_option(parser)
+
+
+def group_option(parser: argparse.ArgumentParser) -> None:
+    """The largest group of rows, as the owner declares it."""
+    parser.add_argument(
+        "--max-group",
+        type=whole,
+        metavar="N",
+        help="public bound of the rows that share a left-hand side; never checked",
+    )
 
 
 def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:

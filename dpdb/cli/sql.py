@@ -41,6 +41,7 @@ def run_sql(options: argparse.Namespace) -> int:
             table=options.table if from_database else None,
             budget=options.budget,
             row_bound=options.row_bound,
+            max_group=options.max_group,
         ) as session,
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
     ):

@@ -39,7 +39,20 @@ def in_words(release: Release) -> str:
     ]
     if release.upper_reason is not None:
         lines.insert(3, f"  no upper  {release.upper_reason}")
+    if release.theta is not None:
+        lines.insert(-1, f"  theta     {_theta(release)}")
     return "\n".join(lines)
+
+
+def _theta(release: Release) -> str:
+    """Say what theta is, where it comes from, and between which numbers the count at this theta lies."""
+    from_where = "" if release.theta_from is None else f" ({release.theta_from})"
+    words = f"{release.theta:,}{from_where}"
+    if release.estimate_lower is None or release.estimate_upper is None:
+        return f"{words}; no interval at this theta: {release.estimate_reason}" if release.estimate_reason else words
+    low, high = amount(release, release.estimate_lower), amount(release, release.estimate_upper)
+    what = "share" if release.quantity == "share of rows" else "count"
+    return f"{words}; at this theta the {what} lies between {low} and {high} ({release.confidence:.0%} sure)"
 
 
 def named(release: Release) -> str:

@@ -25,6 +25,7 @@ class Call:
     confidence: float
     max_degree: int | None
     run_id: str | None
+    theta: int | None
 
     def refuse_several(self) -> None:
         """Raise `ParameterError` if a scalar call would have several answers."""
@@ -58,5 +59,6 @@ class Call:
                 confidence=self.confidence,
                 max_degree=self.max_degree,
                 run_id=self.run_id,
+                theta=self.theta,
             )
         return released if isinstance(released, tuple) else (released,)

@@ -155,6 +155,7 @@ def register(
     unit: str | None = None,
     max_rows: int | None = None,
     row_bound: int | None = None,
+    max_group: int | None = None,
 ) -> Registration:
     """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
 
@@ -164,7 +165,7 @@ def register(
     their defaults::
 
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
-                         confidence 0.95, max_degree, run_id)
+                         confidence 0.95, max_degree, run_id, theta)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id)
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
@@ -187,7 +188,7 @@ def register(
         `close()`. None means unlimited.
     ledger : path, optional
         Durable budget. It belongs to one table; for several, a mapping from table name.
-    rows_per_person, unit, max_rows, row_bound
+    rows_per_person, unit, max_rows, row_bound, max_group
         As for `dpdb.open`.
 
     Returns
@@ -200,4 +201,7 @@ def register(
     ParameterError, ConstraintSyntaxError
         If the connection is closed, in a transaction or already registered, or a setting cannot be used.
     """
-    return Registration(connection, Settings(constraints, budget, ledger, rows_per_person, unit, max_rows, row_bound))
+    return Registration(
+        connection,
+        Settings(constraints, budget, ledger, rows_per_person, unit, max_rows, row_bound, max_group),
+    )

@@ -41,7 +41,7 @@ class ReleaseFunction:
     def __call__(  # noqa: PLR0917 - SQL functions have no named arguments
         self, one_row: bool, function: str, table: str | None, measure: str, epsilon: float, where: str | None,
         by: str | None, keys: list[str] | None, mechanism: str | None, confidence: float, max_degree: int | None,
-        run_id: str | None, database: str, schema: str, transaction: int,
+        run_id: str | None, theta: int | None, database: str, schema: str, transaction: int,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Return the rows of a call, as the macros of `release_macros.sql` pass it."""
         try:
@@ -49,7 +49,7 @@ class ReleaseFunction:
                 raise ParameterError("table_name is NULL: name the table to measure")
             call = Call(
                 function, table, measure, epsilon, where, by, None if keys is None else tuple(keys), mechanism,
-                confidence, max_degree, run_id,
+                confidence, max_degree, run_id, theta,
             )  # fmt: skip
             if one_row:
                 call.refuse_several()

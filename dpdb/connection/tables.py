@@ -35,6 +35,7 @@ class Settings:
     unit: str | None = None
     max_rows: int | None = None
     row_bound: int | None = None
+    max_group: int | None = None
 
     def check(self) -> None:
         """Raise now what every first release would raise: constraints that cannot be read, budgets that are none."""
@@ -100,6 +101,7 @@ class Tables:
             unit=settings.unit,
             max_rows=settings.max_rows,
             row_bound=settings.row_bound,
+            max_group=settings.max_group,
         )
 
 

@@ -31,6 +31,10 @@ class GroupTerm:
     columns: tuple[str, ...]
     sensitivity: int = 1
 
+    def within(self, max_group: int) -> int:
+        """The greatest value of the term if no group has more than `max_group` rows."""
+        return max_group - 1
+
 
 @dataclass(frozen=True)
 class CrossTerm:
@@ -44,6 +48,10 @@ class CrossTerm:
     second: Operand
     sensitivity: int = 2
 
+    def within(self, max_group: int) -> int:
+        """The greatest value of the term if no group has more than `max_group` rows."""
+        return 2 * max_group
+
 
 @dataclass(frozen=True)
 class DegreeTerms:
@@ -55,6 +63,13 @@ class DegreeTerms:
     def sensitivity(self) -> int:
         """By how much one row changes the bound at most: the sum over the terms (triangle inequality)."""
         return sum(term.sensitivity for term in self.terms)
+
+    def within(self, max_group: int) -> int:
+        """Bound every degree, by at least 1, if no group of rows that a constraint compares has more than `max_group`.
+
+        Reads no row: it is a public fact of the constraints and of a number that the owner declares.
+        """
+        return max(1, sum(term.within(max_group) for term in self.terms))
 
     @property
     def covers_all_rows(self) -> bool:

@@ -25,7 +25,7 @@ _COMMON = ("where_clause", "by_column", "group_keys")
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "dp_inconsistency": (
-            _TABLE, "measure", "epsilon", *_COMMON, "mechanism", "confidence", "max_degree", "run_id",
+            _TABLE, "measure", "epsilon", *_COMMON, "mechanism", "confidence", "max_degree", "run_id", "theta",
         ),
         "dp_count": (_TABLE, "epsilon", *_COMMON, "confidence", "run_id"),
     }
@@ -38,7 +38,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     _TABLE: ((str,), "the table's name in single quotes"),
     "epsilon": ((int, Decimal, str), "a number such as 0.5"),
     "confidence": ((int, Decimal), "a number such as 0.95"),
-    "max_degree": ((int,), "a whole number"),
+    **dict.fromkeys(("max_degree", "theta"), ((int,), "a whole number")),
     "group_keys": ((list,), "a list such as ['CA', 'NY']"),
 }
 _MOST_KEYS = 1_000

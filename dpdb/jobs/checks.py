@@ -7,12 +7,12 @@ from pathlib import Path
 
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.errors import DpdbError, ParameterError
-from dpdb.jobs.job_file import Job, JobRelease
+from dpdb.jobs.job_file import Job, ledger_run
 from dpdb.jobs.results import open_results
 from dpdb.session import Session
 from dpdb.session.account import Charge
 
-__all__ = ["check_run", "job_charges", "job_session", "ledger_run"]
+__all__ = ["check_run", "job_charges", "job_session"]
 
 _LONGEST_RUN_ID = 200  # of a ledger
 
@@ -35,6 +35,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         unit=job.unit,
         max_rows=job.max_rows,
         row_bound=job.row_bound,
+        max_group=job.max_group,
         memory_limit=job.memory_limit,
         threads=job.threads,
         progress=progress,
@@ -51,11 +52,6 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
         except DpdbError as error:
             raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return charges
-
-
-def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
-    """The run id of a release in the ledger."""
-    return f"{job.name}/{run_id}/{release.name}"
 
 
 def _check_names(job: Job, run_id: str) -> None:

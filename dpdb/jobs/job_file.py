@@ -17,24 +17,31 @@ from dpdb.errors import ParameterError, SourceError
 from dpdb.jobs.gates import Gate, parse_gate
 from dpdb.jobs.toml_keys import TomlKeys
 from dpdb.session import Release, Session
+from dpdb.session.public_theta import PublicTheta
 from dpdb.session.request import measures_named
 
-__all__ = ["Job", "JobRelease", "load_job"]
+__all__ = ["KEEP", "Job", "JobRelease", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
-    "unit", "max_rows", "row_bound", "memory_limit", "threads", "release",
+    "unit", "max_rows", "row_bound", "max_group", "memory_limit", "threads", "release",
 )  # fmt: skip
 _RELEASE_KEYS = (
     "name", "measure", "epsilon", "where", "by", "keys", "mechanism", "max_degree", "confidence", "rate",
-    "each_constraint", "gate",
+    "each_constraint", "theta", "gate",
 )  # fmt: skip
 _LONGEST_NAME = 60
+
+# The theta of a release that uses the one of its job's earlier runs.
+KEEP = "keep"
 
 
 @dataclass(frozen=True)
 class JobRelease:
-    """One `[[release]]` of a job: the arguments of `Session.dp_inconsistency` (or `dp_count`) and its gates."""
+    """One `[[release]]` of a job: the arguments of `Session.dp_inconsistency` (or `dp_count`) and its gates.
+
+    `theta` is `KEEP` until `with_kept_thetas` has found the theta that is kept.
+    """
 
     name: str
     measure: str
@@ -47,6 +54,7 @@ class JobRelease:
     confidence: float
     rate: bool
     each_constraint: bool
+    theta: int | PublicTheta | str | None
     gates: tuple[Gate, ...]
 
     def publish(self, session: Session, run_id: str | None) -> tuple[Release, ...]:
@@ -57,6 +65,7 @@ class JobRelease:
         if self.measure == "count":
             released = session.dp_count(self.epsilon, **asked)
         else:
+            assert not isinstance(self.theta, str), "a job finds out what it keeps before it releases"
             released = session.dp_inconsistency(
                 self.measure,
                 self.epsilon,
@@ -64,6 +73,7 @@ class JobRelease:
                 max_degree=self.max_degree,
                 rate=self.rate,
                 each_constraint=self.each_constraint,
+                theta=self.theta,
                 **asked,
             )
         return released if isinstance(released, tuple) else (released,)
@@ -94,6 +104,7 @@ class Job:
     unit: str | None
     max_rows: int | None
     row_bound: int | None
+    max_group: int | None
     memory_limit: str | None
     threads: int | None
     releases: tuple[JobRelease, ...]
@@ -143,10 +154,16 @@ def load_job(path: str | Path) -> Job:
         unit=keys.text("unit"),
         max_rows=keys.whole("max_rows"),
         row_bound=keys.whole("row_bound"),
+        max_group=keys.whole("max_group"),
         memory_limit=keys.text("memory_limit"),
         threads=keys.whole("threads"),
         releases=releases,
     )
+
+
+def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
+    """The run id of a release in the ledger."""
+    return f"{job.name}/{run_id}/{release.name}"
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -168,9 +185,10 @@ def _release(values: Mapping[str, Any], place: str) -> JobRelease:
     measure = keys.text("measure") or "all"
     mechanism, max_degree, confidence = keys.text("mechanism"), keys.whole("max_degree"), keys.number("confidence")
     rate, each_constraint = keys.flag("rate"), keys.flag("each_constraint")
-    if measure == "count" and (mechanism is not None or max_degree is not None or rate or each_constraint):
+    theta = keys.whole_or("theta", KEEP)
+    if measure == "count" and (rate or each_constraint or any(x is not None for x in (mechanism, max_degree, theta))):
         raise ParameterError(
-            f"{place}: mechanism, max_degree, rate and each_constraint do not apply to measure 'count'"
+            f"{place}: mechanism, max_degree, rate, each_constraint and theta do not apply to measure 'count'"
         )
     return JobRelease(
         name=_name(keys),
@@ -184,6 +202,7 @@ def _release(values: Mapping[str, Any], place: str) -> JobRelease:
         confidence=0.95 if confidence is None else confidence,
         rate=rate,
         each_constraint=each_constraint,
+        theta=theta,
         gates=tuple(
             parse_gate(gated, number, _released(measure, rate=rate), f"{place}, gate {gated!r}", rate=rate)
             for gated, number in keys.table("gate").items()

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpdb.accounting import Ledger, LedgerSummary, maximum_overlap
-from dpdb.jobs.checks import check_run, job_charges, job_session, ledger_run
-from dpdb.jobs.job_file import Job, JobRelease
+from dpdb.jobs.checks import check_run, job_charges, job_session
+from dpdb.jobs.job_file import Job, JobRelease, ledger_run
+from dpdb.jobs.kept_theta import with_kept_thetas
 from dpdb.privacy.epsilon import as_float
 
 __all__ = ["JobPlan", "PlannedRelease", "plan_job"]
@@ -59,6 +60,7 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
     """
     check_run(job, run_id)
     with job_session(job, rows=False) as session, Ledger.open(job.ledger) as ledger:
+        job = with_kept_thetas(job, session, ledger, run_id)
         charges = job_charges(job, session, run_id)
         planned = tuple(
             PlannedRelease(

@@ -15,9 +15,10 @@ from dpdb.accounting import Ledger, LedgerSummary
 from dpdb.accounting.ledger_file import reached
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.errors import DpdbError
-from dpdb.jobs.checks import check_run, job_charges, job_session, ledger_run
+from dpdb.jobs.checks import check_run, job_charges, job_session
 from dpdb.jobs.gates import GateResult, check_gates
-from dpdb.jobs.job_file import Job
+from dpdb.jobs.job_file import Job, ledger_run
+from dpdb.jobs.kept_theta import with_kept_thetas
 from dpdb.jobs.results import ResultRow, open_results, result_table
 from dpdb.session import Release
 
@@ -64,6 +65,7 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
     check_run(job, run_id)
     results = open_results(job.results, job.results_table)
     with job_session(job, progress) as session, Ledger.open(job.ledger) as ledger:
+        job = with_kept_thetas(job, session, ledger, run_id)
         charges = job_charges(job, session, run_id)
         results.prepare()
         reached("results ready")

@@ -58,6 +58,15 @@ class TomlKeys:
         )
         return found
 
+    def whole_or(self, key: str, word: str) -> int | str | None:
+        """A whole number, or one word."""
+        found: int | str | None = self._typed(
+            key,
+            f"a whole number or {word!r}",
+            lambda value: value == word or (isinstance(value, int) and not isinstance(value, bool)),
+        )
+        return found
+
     def flag(self, key: str) -> bool:
         """True or false; false if it is not there."""
         return bool(self._typed(key, "true or false", lambda value: isinstance(value, bool)))

@@ -8,10 +8,21 @@ from typing import Protocol
 
 __all__ = ["FROM_BELOW", "Answer", "GraphStatistics"]
 
-# Why a projection has no upper bound.
+# Why a projection has no upper bound, and why no mechanism has a small one.
+#
+# Theorem. Let M be epsilon-DP for adding or removing one row, and U its upper bound at confidence 1 - beta, for every
+# table, of a measure f. For all tables D and rows r with f(D + r) = v:
+# Pr[U(D) >= v] >= max((1 - beta) exp(-epsilon), 1 - beta exp(epsilon)).
+# Proof. Pr[U(D + r) >= v] >= 1 - beta, so Pr[U(D) >= v] >= exp(-epsilon) (1 - beta); and Pr[U(D + r) < v] <= beta, so
+# Pr[U(D) < v] <= exp(epsilon) beta. QED
+# On a table without conflicts take r with the left-hand side of the largest group, of g rows, and another right-hand
+# side: v is g pairs of rows, and g + 1 rows in conflict.
 FROM_BELOW = (
-    "at most theta conflicts per row are counted, and how many were left out is private, so this number bounds the "
-    "measure from below only; mechanism 'two_sided' gives an upper bound too, which costs accuracy"
+    "at most theta conflicts per row are counted, so this number bounds the measure from below only. No mechanism has "
+    "an upper end that is both valid and small: adding one row can put every row of the largest group with a common "
+    "left-hand side in conflict, so even on a table without any conflict it is at least as large as that group with "
+    "probability at least max((1-beta)e^-epsilon, 1-beta e^epsilon), 86% at epsilon 1 and 95% confidence; mechanism "
+    "'two_sided' gives a valid one, at that price"
 )
 
 
@@ -35,6 +46,12 @@ class Answer:
         Scale of the Laplace noise, or of the Gaussian noise its standard deviation, in units of `value`.
     estimand : str
         What `value` estimates.
+    raw : float
+        `value` before it was clamped.
+    estimate_lower, estimate_upper : float or None
+        With probability at least `confidence` the estimand *at this theta* lies between them; see `with_estimate`.
+    estimate_reason : str or None
+        Why there is no such interval; None if there is one.
     """
 
     value: float
@@ -44,13 +61,25 @@ class Answer:
     theta: int | None = None
     noise_scale: float
     estimand: str
+    raw: float | None = None
+    estimate_lower: float | None = None
+    estimate_upper: float | None = None
+    estimate_reason: str | None = None
 
     def __post_init__(self) -> None:
-        # Clamped at 0, which costs no privacy: it reads the noisy numbers only.
-        object.__setattr__(self, "value", max(0, self.value))
-        object.__setattr__(self, "lower", max(0, self.lower))
-        if self.upper is not None:
-            object.__setattr__(self, "upper", max(0, self.upper))
+        if self.raw is None:
+            object.__setattr__(self, "raw", self.value)
+        # Clamped at 0, which costs no privacy: it reads the noisy numbers only. What is estimated is never below 0.
+        for name in ("value", "lower", "upper", "estimate_lower", "estimate_upper"):
+            number = getattr(self, name)
+            if number is not None:
+                object.__setattr__(self, name, max(0, number))
+
+    @property
+    def unclamped(self) -> float:
+        """`raw`, which every answer has."""
+        assert self.raw is not None
+        return self.raw
 
 
 class GraphStatistics(Protocol):

@@ -15,11 +15,19 @@ def noisy_count(count: int, epsilon: int, beta: float) -> Answer:
     """Release a count: sensitivity 1, because one row is in the slice or not. Nothing is lost: two-sided bounds."""
     noisy, scale = discrete_laplace(count, 1, epsilon)
     tail = laplace_tail(scale, beta / 2)
-    return Answer(value=noisy, lower=noisy - tail, upper=noisy + tail, noise_scale=scale, estimand=_ESTIMAND)
+    return _two_sided(noisy, tail, scale)
 
 
 def noisy_gaussian_count(count: int, rho: int, beta: float) -> Answer:
     """Release a count with discrete Gaussian noise: pico-`rho` zCDP, sensitivity 1, two-sided bounds."""
     noisy, scale = discrete_gaussian(count, 1, rho)
     tail = gaussian_tail(scale, beta / 2)
-    return Answer(value=noisy, lower=noisy - tail, upper=noisy + tail, noise_scale=scale, estimand=_ESTIMAND)
+    return _two_sided(noisy, tail, scale)
+
+
+def _two_sided(noisy: int, tail: int, scale: float) -> Answer:
+    low, high = noisy - tail, noisy + tail
+    return Answer(
+        value=noisy, lower=low, upper=high, noise_scale=scale, estimand=_ESTIMAND, estimate_lower=low,
+        estimate_upper=high,
+    )  # fmt: skip

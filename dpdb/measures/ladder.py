@@ -238,7 +238,16 @@ class Ladder:
         """Return it as a named mechanism."""
         share = Fraction(100 - self.cap, 100) * Fraction(100 - self.many.select, 100)
         rest = 100 - self.cap
-        return Mechanism(name, self.release, share, self.statistic.name, noise, cap_weight=self.cap, answer_weight=rest)
+        return Mechanism(
+            name,
+            self.release,
+            share,
+            self.statistic.name,
+            noise,
+            cap_weight=self.cap,
+            answer_weight=rest,
+            no_estimate="it is the last of several draws that stands out of its noise, so its noise is not symmetric",
+        )
 
     def _at_top(self, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer | None:
         """Return the answer at the cap if it stands out."""

@@ -73,6 +73,13 @@ class Mechanism:
         The sensitivity of the final statistic in words; its Laplace scale is that over (answer_share epsilon).
     needs_max_degree : bool
         Whether the caller must give a public `max_degree`.
+    step : Fraction
+        The last noise is discrete Laplace on multiples of this, in units of the value.
+    alternatives : int
+        Draws of which earlier noise and *the draw itself* decide which one is published; 1 where the last draw is
+        published whatever it is. The interval of the estimand shares its beta among them (see `with_estimate`).
+    no_estimate : str or None
+        Why the value's noise gives no interval of the estimand; None if it does.
     """
 
     name: str
@@ -83,6 +90,9 @@ class Mechanism:
     cap_weight: int = 0
     answer_weight: int = 1
     needs_max_degree: bool = False
+    step: Fraction = Fraction(1)
+    alternatives: int = 1
+    no_estimate: str | None = None
 
     def shares(self, epsilon: int) -> tuple[int, int]:
         """Return the exact nano-epsilon of the degree cap and of the rest."""

@@ -9,7 +9,7 @@ from dpdb.measures.answer import FROM_BELOW, Answer, GraphStatistics
 from dpdb.privacy.randomness import discrete_laplace
 from dpdb.privacy.tails import laplace_tail
 
-__all__ = ["EDGES", "NODES", "WITNESSES", "ProjectedStatistic", "noisy_answer"]
+__all__ = ["EDGES", "NODES", "STATISTICS", "WITNESSES", "ProjectedStatistic", "noisy_answer"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,10 @@ WITNESSES = ProjectedStatistic(
     monotone=True,
     estimand="problematic, from below: tuples whose conflicts are with overloaded tuples only may be left out",
 )
+
+
+# By the method of `GraphStatistics` that has them.
+STATISTICS = {statistic.name: statistic for statistic in (EDGES, NODES, WITNESSES)}
 
 
 def noisy_answer(

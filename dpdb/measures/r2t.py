@@ -46,4 +46,7 @@ def _r2t(run: Run) -> Answer:
     )
 
 
-R2T = Mechanism("r2t", _r2t, Fraction(1), "twice_truncated_edges", "theta log2(max_degree)", needs_max_degree=True)
+R2T = Mechanism(
+    "r2t", _r2t, Fraction(1), "twice_truncated_edges", "theta log2(max_degree)", needs_max_degree=True,
+    no_estimate="it is the largest of several draws, each lowered by what its noise may add, so it errs to one side",
+)  # fmt: skip

@@ -41,12 +41,12 @@ def rate_answer(measure: Answer, count: Answer) -> Answer:
     """Divide a measure by the row count of its slice: post-processing of two releases, which costs nothing more.
 
     The rate of a slice without rows is 0. Whenever both intervals hold, so does lower / (upper count) <= rate <=
-    upper / (lower count), with counts of at least 1 and rates of at most 1.
+    upper / (lower count), with counts of at least 1 and rates of at most 1; the same for the interval of the estimand.
 
     `noise_scale` is that of the quotient to first order, sqrt(s^2 + (value b)^2) / count, for the published scales s of
     the measure and b of the count and the released value and count: it reads nothing that is private.
     """
-    rows = max(1, count.value)
+    rows, low, high = max(1, count.value), measure.estimate_lower, measure.estimate_upper
     value = min(1, measure.value / rows)
     assert count.upper is not None, "a count has a two-sided interval"
     return Answer(
@@ -57,4 +57,8 @@ def rate_answer(measure: Answer, count: Answer) -> Answer:
         theta=measure.theta,
         noise_scale=math.hypot(measure.noise_scale, value * count.noise_scale) / rows,
         estimand=f"{measure.estimand}; divided by the number of rows in the slice",
+        raw=measure.unclamped / rows,
+        estimate_lower=None if low is None else min(1, low / max(1, count.upper)),
+        estimate_upper=None if high is None else min(1, high / max(1, count.lower)),
+        estimate_reason=measure.estimate_reason,
     )

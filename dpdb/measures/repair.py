@@ -55,7 +55,7 @@ def _greedy(run: Run) -> Answer:
 MECHANISMS = {
     mechanism.name: mechanism
     for mechanism in (
-        Mechanism("fractional", _fractional, Fraction(1), "twice_fractional_cover", "1"),
+        Mechanism("fractional", _fractional, Fraction(1), "twice_fractional_cover", "1", step=Fraction(1, 2)),
         Mechanism("greedy", _greedy, Fraction(1), "greedy_cover", "2"),
     )
 }

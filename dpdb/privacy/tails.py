@@ -6,11 +6,13 @@ import math
 from functools import cache
 from statistics import NormalDist
 
-__all__ = ["gaussian_tail", "laplace_tail"]
+__all__ = ["gaussian_tail", "laplace_difference_tail", "laplace_tail"]
 
 # Wider Gaussians are bounded by the continuous one: at most one more than the sum would say.
 _WIDEST_SUMMED = 1000.0
 _SLACK = 1e-9
+# Scales that differ by a smaller share are taken as equal; also the slack for rounding in the formulas above it.
+_NEARLY = 1e-6
 
 
 def laplace_tail(scale: float, beta: float) -> int:
@@ -21,6 +23,49 @@ def laplace_tail(scale: float, beta: float) -> int:
     """
     log_one_plus_exp = 1 / scale + math.log1p(math.exp(-1 / scale))
     return max(0, math.ceil(scale * (math.log(1 / beta) - log_one_plus_exp) * (1 + _SLACK) + _SLACK))
+
+
+@cache
+def laplace_difference_tail(first: float, second: float, beta: float) -> int:
+    """Return the smallest t with Pr[|N - M| > t] <= beta for independent discrete Laplace noises N and M, 0 < beta < 1.
+
+    With p = exp(-1/first) and q = exp(-1/second), M is symmetric, and summing Pr[N = j] Pr[M = k - j] over j gives
+
+        Pr[N - M >= k] = ((1-q)^2 p^(k+1)/(1+p) - (1-p)^2 q^(k+1)/(1+q)) / ((p-q)(1-pq))    for k >= 1 and p != q,
+        Pr[N - M >= k] = ((1-p)/(1+p))^2 p^k ((k+1)/(1-p) + p/(1-p)^2 + 2p^2/((1-p)(1-p^2)))   for p = q.
+
+    The first cancels where the scales are nearly equal; the larger one then stands for both. That is safe: |M| grows
+    stochastically with its scale, and Pr[|N + m| > t] with |m|, because N is symmetric and unimodal on the integers.
+    """
+    large, small = max(first, second), min(first, second)
+    small = large if large - small < _NEARLY * large else small
+    most = 1
+    while 2 * _difference_above(large, small, most + 1) > beta:
+        most *= 2
+    least = -1
+    while most - least > 1:
+        middle = (least + most) // 2
+        if 2 * _difference_above(large, small, middle + 1) * (1 + _NEARLY) <= beta:
+            most = middle
+        else:
+            least = middle
+    return max(0, most)
+
+
+def _difference_above(large: float, small: float, k: int) -> float:
+    """Pr[N - M >= k] for k >= 1; at k = 0 by symmetry half of one more than Pr[N = M], never needed exactly."""
+    if k < 1:
+        return 1.0
+    p, rest = math.exp(-1 / large), -math.expm1(-1 / large)
+    both = -math.expm1(-1 / large - 1 / small)  # 1 - pq
+    if large == small:
+        terms = (k + 1) / rest + p / rest**2 + 2 * p**2 / (rest * both)
+        return (rest / (1 + p)) ** 2 * math.exp(-k / large) * terms
+    q, rest_q = math.exp(-1 / small), -math.expm1(-1 / small)
+    gap = -p * math.expm1(1 / large - 1 / small)  # p - q
+    return (rest_q**2 * math.exp(-(k + 1) / large) / (1 + p) - rest**2 * math.exp(-(k + 1) / small) / (1 + q)) / (
+        gap * both
+    )
 
 
 @cache

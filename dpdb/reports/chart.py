@@ -12,6 +12,7 @@ from itertools import pairwise
 from dpdb.jobs.results import ResultRow
 from dpdb.reports.scale import Axis, compact, time_labels, value_axis
 from dpdb.reports.series import Series, comparable
+from dpdb.session import Release
 from dpdb.session.release_html import bounds_words, quantity_text
 
 __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
@@ -66,6 +67,7 @@ def _axis(rows: tuple[ResultRow, ...]) -> Axis:
     highest = [row.release.upper for row in rows if row.release.upper is not None]
     # Where nothing bounds from above, the noise says how far the axis should go.
     highest += [row.release.value + row.release.noise_scale for row in rows if row.release.upper is None]
+    highest += [row.release.estimate_upper for row in rows if row.release.estimate_upper is not None]
     values = [row.release.value for row in rows]
     return value_axis(min([row.release.lower for row in rows] + gates), max(values + highest + room))
 
@@ -165,5 +167,16 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
     words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "")
     return (
         f'<g><title>{escape(words)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{top:.1f}" '
-        f'width="{width:.1f}" height="{max(bottom - top, 1.5):.1f}" rx="{min(3.0, width / 3):.1f}"/>{arrow}{dot}</g>'
+        f'width="{width:.1f}" height="{max(bottom - top, 1.5):.1f}" rx="{min(3.0, width / 3):.1f}"/>'
+        f"{_estimate(release, x, axis, width)}{arrow}{dot}</g>"
     )
+
+
+def _estimate(release: Release, x: float, axis: Axis, width: float) -> str:
+    """Lines across an open bar: between them lies what is counted at this theta."""
+    low, high = release.estimate_lower, release.estimate_upper
+    if release.upper is not None or low is None or high is None:
+        return ""
+    ends = (_y(axis, low), _y(axis, high))
+    path = "".join(f"M{x - width / 2:.1f} {y:.1f}h{width:.1f}" for y in ends)
+    return f'<path class="estimate" d="M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}{path}"/>'

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dpdb.errors import ParameterError
 from dpdb.jobs.results import ResultRow
 from dpdb.session import Release
 
 __all__ = ["Series", "comparable", "series_of", "trend_words"]
+
+
+# Of seven reports, each with the release before and with the first: a week of daily runs.
+_COMPARISONS = 14
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,11 @@ def comparable(one: Release, other: Release) -> bool:
 def trend_words(series: Series) -> str:
     """Say how the latest release compares with the one before and with the first.
 
-    Two releases are called different only when their intervals do not overlap: both hold together with at least
-    1 - (1 - c1) - (1 - c2) for confidences c1 and c2 (union bound), and that is the certainty named.
+    Two releases of one statistic at one theta are compared by the interval of their difference (`Release.change`). The
+    doubt that a release's confidence leaves is shared by the comparisons of seven reports, so that whatever seven
+    reports in a row say of one series holds together with that confidence (union bound). Others are called different
+    only when their intervals do not overlap: both hold together with at least 1 - (1 - c1) - (1 - c2) for confidences
+    c1 and c2, and that is the certainty named.
     """
     *before, latest = series.rows
     if not before:
@@ -51,11 +59,22 @@ def trend_words(series: Series) -> str:
     last = f"the release before ({_when(previous, latest)})"
     if not comparable(now, previous.release):
         return f"Not comparable with {last}: the constraints or the statistic changed."
-    first = next(row for row in before if comparable(now, row.release))
-    found = [(_change(now, previous.release), last)]
+    alike = [row for row in before if comparable(now, row.release)]
+    # A first run that chose theta by looking at its draws has no interval: then the first one that kept it.
+    first = next((row for row in alike if _can_be_compared(now, row.release)), alike[0])
+    compared = [(previous.release, last)]
     if first is not previous:
-        found.append((_change(now, first.release), f"the first comparable one ({_when(first, latest)})"))
+        compared.append((first.release, f"the first comparable one ({_when(first, latest)})"))
+    found = [(_change(now, then), name) for then, name in compared]
     return " ".join(_sentence(change, found) for change in dict.fromkeys(change for change, _ in found))
+
+
+def _can_be_compared(now: Release, then: Release) -> bool:
+    try:
+        now.change(then)
+    except ParameterError:
+        return False
+    return True
 
 
 def _when(then: ResultRow, now: ResultRow) -> str:
@@ -63,14 +82,26 @@ def _when(then: ResultRow, now: ResultRow) -> str:
 
 
 def _change(now: Release, then: Release) -> str:
-    """Say in which direction, with which certainty, or why nothing may be said."""
+    """Say by how much, or in which direction, with which certainty; or why nothing may be said."""
+    confidence = min(now.confidence, then.confidence)
+    try:
+        change = now.change(then, 1 - (1 - confidence) / _COMPARISONS)
+    except ParameterError:
+        return _apart(now, then)
+    words = change.words
+    return f"{words[0].upper()}{words[1:]} since {{since}} ({confidence * 100:.4g}% sure)."
+
+
+def _apart(now: Release, then: Release) -> str:
+    """Compare the intervals of the measure, where the statistics are not the same."""
     sure = f"beyond the noise (at least {(now.confidence + then.confidence - 1) * 100:.4g}% sure)"
     if then.upper is not None and now.lower > then.upper:
         return f"Higher than {{since}}, {sure}."
     if now.upper is not None and now.upper < then.lower:
         return f"Lower than {{since}}, {sure}."
     if now.upper is None and then.upper is None:
-        return "Without upper bounds, a change since {since} cannot be told."
+        keep = "" if now.theta == then.theta else '; theta differs, and theta = "keep" in the job would keep it'
+        return f"Without upper bounds, a change since {{since}} cannot be told{keep}."
     return "No change since {since} that stands out from the noise."
 
 

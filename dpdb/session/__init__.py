@@ -4,7 +4,8 @@ The order is always: check everything public, debit the budget, compute, draw no
 """
 
 from dpdb.session.budget import Budget
+from dpdb.session.change import Change
 from dpdb.session.release import Release
 from dpdb.session.session import Session, dp_inconsistency, open_session
 
-__all__ = ["Budget", "Release", "Session", "dp_inconsistency", "open_session"]
+__all__ = ["Budget", "Change", "Release", "Session", "dp_inconsistency", "open_session"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpdb.engine.binding import BoundConstraint
 from dpdb.engine.degree_bound import degree_terms
 from dpdb.privacy.epsilon import split
 from dpdb.session.request import Request
 
-__all__ = ["Part", "each_constraint_parts"]
+__all__ = ["Part", "each_constraint_parts", "within_groups"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,22 @@ class Part:
     request: Request
     position: int | None = None
     constraint: str | None = None
+
+    def measured(self, constraints: Sequence[BoundConstraint]) -> Sequence[BoundConstraint]:
+        """Those of all constraints that the graph has."""
+        return constraints if self.position is None else [constraints[self.position]]
+
+
+def within_groups(
+    parts: Sequence[Part], constraints: Sequence[BoundConstraint], max_group: int | None
+) -> tuple[Part, ...]:
+    """Tell `two_sided` how large the owner declares the largest group of rows to be; None: nothing is declared."""
+    if max_group is None:
+        return tuple(parts)
+    return tuple(
+        replace(part, request=part.request.within(degree_terms(part.measured(constraints)).within(max_group)))
+        for part in parts
+    )
 
 
 def each_constraint_parts(

@@ -28,11 +28,11 @@ from dpdb.engine.slice import Slice
 from dpdb.engine.source import Source, SourceLike, open_empty
 from dpdb.engine.unit_rows import kept_rows
 from dpdb.privacy.epsilon import as_float, as_fraction
-from dpdb.session.breakdown import Part, each_constraint_parts
+from dpdb.session.breakdown import Part, each_constraint_parts, within_groups
 from dpdb.session.charged_rows import charged_rows_words
 from dpdb.session.conflict_graph import has_blocks
 from dpdb.session.privacy_unit import PrivacyUnit, parse_unit
-from dpdb.session.request import parse_request
+from dpdb.session.request import parse_max_group, parse_request
 from dpdb.session.shares import measure_shares
 from dpdb.session.slices import Key, parse_slices
 
@@ -57,6 +57,7 @@ def explain(
     unit: str | None = None,
     max_rows: int | None = None,
     row_bound: int | None = None,
+    max_group: int | None = None,
     rate: bool = False,
     each_constraint: bool = False,
 ) -> dict[str, Any]:
@@ -100,6 +101,7 @@ def explain(
         parts: tuple[Part, ...] = (Part(request),)
         if each_constraint:
             parts = each_constraint_parts(request, bound, mechanism=mechanism, rows_per_person=protected.rows)
+        parts = within_groups(parts, bound, parse_max_group(max_group))
         empty = Slice(database, opened, bound, slices.predicates[0], name="slice")
         return {
             "source": opened.description,

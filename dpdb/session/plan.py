@@ -17,15 +17,24 @@ from dpdb.engine.source import SourceLike, declared_schema, open_empty
 from dpdb.errors import ParameterError
 from dpdb.privacy.epsilon import as_float
 from dpdb.session.request import MEASURES, parse_request
+from dpdb.session.risk import Risk, risk_of
 from dpdb.session.session import Epsilon, Session
 from dpdb.session.simulation import ExpectedError, Simulation, mechanisms_of
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "Rung", "plan"]
 
 # Beyond this many conflicts the linear programs of `r2t` are too slow for a plan.
 _MOST_FOR_R2T = 200_000
 _LADDER = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 _SECONDS = 20.0  # for all repetitions together
+
+
+@dataclass(frozen=True)
+class Rung:
+    """An epsilon of the ladder: its risk, and the relative error that 90% of the releases stay below, by measure."""
+
+    risk: Risk
+    relative_error_90: dict[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,10 @@ class Plan:
     smallest_epsilon : dict
         With a target: measure -> the smallest epsilon of a short ladder at which the default mechanism, alone, has a
         relative error of at most `target` in 90% of the releases; None if it is above the ladder.
+    risk : Risk
+        What `epsilon` means for one person.
+    ladder : tuple of Rung
+        With a target: the epsilons that were tried, what each means for one person and how accurate it is.
     """
 
     rows: int
@@ -66,6 +79,8 @@ class Plan:
     skipped: dict[str, str]
     target: float | None
     smallest_epsilon: dict[str, float | None]
+    risk: Risk
+    ladder: tuple[Rung, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
@@ -152,6 +167,7 @@ def plan(
     with Session(made.rows, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
         simulation = Simulation(session, repetitions=repetitions, max_degree=max_degree)
         simulated, skipped = _simulated(simulation, epsilon, max_degree)
+        smallest, ladder = ({}, ()) if target is None else _smallest(simulation, target)
         return Plan(
             rows=made.rows.num_rows,
             error_rate=made.error_rate,
@@ -163,7 +179,9 @@ def plan(
             together=simulation.together(epsilon, _SECONDS / 4),
             skipped=skipped,
             target=target,
-            smallest_epsilon={} if target is None else _smallest(simulation, target),
+            smallest_epsilon=smallest,
+            risk=risk_of(as_float(request.charged)),
+            ladder=ladder,
         )
 
 
@@ -204,14 +222,17 @@ def _simulated(
     return tuple(expected), skipped
 
 
-def _smallest(simulation: Simulation, target: float) -> dict[str, float | None]:
+def _smallest(simulation: Simulation, target: float) -> tuple[dict[str, float | None], tuple[Rung, ...]]:
+    """Climb the ladder with each measure until it reaches the target; return how far, and what was seen."""
     found: dict[str, float | None] = {}
+    rungs = {epsilon: Rung(risk_of(float(epsilon)), {}) for epsilon in _LADDER}
     for measure in MEASURES:
         name = simulation.default(measure)
         found[measure] = None
-        for epsilon in _LADDER:
+        for epsilon, rung in rungs.items():
             error = simulation.alone(measure, name, epsilon, _SECONDS / (len(MEASURES) * len(_LADDER)))
+            rung.relative_error_90[measure] = error.relative_error_90
             if error.relative_error_90 is not None and error.relative_error_90 <= target:
                 found[measure] = float(epsilon)
                 break
-    return found
+    return found, tuple(rung for rung in rungs.values() if rung.relative_error_90)

@@ -14,6 +14,7 @@ from dpdb.errors import LedgerError
 from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import as_float, format_epsilon
 from dpdb.privacy.rho import format_rho, rho_as_float
+from dpdb.session.change import Change, change_between
 from dpdb.session.privacy_unit import PrivacyUnit
 from dpdb.session.release_html import release_card, releases_table
 
@@ -61,6 +62,17 @@ class Release:
         Privacy cost of a release that is zCDP and not pure.
     upper_reason : str or None
         Why `upper` is None; None if there is an upper bound.
+    raw : float or None
+        `value` before it was clamped; None in releases of older versions, which did not keep it.
+    estimate_lower, estimate_upper : float or None
+        With probability at least `confidence` they hold what `value` estimates *at this theta* between them, whatever
+        part of the measure theta leaves out; see `dpdb.measures.estimate`.
+    estimate_reason : str or None
+        Why there is no such interval.
+    unit : str or None
+        What neighbouring tables differ by, in words; None in releases of older versions.
+    theta_from : str or None
+        Where a theta comes from that this release did not choose: given, or kept from an earlier release.
     """
 
     measure: str
@@ -82,6 +94,31 @@ class Release:
     constraint: str | None = None
     rho: float | None = None
     upper_reason: str | None = None
+    raw: float | None = None
+    estimate_lower: float | None = None
+    estimate_upper: float | None = None
+    estimate_reason: str | None = None
+    unit: str | None = None
+    theta_from: str | None = None
+
+    def change(self, earlier: Release, confidence: float | None = None) -> Change:
+        """Compare with an earlier release of the same statistic: a two-sided interval of the difference.
+
+        Costs nothing: it reads the two releases only. See `dpdb.session.change` for the proof.
+
+        Parameters
+        ----------
+        earlier : Release
+            Of the same measure, estimand, theta, slice, unit and constraints.
+        confidence : float, optional
+            Of the interval; by default the smaller of both releases' own.
+
+        Raises
+        ------
+        ParameterError
+            If they do not estimate the same statistic, or the noise of one gives no interval.
+        """
+        return change_between(self, earlier, confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -138,6 +175,7 @@ def make_release(
     rho: int | None = None,
     constraint: str | None = None,
     rate: bool = False,
+    theta_from: str | None = None,
 ) -> Release:
     """Label an answer; the call cost `joint_epsilon`, or `rho` where that is None. Reads what is published only."""
     if joint_epsilon is not None:
@@ -165,6 +203,12 @@ def make_release(
         quantity="share of rows" if rate else "pairs of rows" if measure == "minimal_inconsistency" else "rows",
         constraint=constraint,
         upper_reason=answer.upper_reason,
+        raw=_number(answer.unclamped),
+        estimate_lower=None if answer.estimate_lower is None else _number(answer.estimate_lower),
+        estimate_upper=None if answer.estimate_upper is None else _number(answer.estimate_upper),
+        estimate_reason=answer.estimate_reason,
+        unit=unit.words,
+        theta_from=theta_from,
     )
 
 

@@ -32,6 +32,12 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("constraint", pa.string()),
         pa.field("rho", pa.float64()),
         pa.field("upper_reason", pa.string()),
+        pa.field("raw", pa.float64()),
+        pa.field("estimate_lower", pa.float64()),
+        pa.field("estimate_upper", pa.float64()),
+        pa.field("estimate_reason", pa.string()),
+        pa.field("unit", pa.string()),
+        pa.field("theta_from", pa.string()),
     ]
 )
 

@@ -10,11 +10,24 @@ from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures.fixed_theta import at_theta, takes_theta
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.rate import RATED
+from dpdb.measures.two_sided import declared
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 
-__all__ = ["MEASURES", "Request", "measures_named", "parse_confidence", "parse_request", "parse_share"]
+__all__ = [
+    "MEASURES",
+    "Request",
+    "is_degree",
+    "largest_degree_words",
+    "measures_named",
+    "mechanism_named",
+    "parse_confidence",
+    "parse_max_group",
+    "parse_request",
+    "parse_share",
+]
 
 _ROOMS: Mapping[str, ModuleType] = {
     "minimal_inconsistency": minimal_inconsistency,
@@ -78,6 +91,20 @@ class Request:
             "rows_per_person": rows_per_person,
         }
 
+    def at_theta(self, theta: int) -> Request:
+        """Return the same request of one measure at a public theta; see `dpdb.measures.fixed_theta`."""
+        return replace(self, measures=tuple((name, at_theta(mechanism, theta)) for name, mechanism in self.measures))
+
+    def within(self, theta: int) -> Request:
+        """Return the same request with `two_sided` at a theta that bounds every degree if the owner's word is true."""
+        return replace(
+            self,
+            measures=tuple(
+                (name, declared(mechanism, name, theta) if mechanism.name == "two_sided" else mechanism)
+                for name, mechanism in self.measures
+            ),
+        )
+
     def part(self, charged: int, *, mechanism: str | None, rows_per_person: int, covers_all_rows: bool) -> Request:
         """Return the same request of one constraint alone, for a part of the cost; its default mechanism may differ."""
         measures = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name, _ in self.measures)
@@ -94,8 +121,9 @@ def parse_request(
     rows_per_person: int,
     covers_all_rows: bool,
     rate: bool = False,
+    theta: object = None,
 ) -> Request:
-    """Check the parameters of a release.
+    """Check the parameters of a release; of a `theta`, whether there may be one.
 
     Raises
     ------
@@ -106,10 +134,14 @@ def parse_request(
     if measure == "all" and mechanism is not None:
         raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
     chosen = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name in names)
-    if max_degree is not None and not _is_degree(max_degree):
-        raise ParameterError(f"max_degree must be a whole number from 1 to {_LARGEST_DEGREE:,}, got {max_degree!r}")
+    if max_degree is not None and not is_degree(max_degree):
+        raise ParameterError(f"max_degree must be {largest_degree_words()}, got {max_degree!r}")
+    if theta is not None:
+        if len(chosen) > 1:
+            raise ParameterError(f"theta applies to one measure, not to {measure!r}: each measure has its own")
+        takes_theta(*chosen[0])
     for name, chosen_mechanism in chosen:
-        if chosen_mechanism.needs_max_degree and max_degree is None:
+        if theta is None and chosen_mechanism.needs_max_degree and max_degree is None:
             raise ParameterError(
                 f"mechanism {chosen_mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts "
                 "per tuple that you state without looking at the data"
@@ -145,6 +177,13 @@ def parse_confidence(confidence: float) -> float:
     return float(confidence)
 
 
+def parse_max_group(max_group: object) -> int | None:
+    """Check how many rows the owner declares the largest group to have."""
+    if max_group is not None and not is_degree(max_group):
+        raise ParameterError(f"max_group must be {largest_degree_words()}, got {max_group!r}")
+    return max_group  # type: ignore[return-value]  # checked just above
+
+
 def parse_share(charged: int, rows_per_person: int) -> int:
     """Divide nano-epsilon among the rows of one person (group privacy)."""
     per_row = charged // rows_per_person
@@ -153,7 +192,13 @@ def parse_share(charged: int, rows_per_person: int) -> int:
     return per_row
 
 
-def _is_degree(value: object) -> bool:
+def largest_degree_words() -> str:
+    """Say which numbers a degree or a theta may be."""
+    return f"a whole number from 1 to {_LARGEST_DEGREE:,}"
+
+
+def is_degree(value: object) -> bool:
+    """Whether a value is a number that a degree or a theta may be."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST_DEGREE
 
 
@@ -163,6 +208,17 @@ def _known_measure(measure: str) -> str:
     if measure not in _ROOMS:
         raise ParameterError(f"unknown measure {measure!r}{_nearest(measure, [*MEASURES, 'all'])}")
     return measure
+
+
+def mechanism_named(measure: str, name: str) -> Mechanism:
+    """Return a mechanism of a measure.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of that name.
+    """
+    return _mechanism(_known_measure(measure), name, covers_all_rows=False)
 
 
 def _mechanism(measure: str, wanted: str | None, covers_all_rows: bool) -> Mechanism:

@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -28,21 +29,23 @@ from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
+from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
 from dpdb.measures.rate import rate_answer, rate_beta
 from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
 from dpdb.privacy.randomness import check_samplers
 from dpdb.session.account import Account, Charge
-from dpdb.session.breakdown import Part, each_constraint_parts
+from dpdb.session.breakdown import Part, each_constraint_parts, within_groups
 from dpdb.session.budget import Budget, as_budget
 from dpdb.session.conflict_graph import load_kernels
 from dpdb.session.count_request import parse_count
 from dpdb.session.ledger_account import LedgerAccount
 from dpdb.session.privacy_unit import parse_unit
+from dpdb.session.public_theta import PublicTheta, parse_theta
 from dpdb.session.rehearsal import Rehearsal, RehearsedError
 from dpdb.session.release import Release, Releases, constraints_digest, make_release, recorded_releases
-from dpdb.session.request import Request, parse_request
+from dpdb.session.request import Request, parse_max_group, parse_request
 from dpdb.session.shares import measure_shares
 from dpdb.session.slices import Key, Slices, parse_slices
 from dpdb.session.statistics import SliceStatistics
@@ -85,6 +88,10 @@ class Session:
         Types of columns that have none: of CSV files, and keys in names of folders (the others are text).
     row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
+    max_group : int, optional
+        The owner's public word that no group of rows with a common left-hand side has more rows (without an equality:
+        that the table has not). Mechanism `two_sided` then spends nothing on a bound. It is never checked against rows;
+        a wrong one costs the upper end, never privacy.
     rows : bool
         False for a session that only rehearses (see `rehearse`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads
@@ -112,6 +119,7 @@ class Session:
         max_rows: int | None = None,
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
+        max_group: int | None = None,
         rows: bool = True,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
@@ -122,6 +130,7 @@ class Session:
         self._closed = False
         self._account: Account = as_budget(budget)
         self._rows_per_person = asked.rows
+        self._max_group = parse_max_group(max_group)
         self._progress = progress
         self._slices: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
         self._slices_made = 0
@@ -164,12 +173,14 @@ class Session:
         self, measure: Measure = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
         run_id: str | None = ..., rate: bool = ..., each_constraint: Literal[False] = ...,
+        theta: int | PublicTheta | None = ...,
     ) -> Release: ...  # fmt: skip
     @overload
     def dp_inconsistency(
         self, measure: str, epsilon: Epsilon = ..., *, where: str | None = ..., by: str | None = ...,
         keys: Sequence[Key] | None = ..., mechanism: str | None = ..., confidence: float = ...,
         max_degree: int | None = ..., run_id: str | None = ..., rate: bool = ..., each_constraint: bool = ...,
+        theta: int | PublicTheta | None = ...,
     ) -> Release | tuple[Release, ...]: ...  # fmt: skip
     def dp_inconsistency(
         self,
@@ -185,6 +196,7 @@ class Session:
         run_id: str | None = None,
         rate: bool = False,
         each_constraint: bool = False,
+        theta: int | PublicTheta | None = None,
     ) -> Release | tuple[Release, ...]:
         """Release one measure, or all three, of the table or of a slice.
 
@@ -216,6 +228,9 @@ class Session:
         each_constraint : bool
             Measure every constraint alone, on the conflict graph that it has without the others: a tuple of releases in
             the constraints' order. Each gets an equal share of epsilon, which is debited once for all of them.
+        theta : int, optional
+            Public threshold of the projection, stated without looking at the rows (an earlier release's is such a
+            one): nothing is spent on choosing it, and releases at one theta can be compared (`Release.change`).
 
         Returns
         -------
@@ -248,20 +263,31 @@ class Session:
             rows_per_person=self._rows_per_person,
             covers_all_rows=self._terms.covers_all_rows,
             rate=rate,
+            theta=theta,
         )
+        public_theta = parse_theta(theta)
         parts: tuple[Part, ...] = (Part(request),)
         if each_constraint:
             parts = each_constraint_parts(
                 request, self._bound, mechanism=mechanism, rows_per_person=self._rows_per_person
             )
+        parts = within_groups(parts, self._bound, self._max_group)
         slices = parse_slices(self._database, self._source.schema, where, by, keys)
         public = request.public(where, self._digest, self._rows_per_person)
         public |= self._unit.public | {"by": by, "keys": slices.keys}
+        if self._max_group is not None and "two_sided" in request.mechanisms.values():
+            public["max_group"] = self._max_group
         if each_constraint:
             public["each_constraint"] = [part.request.mechanisms for part in parts]
+        asked = [(predicate, part) for predicate in slices.predicates for part in parts]
+        if public_theta is not None:
+            public |= public_theta.public
+            asked = [
+                (predicate, replace(part, request=part.request.at_theta(public_theta.of(position))))
+                for position, (predicate, part) in enumerate(asked)
+            ]
 
         def draw() -> tuple[Release, ...]:
-            asked = [(predicate, part) for predicate in slices.predicates for part in parts]
             answers = [
                 self._answers(part.request, self._statistics(predicate, part.position)) for predicate, part in asked
             ]
@@ -275,14 +301,14 @@ class Session:
                     several_slices=by is not None,
                     charged=request.charged,
                     constraint=part.constraint,
+                    theta_from=None if public_theta is None else public_theta.words,
                 )
             )
 
         def load() -> None:
             check_samplers(gaussian=False)
             for part in parts:
-                measured = self._bound if part.position is None else [self._bound[part.position]]
-                load_kernels(measured, [mechanism.reads for _, mechanism in part.request.measures])
+                load_kernels(part.measured(self._bound), [mechanism.reads for _, mechanism in part.request.measures])
 
         releases = self._published(request.charged, slices, public, run_id, draw, load=load)
         return releases if measure == "all" or by is not None or each_constraint else releases[0]
@@ -401,7 +427,7 @@ class Session:
             projected = () if request.rate else edges.thetas(cap, spent["minimal_inconsistency"])
             statistics.prepare(projected, rows.thetas(cap, spent["problematic"]))
         answers = [
-            mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree))
+            with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree)), mechanism, beta)
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
         ]
         return answers if count is None else [rate_answer(answer, count) for answer in answers]
@@ -419,6 +445,7 @@ class Session:
         several_slices: bool = False,
         charged: int | None = None,
         constraint: str | None = None,
+        theta_from: str | None = None,
     ) -> tuple[Release, ...]:
         """Label the answers to a request that is a part of a call, for which `charged` was debited."""
         costs = split(request.charged, [share.total for share in measure_shares(request)])
@@ -436,6 +463,7 @@ class Session:
                 several_slices=several_slices,
                 constraint=constraint,
                 rate=request.rate,
+                theta_from=theta_from,
             )
             for (name, mechanism), answer, cost in zip(request.measures, answers, costs, strict=True)
         )
@@ -584,6 +612,7 @@ def dp_inconsistency(
     run_id: str | None = None,
     rate: bool = False,
     each_constraint: bool = False,
+    theta: int | None = None,
     **options: object,
 ) -> Release | tuple[Release, ...]:
     """Make one release of a table: open a `Session`, release, close. Parameters, cost and errors as there.
@@ -606,4 +635,5 @@ def dp_inconsistency(
             run_id=run_id,
             rate=rate,
             each_constraint=each_constraint,
+            theta=theta,
         )

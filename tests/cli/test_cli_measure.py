@@ -14,6 +14,7 @@ RELEASE_FIELDS = [
     "measure", "estimand", "value", "lower", "upper", "confidence", "epsilon", "mechanism", "theta", "noise_scale",
     "where", "constraints_sha256", "guarantee", "release_id", "version", "quantity",
     "constraint", "rho", "upper_reason",
+    "raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from",
 ]  # fmt: skip
 EXACT_FIELDS = [
     "rows", "self_conflicts", "drastic", "minimal_inconsistency", "problematic", "repair_fractional", "repair_lower",

@@ -34,7 +34,11 @@ def test_text_shows_every_figure_with_its_name(capsys: pytest.CaptureFixture[str
     assert "fractional (default)" in out
     assert "minimal_inconsistency r2t: not simulated, it needs a public max_degree" in out
     assert "all three together, epsilon 0.5 in total" in out
-    assert "minimal_inconsistency above 10" in out
+    assert "recommended for minimal_inconsistency: none" in out
+    assert "22,026-fold" in out
+    assert ">99.9%" in out
+    assert "for one person, epsilon 0.5: the odds that one person's row is in the table change at most 1.65-fold" in out
+    assert "right at most 62.2% of the time" in out
     assert "nothing was spent and no row was read" in out
 
 

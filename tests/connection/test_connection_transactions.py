@@ -148,7 +148,7 @@ def test_one_thread_is_enough(noise: StubNoise) -> None:
 
 
 def test_the_memo_is_bounded_and_never_forgets_who_is_asking() -> None:
-    calls = [Call("dp_count", "t", "", k, None, None, None, None, 0.95, None, None) for k in range(4)]
+    calls = [Call("dp_count", "t", "", k, None, None, None, None, 0.95, None, None, None) for k in range(4)]
     memo = Memo(capacity=3)
     for transaction in (1, 2):
         memo.reserve(transaction)

@@ -29,7 +29,10 @@ def test_every_mechanism_rates_and_counts(
     monkeypatch.setattr("sys.argv", ["interval_coverage.py", "--releases", "20"])
     assert example.main() == 0
     out = capsys.readouterr().out
-    lines = [line for line in out.splitlines() if line.startswith("bundled hospital")]
+    lines = [line for line in out.splitlines() if line.startswith("bundled hospital") and "theta" not in line]
+    at_theta = [line for line in out.splitlines() if "at its theta" in line]
+    assert len([line for line in at_theta if "theta 3" not in line]) == len(lines) - 5 - 2  # but progressive and r2t
+    assert all("two-sided" in line for line in at_theta)
     mechanisms = sum(len(room.MECHANISMS) for room in (minimal_inconsistency, problematic, repair))
     assert len(lines) == mechanisms + 5  # two rates alone, two together, a count
     assert sum("two-sided" in line for line in lines) >= 5

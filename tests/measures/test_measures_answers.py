@@ -83,7 +83,8 @@ def test_clamping():
 
 def test_no_answer_holds_the_exact_number():
     fields = set(Answer.__dataclass_fields__)
-    assert fields == {"value", "lower", "upper", "upper_reason", "theta", "noise_scale", "estimand"}
+    released = {"value", "lower", "upper", "upper_reason", "theta", "noise_scale", "estimand"}
+    assert fields == released | {"raw", "estimate_lower", "estimate_upper", "estimate_reason"}
 
 
 # -- coverage -------------------------------------------------------------------------------------------------

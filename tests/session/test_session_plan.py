@@ -5,6 +5,7 @@ Statistical tests fail by chance with probability below 1e-8 each (their docstri
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import duckdb
@@ -22,6 +23,7 @@ from dpdb.errors import DpdbError, ParameterError, SourceError, UnknownColumnErr
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.session import planned_table
 from dpdb.session.exact import exact_measures
+from dpdb.session.risk import risk_of
 from dpdb.session.simulation import Simulation
 
 FD = "zip -> city"
@@ -286,3 +288,26 @@ def test_open_empty_and_open_source_agree(hospital):
         from dpdb.engine.source import open_empty
 
         assert open_empty(one, str(hospital)).schema == open_source(other, str(hospital)).schema
+
+
+def test_a_target_shows_the_risk_beside_the_accuracy():
+    """Every epsilon that was tried, up to the one that is recommended; e^1 and e^1 / (1 + e^1) by hand."""
+    planned = small(target=1e9)
+    assert (planned.risk.epsilon, round(planned.risk.odds_factor, 4), round(planned.risk.attacker_accuracy, 5)) == (
+        1.0, 2.7183, 0.73106,
+    )  # fmt: skip
+    [rung] = planned.ladder
+    assert rung.risk.epsilon == 0.1
+    assert set(rung.relative_error_90) == {"minimal_inconsistency", "problematic", "repair"}
+    assert small().ladder == ()
+    assert planned.to_dict()["ladder"][0]["risk"]["odds_factor"] == pytest.approx(1.1051709)
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 1, 5])
+def test_the_risk_is_that_of_the_worst_mechanism(epsilon):
+    """Randomized response reaches both figures, and no epsilon-DP mechanism exceeds them (binary worst case)."""
+    risk = risk_of(epsilon)
+    right = math.exp(epsilon) / (1 + math.exp(epsilon))
+    assert risk.attacker_accuracy == pytest.approx(right)
+    assert risk.odds_factor == pytest.approx(right / (1 - right))
+    assert risk_of(10**6).attacker_accuracy == 1.0

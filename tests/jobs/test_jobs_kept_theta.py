@@ -1,0 +1,176 @@
+"""`theta = "keep"`: what a job's release chose once, its later runs use again, and are compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpdb.accounting import Ledger
+from dpdb.cli import main
+from dpdb.jobs import RESULT_SCHEMA, read_results
+from dpdb.session import Release, session
+
+KEEPS = """name = "visits"
+source = "t.parquet"
+constraints = ["zip -> city"]
+ledger = "t.ledger"
+results = "results.duckdb"
+
+[[release]]
+name = "dirty"
+measure = "problematic"
+epsilon = 1.5
+theta = "keep"
+"""
+
+
+@pytest.fixture
+def keeps(tmp_path: Path) -> Path:
+    """A table of 200 groups whose degrees make theta a matter of chance."""
+    zips = [f"z{group}" for group in range(200) for _ in range(1 + group % 30)]
+    cities = [f"c{row % 3}" for row in range(len(zips))]
+    pq.write_table(pa.table({"zip": zips, "city": cities}), tmp_path / "t.parquet")
+    Ledger.create(tmp_path / "t.ledger", 100).close()
+    path = tmp_path / "job.toml"
+    path.write_text(KEEPS)
+    return path
+
+
+def run(job: Path, run_id: str) -> int:
+    return main(["run", str(job), "--run-id", run_id, "--quiet"])
+
+
+def releases(job: Path) -> dict[str, Release]:
+    """By run and slice."""
+    rows = read_results(job.parent / "results.duckdb").rows
+    return {f"{row.run_id} {row.release.where or ''}".strip(): row.release for row in rows}
+
+
+def edit(job: Path, old: str, new: str) -> None:
+    assert old in job.read_text()
+    job.write_text(job.read_text().replace(old, new))
+
+
+def test_later_runs_keep_what_the_first_chose(keeps: Path) -> None:
+    for day in ("mon", "tue", "wed", "thu", "fri"):
+        assert run(keeps, day) == 0
+    found = releases(keeps)
+    assert len({release.theta for release in found.values()}) == 1
+    assert found["mon"].theta_from is None
+    assert {found[day].theta_from for day in ("tue", "fri")} == {"kept, as chosen in run mon"}
+    # All of epsilon goes to the answer: the scale of one draw.
+    assert found["fri"].noise_scale == pytest.approx((found["mon"].theta + 1) / 1.5)
+    assert found["fri"].change(found["tue"]).quantity == "rows"
+
+
+def test_a_retry_asks_for_what_it_asked_for(keeps: Path) -> None:
+    """Also the first run, which chose, after a later one has kept."""
+    for day in ("mon", "tue", "mon", "tue"):
+        assert run(keeps, day) == 0
+    assert len(releases(keeps)) == 2
+    with Ledger.open(keeps.parent / "t.ledger") as ledger:
+        assert ledger.summary().spent == 3
+
+
+def test_a_run_that_was_killed_after_its_debit_keeps_too(keeps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its request has the theta; meanwhile another run of the job may have come to another one."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session, "make_release", fail)
+        assert run(keeps, "mon") == 3  # debited, without an answer
+    assert run(keeps, "tue") == 0
+    assert run(keeps, "mon") == 0
+    found = releases(keeps)
+    assert found["mon"].theta_from is found["tue"].theta_from is None
+
+
+def test_noise_may_change_and_what_is_asked_may_not(keeps: Path) -> None:
+    assert run(keeps, "mon") == 0
+    edit(keeps, "epsilon = 1.5", 'epsilon = "0.7"\nconfidence = 0.8')
+    assert run(keeps, "tue") == 0
+    found = releases(keeps)
+    assert found["tue"].theta == found["mon"].theta
+    for number, (old, new) in enumerate(
+        [
+            ('theta = "keep"', 'theta = "keep"\nwhere = "zip <> \'z1\'"'),
+            ('"problematic"', '"minimal_inconsistency"'),
+            ('["zip -> city"]', '["zip -> city", "city -> zip"]'),
+            ('name = "dirty"', 'name = "other"'),
+        ]
+    ):
+        edit(keeps, old, new)
+        assert run(keeps, f"new {number}") == 0
+    assert all(release.theta_from is None for day, release in releases(keeps).items() if day.startswith("new"))
+
+
+def test_every_slice_keeps_its_own(keeps: Path) -> None:
+    edit(keeps, 'theta = "keep"', 'theta = "keep"\nby = "zip"\nkeys = ["z29", "z1"]')
+    for day in ("mon", "tue"):
+        assert run(keeps, day) == 0
+    found = releases(keeps)
+    assert len(found) == 4
+    for where in {release.where for release in found.values()}:
+        assert found[f"mon {where}"].theta == found[f"tue {where}"].theta
+    with Ledger.open(keeps.parent / "t.ledger") as ledger:
+        asked = json.loads(ledger.lines()[-1].request)
+    assert sorted(asked["theta"]) == sorted(one.theta for day, one in found.items() if day.startswith("tue"))
+
+
+def test_the_plan_names_the_same_request(keeps: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(keeps, "mon") == 0
+    assert main(["run", str(keeps), "--run-id", "tue", "--check"]) == 0
+    assert "nothing was spent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"problematic"', '"repair"', "it has no theta"),
+        ('"problematic"', '"all"', "each measure has its own"),
+        ('"problematic"', '"count"', "do not apply to measure 'count'"),
+        ('"keep"', '"kept"', "expected a whole number or 'keep', got 'kept'"),
+        ('"keep"', "0", "theta must be a whole number from 1"),
+    ],
+)
+def test_what_has_no_theta_is_refused(
+    old: str, new: str, why: str, keeps: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(keeps, old, new)
+    assert run(keeps, "mon") == 2
+    said = capsys.readouterr().err
+    assert why in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("kept", ["results.duckdb", "results"])
+def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, keeps: Path) -> None:
+    """Their rows are read, without what they did not keep; the page compares what can be compared."""
+    edit(keeps, "results.duckdb", kept)
+    path, new = (
+        keeps.parent / kept,
+        ("raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from"),
+    )
+    assert run(keeps, "mon") == 0
+    if kept == "results":
+        [file] = path.glob("*.parquet")
+        pq.write_table(pq.read_table(file).drop_columns(list(new)), file)
+    else:
+        with duckdb.connect(str(path)) as connection:
+            for name in new:
+                connection.execute(f"ALTER TABLE dpdb_results DROP COLUMN {name}")
+    assert run(keeps, "tue") == 0
+    old, later = (row.release for row in read_results(path).rows)
+    assert (old.raw, old.unit, old.theta) == (None, None, later.theta)
+    assert later.estimate_lower <= later.value <= later.estimate_upper
+    if kept == "results.duckdb":
+        with duckdb.connect(str(path), read_only=True) as connection:
+            assert connection.sql("FROM dpdb_results").columns == RESULT_SCHEMA.names
+    assert RESULT_SCHEMA.names[-len(new) :] == list(new)
