@@ -31,7 +31,7 @@ def test_every_mechanism_rates_and_counts(
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if line.startswith("bundled hospital") and "theta" not in line]
     at_theta = [line for line in out.splitlines() if "at its theta" in line]
-    assert len([line for line in at_theta if "theta 3" not in line]) == len(lines) - 5 - 2  # but progressive and r2t
+    assert len([line for line in at_theta if "theta 3" not in line]) == len(lines) - 5 - 4  # but progressive, r2t and both ladders
     assert all("two-sided" in line for line in at_theta)
     mechanisms = sum(len(room.MECHANISMS) for room in (minimal_inconsistency, problematic, repair))
     assert len(lines) == mechanisms + 5  # two rates alone, two together, a count
