@@ -30,8 +30,11 @@ def test_every_mechanism_rates_and_counts(
     assert example.main() == 0
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if line.startswith("bundled hospital") and "theta" not in line]
-    at_theta = [line for line in out.splitlines() if "at its theta" in line]
-    assert len([line for line in at_theta if "theta 3" not in line]) == len(lines) - 5 - 4  # but progressive, r2t and both ladders
+    at_theta = [line for line in out.splitlines() if line.startswith("bundled") and "at its theta" in line]
+    rooms = (minimal_inconsistency, problematic, repair)
+    without = sum(one.no_estimate is not None for room in rooms for one in room.MECHANISMS.values())
+    chosen = [line for line in at_theta if "theta 3" not in line]
+    assert len(chosen) == len(lines) - 5 - without  # the last five are rates and the count
     assert all("two-sided" in line for line in at_theta)
     mechanisms = sum(len(room.MECHANISMS) for room in (minimal_inconsistency, problematic, repair))
     assert len(lines) == mechanisms + 5  # two rates alone, two together, a count
