@@ -31,7 +31,7 @@ from dpdb.errors import DpdbError
 from dpdb.privacy.epsilon import NANO
 from dpdb.session.explain import explain
 
-RANDOM = {*NUMBERS, "release_id"}
+RANDOM = {*NUMBERS, "release_id", "raw", "estimate_lower", "estimate_upper"}
 
 
 @pytest.mark.parametrize("name", NAMED)
