@@ -110,7 +110,7 @@ QUICK: list[tuple[Mutant, str, int]] = [
     (rows_of_a_person_get_all, "rows per person", 900),
     (rows_of_a_unit_are_not_bounded, "unit", 900),
     (the_first_key_pays_for_all, "repair by keys, ledger", 100),
-    (a_slice_pays_for_other_rows, "sharing slices, ledger", 100),
+    (a_slice_pays_for_other_rows, "sharing slices, ledger", 300),
 ]
 # At their epsilon twice the loss would need millions of draws; they are told from half the charge instead.
 LARGE = {"all", "rates", "minimal_inconsistency", "count in rho, zcdp ledger"}
