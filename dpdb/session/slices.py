@@ -27,6 +27,7 @@ __all__ = ["Key", "Slices", "parse_slices"]
 Key = str | int | float | Decimal | bool
 
 _SHOWN_KEY = 60
+_WRITTEN_BITS = 2_000  # 602 digits; where Python has a limit for writing integers, it is at least 640
 
 
 @dataclass(frozen=True)
@@ -135,10 +136,9 @@ def _no_value(key: object, column: Column) -> ParameterError:
 
 def _named(key: object) -> str:
     """A key in a message."""
-    try:
-        words = repr(key)
-    except ValueError:  # Python writes no int of more than 4,300 digits
-        return "of thousands of digits"
+    if isinstance(key, int) and key.bit_length() > _WRITTEN_BITS:
+        return "of hundreds of digits"
+    words = repr(key)
     return words if len(words) <= _SHOWN_KEY else f"{words[: _SHOWN_KEY - 3]}..."
 
 

@@ -59,7 +59,7 @@ def test_a_notebook_opens_measures_plans_explains_registers_and_shows_cards(tmp_
     assert "repair" in card
     assert releases.count("<tr>") == 1 + 6
     texts = [outputs[0]["data"]["text/plain"] if outputs else None for outputs in shown[2:]]
-    assert texts == [None, "300", "'marginal'", "100", "[('repair', 0.5)]", None]
+    assert texts == [None, "300", "'ladder'", "100", "[('repair', 0.5)]", None]
 
 
 # -- Ctrl-C ---------------------------------------------------------------------------------------------------
