@@ -1,4 +1,4 @@
-"""Ledgers that old versions wrote: nothing of them is lost, whatever interrupts their upgrade."""
+"""Ledgers that earlier versions wrote: nothing of them is lost, whatever interrupts their upgrade."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpdb.errors import LedgerError
 
 HERE = Path(__file__).parent
 OLD = HERE / "ledgers"
-NAMES = ["format-1", "format-2", "format-2-unit", "format-2-zcdp"]
+NAMES = ["format-1", "format-2", "format-2-unit", "format-2-zcdp", "format-3"]
 sys.path.insert(0, str(OLD))
 
 import make_ledgers  # noqa: E402
@@ -110,7 +110,7 @@ def test_an_old_ledger_says_what_it_said_and_goes_on(name: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", NAMES[1:])
-def test_runs_of_format_2_are_recognised_by_the_same_calls(name: str, tmp_path: Path) -> None:
+def test_earlier_runs_are_recognised_by_the_same_calls(name: str, tmp_path: Path) -> None:
     """The request of a call is the same text as then, so a run that is asked for again spends nothing.
 
     The mechanism is part of a request: where the default is another now, the call has to name the old one.
@@ -122,6 +122,7 @@ def test_runs_of_format_2_are_recognised_by_the_same_calls(name: str, tmp_path: 
         if entry["answered"] and entry["run_id"]
     }
     options = {"unit": "zip", "max_rows": 2} if name == "format-2-unit" else {}
+    default = None if name == "format-3" else "marginal"
     with Ledger.open(path) as ledger:
         ledger.open_epoch()  # the rows may have another digest today
         spent = ledger.spent_units()
@@ -129,11 +130,16 @@ def test_runs_of_format_2_are_recognised_by_the_same_calls(name: str, tmp_path: 
         again = {
             "monday": [session.dp_inconsistency("repair", 0.25, run_id="monday")],
             "by zip": session.dp_inconsistency(
-                "problematic", 0.5, by="zip", keys=["1", "2"], where="age < 5", run_id="by zip", mechanism="marginal"
+                "problematic", 0.5, by="zip", keys=["1", "2"], where="age < 5", run_id="by zip", mechanism=default
             ),
             "rates": session.dp_inconsistency("repair", 0.125, rate=True, each_constraint=True, run_id="rates"),
             "second epoch": [session.dp_count(0.3, where="city = 'bob'", run_id="second epoch")],
         }
+        if name == "format-3":
+            again["all"] = session.dp_inconsistency("all", 0.125, where="age < 6", confidence=0.9, run_id="all")
+            again["at a theta"] = [
+                session.dp_inconsistency("minimal_inconsistency", 0.125, theta=2, run_id="at a theta")
+            ]
         if name == "format-2-zcdp":
             again["gaussian"] = [session.dp_count(rho=0.01, where="age IN (1, 2)", run_id="gaussian")]
             session.dp_count(0.2, where="age >= 3", run_id="killed")  # append-only: it may draw now, for its old debit

@@ -5,6 +5,7 @@
     PYTHONPATH=<checkout of 79e3559> python make_ledgers.py format-2-unit
     PYTHONPATH=<checkout of 79e3559> python make_ledgers.py format-2-zcdp
     PYTHONPATH=<checkout of 79e3559> python make_ledgers.py format-2-leaks
+    PYTHONPATH=<checkout of d0093a0> python make_ledgers.py format-3
 
 Beside each ledger lies its head, where the version wrote one, and `NAME.json`: what that version itself said of it.
 """
@@ -47,6 +48,9 @@ def spend(path: Path, name: str) -> None:
             session.dp_count(rho=0.01, where="age IN (1, 2)", run_id="gaussian")
         if name != "format-1":
             session.dp_inconsistency("repair", 0.125, rate=True, each_constraint=True, run_id="rates")
+        if name == "format-3":
+            session.dp_inconsistency("all", 0.125, where="age < 6", confidence=0.9, run_id="all")
+            session.dp_inconsistency("minimal_inconsistency", 0.125, theta=2, run_id="at a theta")
         counting, session_module.count_rows = session_module.count_rows, None
         with contextlib.suppress(EngineError):  # as a process that was killed before it had an answer
             session.dp_count(0.2, where="age >= 3", run_id="killed")
@@ -77,7 +81,8 @@ def main(name: str) -> None:
     with Ledger.open(path) as ledger:
         said = {"summary": asdict(ledger.summary()), "history": [asdict(entry) for entry in ledger.history()]}
     connection = sqlite3.connect(path)
-    said["answers"] = dict(connection.execute("SELECT number, answer FROM entry WHERE answer IS NOT NULL"))
+    answers = "SELECT entry, answer FROM answer" if name == "format-3" else "SELECT number, answer FROM entry"
+    said["answers"] = {entry: answer for entry, answer in connection.execute(answers) if answer is not None}
     said["requests"] = dict(connection.execute("SELECT number, request FROM entry"))
     connection.close()
     path.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n")
