@@ -4,9 +4,9 @@
     r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt", measure="repair", epsilon=1.0)
     r.value, r.lower, r.upper
 
-Rooms, one direction of flow: surfaces (`cli`, `frontend`, `connection`, `reports`, `jobs`) -> `session` ->
-`measures` -> `privacy` / `graph` -> `engine` -> `constraints`. A lower room never imports a higher one; SQL runs in
-`engine.database`, random numbers come from `privacy.randomness`, money lives in `session.budget`.
+Rooms, one direction of flow: `doors` -> `owner` -> `release` -> `ledger` -> `overlap` -> `measures` -> `privacy` / `graph`
+-> `engine` -> `predicates` -> `constraints`. A lower room never imports a higher one; `README.md` in this folder follows
+one release through them.
 
 Names are imported when they are first used, so that the command line can catch signals before anything heavy loads.
 """
@@ -21,12 +21,12 @@ TYPE_CHECKING = False  # type checkers know this name; importing it takes a whil
 if TYPE_CHECKING:
     from typing import Any
 
-    from dpdb.connection import Registration, register
     from dpdb.constraints import DenialConstraint
+    from dpdb.doors.duckdb_functions import Registration, register
     from dpdb.errors import BudgetExceededError, DpdbError
-    from dpdb.session import Release, Session, dp_inconsistency
-    from dpdb.session import open_session as open  # noqa: A004 - the public name is dpdb.open
-    from dpdb.session.plan import plan
+    from dpdb.owner.expected_error import plan
+    from dpdb.release import Release, Session, dp_inconsistency
+    from dpdb.release import open_session as open  # noqa: A004 - the public name is dpdb.open
 
 __all__ = [
     "BudgetExceededError",
@@ -46,17 +46,17 @@ _HOMES = {
     "BudgetExceededError": ("dpdb.errors", "BudgetExceededError"),
     "DenialConstraint": ("dpdb.constraints", "DenialConstraint"),
     "DpdbError": ("dpdb.errors", "DpdbError"),
-    "Registration": ("dpdb.connection", "Registration"),
-    "Release": ("dpdb.session", "Release"),
-    "Session": ("dpdb.session", "Session"),
-    "dp_inconsistency": ("dpdb.session", "dp_inconsistency"),
-    "open": ("dpdb.session", "open_session"),
-    "plan": ("dpdb.session.plan", "plan"),
-    "register": ("dpdb.connection", "register"),
+    "Registration": ("dpdb.doors.duckdb_functions", "Registration"),
+    "Release": ("dpdb.release", "Release"),
+    "Session": ("dpdb.release", "Session"),
+    "dp_inconsistency": ("dpdb.release", "dp_inconsistency"),
+    "open": ("dpdb.release", "open_session"),
+    "plan": ("dpdb.owner.expected_error", "plan"),
+    "register": ("dpdb.doors.duckdb_functions", "register"),
 }
 _ROOMS = frozenset(
-    ("accounting", "connection", "constraints", "engine", "errors", "frontend", "graph", "jobs", "measures", "noise",
-     "privacy", "reports", "session", "synthetic")
+    ("constraints", "doors", "engine", "errors", "graph", "jobs", "ledger", "measures", "noise", "overlap", "owner",
+     "predicates", "privacy", "release")
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt_common.exceptions import DbtConfigError
 
-from dpdb.connection import Registration, register
+from dpdb.doors.duckdb_functions import Registration, register
 from dpdb.errors import DpdbError
 
 __all__ = ["Plugin"]

@@ -28,13 +28,13 @@ from accuracy_tables import DATA_SETS as TABLES
 from accuracy_tables import GROUPS, all_tables
 from hard_tables import hard_tables
 
-from dpdb.engine.degree_bound import degree_terms, evaluate
+from dpdb.engine.sql.degree_bound import degree_terms, evaluate
 from dpdb.measures import minimal_inconsistency, problematic, repair
-from dpdb.measures.projected import EDGES, NODES, noisy_answer
-from dpdb.noise import write_noisy
+from dpdb.measures.mechanisms.projected import EDGES, NODES, noisy_answer
+from dpdb.owner.dirt import write_noisy
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.privacy.selection import paper_grid
-from dpdb.session import Session
+from dpdb.release import Session
 
 MEASURES = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 STATISTICS = {"minimal_inconsistency": EDGES, "problematic": NODES}

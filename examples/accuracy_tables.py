@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpdb.noise import write_noisy
+from dpdb.owner.dirt import write_noisy
 
 __all__ = ["DATA_SETS", "GROUPS", "all_tables"]
 

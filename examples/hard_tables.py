@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpdb.noise import write_noisy
+from dpdb.owner.dirt import write_noisy
 
 __all__ = ["hard_tables"]
 

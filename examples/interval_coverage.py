@@ -29,11 +29,11 @@ from scipy.stats import binom, binomtest
 
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
-from dpdb.measures.projected import STATISTICS
+from dpdb.measures.mechanisms.projected import STATISTICS
 from dpdb.measures.rate import RATED
-from dpdb.noise import write_noisy
-from dpdb.session import Release, Session
-from dpdb.session.statistics import SliceStatistics
+from dpdb.owner.dirt import write_noisy
+from dpdb.release import Release, Session
+from dpdb.release.statistics import SliceStatistics
 
 ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 BUNDLED = Path(__file__).resolve().parent / "data"

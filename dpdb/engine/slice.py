@@ -15,17 +15,17 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine import degree_bound
-from dpdb.engine.binding import BoundConstraint
-from dpdb.engine.compile import self_conflict
-from dpdb.engine.database import Database
-from dpdb.engine.encode import coded_columns, create_codes, with_codes
-from dpdb.engine.plan import join_plan
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.schema import TableSchema, free_name
-from dpdb.engine.source import Source
-from dpdb.engine.sql_files import sql_statement
-from dpdb.engine.where import WherePredicate
+from dpdb.engine.sources.open import Source
+from dpdb.engine.sql import degree_bound
+from dpdb.engine.sql.bind import BoundConstraint
+from dpdb.engine.sql.codes import coded_columns, create_codes, with_codes
+from dpdb.engine.sql.compile import self_conflict
+from dpdb.engine.sql.files import sql_statement
+from dpdb.engine.sql.joins import join_plan
+from dpdb.engine.sql.where import WherePredicate
 
 __all__ = ["Slice", "TableEdges", "read_columns"]
 

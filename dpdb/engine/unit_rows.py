@@ -13,9 +13,9 @@ from importlib.metadata import version
 
 from sqlglot import exp
 
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.slice import read_columns
-from dpdb.engine.source import Source
+from dpdb.engine.sources.open import Source
 
 __all__ = ["UnitRows", "chosen_by", "kept_rows"]
 

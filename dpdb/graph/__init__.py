@@ -11,11 +11,11 @@ from dpdb.graph.block_graph import BlockGraph
 from dpdb.graph.degrees import DegreeSummary, degree_summary, degrees
 from dpdb.graph.edge_graph import EdgeGraph
 from dpdb.graph.edges import EdgeArrays, OrderedEdges
-from dpdb.graph.exact_cover import CoverBounds, minimum_vertex_cover
+from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
+from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
 from dpdb.graph.fractional_cover import FractionalCover, fractional_cover, twice_fractional_cover
 from dpdb.graph.greedy_cover import greedy_cover_size
 from dpdb.graph.lp_truncation import twice_truncated_edges
-from dpdb.graph.maximal_consistent import count_maximal_independent_sets
 from dpdb.graph.one_scan import ScanResult, scan
 from dpdb.graph.projection import ProjectedCounts, projected_counts
 from dpdb.graph.witness import witness_counts

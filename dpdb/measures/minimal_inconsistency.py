@@ -6,16 +6,16 @@ import math
 from fractions import Fraction
 
 from dpdb.measures.answer import FROM_BELOW, Answer
-from dpdb.measures.gem import gem_answer
-from dpdb.measures.ladder import Ladder, Rungs, Settings, Top
-from dpdb.measures.marginal import Marginal
 from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.paper_mechanisms import paper_mechanisms
-from dpdb.measures.projected import EDGES, noisy_answer
-from dpdb.measures.r2t import R2T
-from dpdb.measures.two_sided import two_sided
+from dpdb.measures.mechanisms.gem import gem_answer
+from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
+from dpdb.measures.mechanisms.marginal import Marginal
+from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
+from dpdb.measures.mechanisms.projected import EDGES, noisy_answer
+from dpdb.measures.mechanisms.r2t import R2T
+from dpdb.measures.mechanisms.two_sided import two_sided
 from dpdb.privacy.epsilon import NANO, as_fraction, split
-from dpdb.privacy.randomness import discrete_laplace
+from dpdb.privacy.noise import discrete_laplace
 from dpdb.privacy.tails import laplace_tail
 
 __all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MECHANISMS", "default_mechanism"]

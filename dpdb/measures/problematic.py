@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.gem import gem_answer
-from dpdb.measures.ladder import Ladder, Rungs, Settings
-from dpdb.measures.marginal import Marginal
 from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.paper_mechanisms import paper_mechanisms
-from dpdb.measures.projected import NODES, WITNESSES
-from dpdb.measures.two_sided import two_sided
+from dpdb.measures.mechanisms.gem import gem_answer
+from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
+from dpdb.measures.mechanisms.marginal import Marginal
+from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
+from dpdb.measures.mechanisms.projected import NODES, WITNESSES
+from dpdb.measures.mechanisms.two_sided import two_sided
 from dpdb.privacy.epsilon import NANO, split
 
 __all__ = ["LADDER", "MARGINAL", "MECHANISMS", "default_mechanism"]

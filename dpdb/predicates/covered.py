@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.accounting.attribute_sets import ValueSet
-from dpdb.accounting.boxes import EVERYTHING, Box, intersection, make_box, meet, one_side, union
-from dpdb.accounting.meaning import Meaning
-from dpdb.accounting.predicates import TOO_MANY_PARTS, UNION_LIMIT, Predicate, lower_ascii
 from dpdb.constraints import Operator
 from dpdb.constraints.source import shortened
+from dpdb.predicates.attribute_sets import ValueSet
+from dpdb.predicates.boxes import EVERYTHING, Box, intersection, make_box, meet, one_side, union
+from dpdb.predicates.meaning import Meaning
 from dpdb.predicates.nodes import (
     And,
     Column,
@@ -31,6 +30,7 @@ from dpdb.predicates.nodes import (
     Or,
 )
 from dpdb.predicates.places import meaning
+from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region, lower_ascii
 
 __all__ = ["covered", "covered_groups"]
 
@@ -44,13 +44,13 @@ _NEGATED = {
 }
 
 
-def covered(tree: Node) -> Predicate:
+def covered(tree: Node) -> Region:
     """Return the rows that a predicate covers; those of NULL and FALSE are none."""
     reader = _Reader()
-    return Predicate.union(reader.rows(tree, True), tuple(reader.notes))
+    return Region.union(reader.rows(tree, True), tuple(reader.notes))
 
 
-def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Predicate:
+def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Region:
     """Return the rows that the groups of a column cover inside a predicate: for each key those with both.
 
     A key that the predicate excludes is answered with noise like the others and covers its own rows, so that no answer
@@ -62,7 +62,7 @@ def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Predi
     boxes = reader.rows(tree, True)
     inside = [both for box in boxes if (both := meet(box, ((name, groups),))) is not None]
     reached = ValueSet.union([dict(box).get(name, ValueSet.everything()) for box in boxes])
-    return Predicate.union([*inside, *one_side(name, groups & ~reached)], tuple(reader.notes))
+    return Region.union([*inside, *one_side(name, groups & ~reached)], tuple(reader.notes))
 
 
 class _Reader:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from dpdb.accounting.attribute_sets import Key, canonical_number
-from dpdb.accounting.meaning import UNSURE, Meaning, enclosed, exactly, neighbours
+from dpdb.predicates.attribute_sets import Key, canonical_number
+from dpdb.predicates.meaning import UNSURE, Meaning, enclosed, exactly, neighbours
 from dpdb.predicates.nodes import Literal, Value
 
 __all__ = ["meaning", "place"]

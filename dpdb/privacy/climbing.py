@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpdb.privacy.randomness import discrete_laplace
+from dpdb.privacy.noise import discrete_laplace
 
 __all__ = ["UNIT", "HiddenNoise", "climb", "draw_hidden_noise", "in_units", "stands_above"]
 

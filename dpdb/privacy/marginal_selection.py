@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpdb.privacy.epsilon import as_fraction
-from dpdb.privacy.randomness import noisy_min
+from dpdb.privacy.noise import noisy_min
 
 __all__ = ["marginal_choice", "thirds_grid", "tripling_grid"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpdb.privacy.epsilon import as_fraction
-from dpdb.privacy.randomness import noisy_max, noisy_min
+from dpdb.privacy.noise import noisy_max, noisy_min
 
 __all__ = ["generalized_exponential_mechanism", "paper_exponential_mechanism", "paper_grid", "power_grid"]
 

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from common import Chosen
 
 from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, load_constraints
-from dpdb.noise import conoise, rnoise
-from dpdb.session import Session
-from dpdb.session.exact import exact_measures
+from dpdb.owner.dirt import conoise, rnoise
+from dpdb.owner.exact import exact_measures
+from dpdb.release import Session
 
 NAMES = ("stock", "tax", "hospital", "flight", "adult")
 """Ordered as in the paper, from the sparsest conflict graph to the densest."""

@@ -15,7 +15,7 @@ from figure_7 import ALPHAS, MODERATE, effort, sizes
 from measuring import PATIENCE, ROOMS, SLOW, SlowMechanism, measured, table_points
 from timing import timings, warm_up
 
-from dpdb.noise import rnoise
+from dpdb.owner.dirt import rnoise
 
 _SAMPLED_RELEASES = 5
 _LARGE = 300_000

@@ -16,7 +16,7 @@ from common import Chosen, Statement, figure, options, report, shared_legend, wr
 from datasets import SEED, data_sets, subset
 from measuring import PAPERS, ROOMS, SYMBOLS, mean, measured, relative_error
 
-from dpdb.noise import rnoise
+from dpdb.owner.dirt import rnoise
 
 ALPHA = 0.005
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "3", "5")

@@ -19,7 +19,7 @@ from datasets import SEED, data_sets, largest_data_set, subset
 from measuring import ROOMS
 from timing import LOOKS, Timing, draw_timings, print_timings, timings, warm_up
 
-from dpdb.noise import rnoise
+from dpdb.owner.dirt import rnoise
 
 ALPHAS = (0.005, 0.01)
 ALPHA_PER_CONSTRAINT = 0.005

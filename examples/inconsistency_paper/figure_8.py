@@ -15,7 +15,7 @@ from datasets import SEED, data_sets, subset
 from figure_7 import is_exponential
 from timing import draw_timings, print_timings, timings, warm_up
 
-from dpdb.noise import rnoise
+from dpdb.owner.dirt import rnoise
 
 ALPHA = 0.001
 

@@ -22,9 +22,9 @@ from datasets import LEVELS, SEED, DataSet, data_sets
 from dpdb.constraints import DenialConstraint
 from dpdb.graph import minimum_vertex_cover
 from dpdb.measures import minimal_inconsistency, problematic, repair
-from dpdb.measures.projected import EDGES, NODES, noisy_answer
+from dpdb.measures.mechanisms.projected import EDGES, NODES, noisy_answer
 from dpdb.privacy.epsilon import parse_epsilon
-from dpdb.session import Session
+from dpdb.release import Session
 
 ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 SYMBOLS = {"minimal_inconsistency": "I_MI", "problematic": "I_P", "repair": "I_R"}

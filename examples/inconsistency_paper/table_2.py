@@ -16,7 +16,7 @@ from small_graphs import MEASURES, sensitivities
 from toy import CONSTRAINT, TABLE, kept_nodes
 
 from dpdb.graph import EdgeArrays, greedy_cover_size
-from dpdb.session.exact import exact_measures
+from dpdb.owner.exact import exact_measures
 
 NODES = (2, 3, 4, 5, 6)
 PAPER_TABLE_2 = {"I_D": "1", "I_MI": "n", "I_P": "n", "I_MC": "O(3^n)", "I_R": "1", "tau*": "not in Table 2"}

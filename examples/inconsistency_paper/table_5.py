@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from common import Statement, figure, options, report, write_csv
 from datasets import ALPHA, SEED, data_sets, subset
 
-from dpdb.noise import rnoise
-from dpdb.session import Session
+from dpdb.owner.dirt import rnoise
+from dpdb.release import Session
 
 PAPER_TABLE_5 = {  # data set: rows, attributes, DCs, of them FDs, maximum degree
     "adult": (32561, 15, 3, 2, 9635),

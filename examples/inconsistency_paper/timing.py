@@ -17,8 +17,8 @@ from datasets import SEED, DataSet, subset
 from measuring import PAPERS, ROOMS, SYMBOLS
 
 from dpdb.constraints import DenialConstraint
-from dpdb.noise import rnoise
-from dpdb.session import Session
+from dpdb.owner.dirt import rnoise
+from dpdb.release import Session
 
 COLOURS = {"minimal_inconsistency": "#0072b2", "problematic": "#d55e00", "repair": "#009e73"}
 LOOKS = {"default": ("-", "o", "dpdb's default"), "paper": ("--", "s", "paper's mechanism")}

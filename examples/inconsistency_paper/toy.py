@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from dpdb.graph import EdgeArrays, projected_counts
-from dpdb.session import Session
+from dpdb.release import Session
 
 CANDIDATES = (1, 2, 3)
 TABLE = pa.table({"capital": ["Ottawa"] * 4, "country": ["Canada", "Canada", "Canada", "Kanada"]})

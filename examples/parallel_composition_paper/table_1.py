@@ -16,8 +16,8 @@ from typing import Any
 
 from common import METHODS, PAPER_TABLE_1, figure, options, print_runs, timed, write_csv
 
-from dpdb.accounting.predicates import Predicate
-from dpdb.accounting.workloads import census_workload
+from dpdb.overlap.workloads import census_workload
+from dpdb.predicates.region import Region
 
 
 def error(charge: int) -> float:
@@ -28,7 +28,7 @@ def error(charge: int) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run, print, write table_1.csv and table_1.png."""
     chosen = options(__doc__, arguments)
-    combined: list[Predicate] = []
+    combined: list[Region] = []
     runs = []
     for seed, (name, (count, *_)) in enumerate(PAPER_TABLE_1.items(), start=1):
         workload = combined if name == "Combined" else census_workload(count, seed)

@@ -11,9 +11,9 @@ import duckdb
 from peak import peak_gigabytes
 
 from dpdb.constraints import distinct, load_constraints
-from dpdb.engine.binding import bind
-from dpdb.engine.database import Database
-from dpdb.engine.source import open_source
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sql.bind import bind
 
 source, constraints = sys.argv[1:3]
 with Database() as database:

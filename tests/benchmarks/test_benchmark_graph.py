@@ -34,7 +34,7 @@ def run(program: str, *arguments: str) -> dict[str, Any]:
 
 def noisy(folder: Path, file: str, rules: str, alpha: float, rows: int) -> tuple[str, str]:
     """Write a dirtied sample; returns its path and that of its constraints."""
-    from dpdb.noise import write_noisy
+    from dpdb.owner.dirt import write_noisy
 
     out, constraints = folder / f"{file}-{alpha}-{rows}.parquet", DATA / f"{rules}.dcs.txt"
     write_noisy(DATA / f"{file}.parquet", constraints, out, "rnoise", alpha=alpha, sample=rows, seed=1)

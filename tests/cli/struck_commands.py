@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpdb.accounting import Ledger
-from dpdb.cli import main
+from dpdb.doors.cli import main
+from dpdb.ledger import Ledger
 
 __all__ = ["COMMANDS", "Struck", "busy_folder", "strike", "wait_for_handlers"]
 

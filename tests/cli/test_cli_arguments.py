@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.accounting import Ledger
-from dpdb.cli import main
+from dpdb.doors.cli import main
+from dpdb.ledger import Ledger
 
 LONG = "x" * 5_000
 DIGITS = "9" * 5_000

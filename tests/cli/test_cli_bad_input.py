@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.cli import main
-from dpdb.session import Session
+from dpdb.doors.cli import main
+from dpdb.release import Session
 
 RULE = "zip_code -> city"
 REMEDY = "write a predicate that rows can satisfy"

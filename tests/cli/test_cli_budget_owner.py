@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.accounting import Ledger, SourceMark, parse_where
-from dpdb.cli import main
+from dpdb.doors.cli import main
+from dpdb.ledger import Ledger, SourceMark
+from dpdb.predicates.text_reader import parse_where
 
-OLD = Path(__file__).parents[1] / "accounting" / "ledgers"
+OLD = Path(__file__).parents[1] / "ledger" / "ledgers"
 SCHEMA = "zip VARCHAR, city VARCHAR, age BIGINT"
 
 

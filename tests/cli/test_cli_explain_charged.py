@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 import dpdb
-from dpdb.accounting import Ledger
-from dpdb.cli import main
-from dpdb.session.explain import explain
+from dpdb.doors.cli import main
+from dpdb.ledger import Ledger
+from dpdb.release.explain import explain
 
 FD = "zip -> city"
 ROW = "SELECT '1' AS zip, 'a' AS city, 70::BIGINT AS age, NULL::TIME AS woken, NULL::INTERVAL AS napped"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.cli import main
+from dpdb.doors.cli import main
 
 RELEASE_FIELDS = [
     "measure", "estimand", "value", "lower", "upper", "confidence", "epsilon", "mechanism", "theta", "noise_scale",

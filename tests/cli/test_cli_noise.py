@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.cli import main
+from dpdb.doors.cli import main
 
 
 @pytest.mark.parametrize("kind", [["rnoise", "--alpha", "0.01"], ["conoise", "--iterations", "20"]])

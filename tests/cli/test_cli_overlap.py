@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.cli import main
+from dpdb.doors.cli import main
 
 QUERIES = """-- three slices and one over both states
 SELECT count(*) FROM visits WHERE state = 'CA' AND age >= 65;

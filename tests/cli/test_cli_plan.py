@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.cli import main
+from dpdb.doors.cli import main
 
 GUESS = ["--rows", "500", "--error-rate", "0.02", "--repetitions", "2", "--seed", "1"]
 SCHEMA = ["--schema", "zip VARCHAR, city VARCHAR", "--constraints", "zip -> city"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.cli import main
+from dpdb.doors.cli import main
 
 Captured = pytest.CaptureFixture[str]
 CERTAIN = "100000"  # the noise is 0 except with probability below exp(-100)

@@ -10,9 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpdb.cli import main
-from dpdb.cli.arguments import build_parser
-from dpdb.cli.options import csv_schema
+from dpdb.doors.cli import main
+from dpdb.doors.cli.arguments import build_parser
+from dpdb.doors.cli.options import csv_schema
 
 COLUMNS = {
     "small": ("INTEGER", ["1", "-7", "0", "+3", "n/a", ""]),

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from struck_commands import COMMANDS, Struck, busy_folder, strike, wait_for_handlers
 
-from dpdb.accounting import Ledger
+from dpdb.ledger import Ledger
 from dpdb.stopping import SignalsEndTheCommand, went_on
 
 LIMIT = 2.0
@@ -76,7 +76,9 @@ def test_two_hundred_signals_at_random_times(folder: Path) -> None:
 # -- the first moments ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("program", [["-m", "dpdb"], ["-c", "from dpdb.cli.main import run_process; run_process()"]])
+@pytest.mark.parametrize(
+    "program", [["-m", "dpdb"], ["-c", "from dpdb.doors.cli.main import run_process; run_process()"]]
+)
 def test_control_c_during_imports_shows_no_traceback(program: list[str], folder: Path) -> None:
     """From the moment our own code runs: everything heavy is imported later."""
     for after in (0, 0.07, 0.3, 0.6):
@@ -107,7 +109,7 @@ def test_control_c_before_the_handlers_just_ends_the_process(before: str, after:
 
 def test_nothing_heavy_is_imported_before_the_handlers() -> None:
     heavy = {"numpy", "duckdb", "pyarrow", "sqlglot", "argparse"}
-    code = f"import sys, dpdb.cli.main; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, dpdb.doors.cli.main; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -117,9 +119,9 @@ def test_nothing_heavy_is_imported_before_the_handlers() -> None:
 
 STUCK = """\
 import sys, threading, time
-import dpdb.cli
+import dpdb.doors.cli
 import dpdb.stopping as stopping
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 
 def stuck(arguments):
     database = Database()
@@ -137,7 +139,7 @@ def stuck(arguments):
         except BaseException:  # what a native call, or careless code, does with our exception
             pass
 
-command = sys.modules["dpdb.cli.main"]
+command = sys.modules["dpdb.doors.cli.main"]
 command._run = stuck
 command.run_process()
 """
@@ -278,12 +280,12 @@ def run(options):
         raise ValueError("a private value")
     except BaseException as error:
         raise ImportError("Encountered an error while initializing the extension.") from error
-import dpdb.cli.arguments as arguments
+import dpdb.doors.cli.arguments as arguments
 class Parser:
     parse_args = staticmethod(lambda _: type("Options", (), {{"run": staticmethod(run)}}))
 arguments.build_parser = Parser
 assert "duckdb" not in sys.modules
-from dpdb.cli.main import run_process
+from dpdb.doors.cli.main import run_process
 run_process()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpdb
-from dpdb.accounting import Ledger
-from dpdb.cli import main
-from dpdb.cli.prompt import run_prompt
-from dpdb.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
-from dpdb.frontend import FrontEnd
+from dpdb.doors.cli import main
+from dpdb.doors.cli.prompt import run_prompt
+from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
+from dpdb.doors.sql import FrontEnd
+from dpdb.ledger import Ledger
 
 RULE = "zip_code -> city"
 COUNT = "SELECT measure, value FROM dp_count('hospital', epsilon := 0.5)"
@@ -259,7 +259,7 @@ def test_an_interrupted_statement_does_not_end_the_prompt(
         raise KeyboardInterrupt
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("dpdb.session.session.Session._answers", interrupted)
+    monkeypatch.setattr("dpdb.release.session.Session._answers", interrupted)
     run_prompt(front_end, typed("FROM dp_inconsistency('hospital', epsilon := 0.5);", ".budget"))  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert "cancelled; what was debited stays spent" in shown

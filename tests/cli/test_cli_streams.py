@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.accounting import Ledger
-from dpdb.cli import main
-from dpdb.jobs import read_results
+from dpdb.doors.cli import main
+from dpdb.doors.jobs import read_results
+from dpdb.ledger import Ledger
 
 JOB = """\
 name = "visits"
@@ -169,7 +169,9 @@ def test_out_gets_the_answer(command: list[str], folder: Path, capsys: pytest.Ca
 def test_an_out_that_is_taken_meanwhile_loses_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpdb.cli.count.releases_text", lambda *_: (folder / "answer").write_text("another's") and "x")
+    monkeypatch.setattr(
+        "dpdb.doors.cli.commands.count.releases_text", lambda *_: (folder / "answer").write_text("another's") and "x"
+    )
     assert main([*COUNT, "--ledger", "t.ledger", "--out", "answer"]) == 3
     assert "exists already" in capsys.readouterr().err
     assert (folder / "answer").read_text() == "another's"
@@ -249,7 +251,7 @@ def test_a_reader_that_goes_after_the_debit_loses_nothing(
     read, write = os.pipe()
     with os.fdopen(write, "w", encoding="utf-8") as pipe:
         monkeypatch.setattr("sys.stdout", pipe)
-        monkeypatch.setattr("dpdb.cli.count.releases_text", lambda *_: os.close(read) or "answer")
+        monkeypatch.setattr("dpdb.doors.cli.commands.count.releases_text", lambda *_: os.close(read) or "answer")
         assert main([*COUNT, "--ledger", "t.ledger"]) == 3
     assert "Broken pipe" in capsys.readouterr().err
     assert len(kept()) == 1

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
-from dpdb.accounting import GDP, PURE, Notion
+from dpdb.privacy import GDP, PURE, Notion
 
 ALARM = 5e-7
 SAMPLINGS = 100  # comparisons of two samples in one run of all tests of this room, `slow` ones included

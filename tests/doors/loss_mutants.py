@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from release_doors import DOORS
 
-from dpdb.accounting import Predicate, parse_where
-from dpdb.privacy import randomness
-from dpdb.session import breakdown, budget, count_request, ledger_account, request, session, shares, slices
-from dpdb.session.account import Charge
+from dpdb.predicates import Region
+from dpdb.predicates.text_reader import parse_where
+from dpdb.privacy import noise as randomness
+from dpdb.release import breakdown, budget, count_request, ledger_account, request, session, shares, slices
+from dpdb.release.account import Charge
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -21,7 +22,7 @@ Mutant = Callable[[pytest.MonkeyPatch], None]
 def half_the_charge(patch: pytest.MonkeyPatch) -> None:
     """Every door pays half."""
 
-    def halved(epsilon: int, coverage: Predicate, asked: Any, run: Any, rho: int | None, rules: Any) -> Charge:
+    def halved(epsilon: int, coverage: Region, asked: Any, run: Any, rho: int | None, rules: Any) -> Charge:
         return Charge(epsilon // 2, coverage, asked, run, None if rho is None else rho // 2, rules)
 
     patch.setattr(session, "Charge", halved)

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dpdb
-from dpdb.accounting import Ledger
-from dpdb.accounting.stored_predicate import predicate_from_text
-from dpdb.frontend import FrontEnd
-from dpdb.jobs import load_job
-from dpdb.jobs.run_job import run_job
+from dpdb.doors.jobs import load_job
+from dpdb.doors.jobs.run_job import run_job
+from dpdb.doors.sql import FrontEnd
+from dpdb.ledger import Ledger
+from dpdb.predicates.stored_region import region_from_text
 from dpdb.privacy.epsilon import NANO
-from dpdb.session import Release, Session, shares
+from dpdb.release import Release, Session, shares
 
 Row = tuple[str, str, str, str, int]
 Draws = list[tuple[dict[str, Any], ...]]
@@ -132,7 +132,7 @@ def collected(path: Path, moved: Sequence[Row]) -> int:
     with Ledger.open(path) as ledger:
         lines = ledger.lines()
         spent = ledger.spent_units()
-    charged = [(predicate_from_text(line.predicate), line.charge) for line in lines]
+    charged = [(region_from_text(line.predicate), line.charge) for line in lines]
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in moved]
     most = max(sum(charge for predicate, charge in charged if predicate.covers(row)) for row in rows)
     assert most <= spent, "the ledger says that it has spent less than a row has collected"

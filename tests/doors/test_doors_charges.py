@@ -25,11 +25,11 @@ from release_doors import (
 )  # fmt: skip
 
 import dpdb
-from dpdb.accounting import Ledger
-from dpdb.accounting.stored_predicate import predicate_from_text
 from dpdb.errors import DpdbError
+from dpdb.ledger import Ledger
+from dpdb.predicates.stored_region import region_from_text
 from dpdb.privacy.epsilon import NANO
-from dpdb.session.explain import explain
+from dpdb.release.explain import explain
 
 RANDOM = {*NUMBERS, "release_id", "raw", "estimate_lower", "estimate_upper"}
 
@@ -109,7 +109,7 @@ def test_releases_whose_slices_share_a_row_add_up(tmp_path: Path) -> None:
     assert collected(path, [FEWER[1]]) == 4.5 * NANO
     assert collected(path, [FEWER[2]]) == 0
     with Ledger.open(path) as ledger:
-        covers = [predicate_from_text(line.predicate).covers(dict(zip(COLUMNS, ONE_ROW[0], strict=True)))
+        covers = [region_from_text(line.predicate).covers(dict(zip(COLUMNS, ONE_ROW[0], strict=True)))
                   for line in ledger.lines()]  # fmt: skip
         assert covers == [True, True, False, True]
         assert ledger.spent_units() >= 5 * NANO

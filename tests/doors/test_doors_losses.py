@@ -17,7 +17,7 @@ from excess_loss import Answers, excess_events
 from loss_mutants import QUICK, SLOW, Mutant
 from release_doors import DOORS, NAMED, Door, fast_folder
 
-from dpdb.accounting import NOTIONS
+from dpdb.privacy import NOTIONS
 
 
 def refuted(door: Door, folder: Path, draws: int, part: int) -> None:

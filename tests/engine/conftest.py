@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 
 
 @pytest.fixture(scope="module")

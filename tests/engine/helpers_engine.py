@@ -17,14 +17,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, distinct
-from dpdb.engine.binding import bind
-from dpdb.engine.database import Database
-from dpdb.engine.degree_bound import degree_terms
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import Source
-from dpdb.engine.violations import violating_pairs, violations_of
-from dpdb.engine.where import WherePredicate
+from dpdb.engine.sources.open import Source
+from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.degree_bound import degree_terms
+from dpdb.engine.sql.violations import violating_pairs, violations_of
+from dpdb.engine.sql.where import WherePredicate
 
 ARROW_TYPES = {
     "BIGINT": pa.int64(),

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine.database import OWNER_LOG, Database
-from dpdb.engine.source import open_source
+from dpdb.engine.duckdb.database import OWNER_LOG, Database
+from dpdb.engine.sources.open import open_source
 from dpdb.errors import DpdbError, SourceError
 
 TABLE = pa.table({"a": [1, 1], "b": ["alice", "bob"]})
@@ -176,7 +176,7 @@ def test_a_duckdb_file_that_is_open_elsewhere_says_so(tmp_path: Path) -> None:
 
 def test_a_nested_column_may_lie_in_the_table_but_not_in_a_constraint(database: Database) -> None:
     from dpdb.constraints import parse_constraint
-    from dpdb.engine.binding import bind
+    from dpdb.engine.sql.bind import bind
 
     database.execute("DROP TABLE IF EXISTS source_row")
     source = open_source(database, pa.table({"a": [1], "n": [[1]]}))

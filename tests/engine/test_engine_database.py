@@ -18,11 +18,11 @@ import pytest
 from sqlglot import exp
 
 from dpdb.constraints import load_constraints
-from dpdb.engine.binding import bind
-from dpdb.engine.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import OWNER_LOG, Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import Source
+from dpdb.engine.sources.open import Source
+from dpdb.engine.sql.bind import bind
 from dpdb.errors import EngineError, ParameterError
 
 
@@ -120,7 +120,9 @@ def test_an_abandoned_database_cleans_up(tmp_path: Path) -> None:
 
 
 def test_exit_of_the_interpreter_cleans_up(tmp_path: Path) -> None:
-    code = "import sys; from dpdb.engine.database import Database; d = Database(temp_directory=sys.argv[1]); exit(3)"
+    code = (
+        "import sys; from dpdb.engine.duckdb.database import Database as D; d = D(temp_directory=sys.argv[1]); exit(3)"
+    )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, b"", b"")
     assert list(tmp_path.iterdir()) == []

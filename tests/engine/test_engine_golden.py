@@ -18,9 +18,9 @@ from sqlglot import exp
 from strategies_engine import VALUES
 
 from dpdb.constraints import DenialConstraint, load_constraints
-from dpdb.engine.binding import BoundConstraint, bind
-from dpdb.engine.compile import ordered_edges, self_conflict
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sql.bind import BoundConstraint, bind
+from dpdb.engine.sql.compile import ordered_edges, self_conflict
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.sql"))

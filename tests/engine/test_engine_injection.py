@@ -12,11 +12,11 @@ from helpers_engine import Table as Rows
 from helpers_engine import agree, read, run
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, load_constraints
-from dpdb.engine.binding import bind
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import open_source
-from dpdb.engine.where import parse_where
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.where import parse_where
 from dpdb.errors import DpdbError
 
 HOSTILE = [

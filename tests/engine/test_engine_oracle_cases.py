@@ -9,11 +9,11 @@ import pytest
 from helpers_engine import Table, agree, float32, run
 
 from dpdb.constraints import DenialConstraint, parse_constraint
-from dpdb.engine.binding import bind
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import open_source
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sql.bind import bind
 from dpdb.errors import ConstraintTypeError
 
 NAN = math.nan

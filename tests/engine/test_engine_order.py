@@ -11,11 +11,11 @@ from sqlglot import exp
 from strategies_engine import questions
 
 from dpdb.constraints import DenialConstraint, parse_constraint
-from dpdb.engine.binding import bind
-from dpdb.engine.database import BATCH_ROWS, Database
+from dpdb.engine.duckdb.database import BATCH_ROWS, Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import Source
+from dpdb.engine.sources.open import Source
+from dpdb.engine.sql.bind import bind
 
 Question = tuple[Table, list[DenialConstraint]]
 DEFAULT = settings(derandomize=True, deadline=None, max_examples=15)

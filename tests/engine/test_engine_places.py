@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TypeOrigin
-from dpdb.engine.source import open_empty, open_source
+from dpdb.engine.sources.open import open_empty, open_source
 from dpdb.engine.sources.places import find_files, state_of
 from dpdb.errors import SourceError
 

@@ -7,13 +7,13 @@ import pytest
 from sqlglot import exp
 
 from dpdb.constraints import distinct, functional_dependency, load_constraints
-from dpdb.engine.binding import bind
-from dpdb.engine.compile import ordered_edges
-from dpdb.engine.database import Database
-from dpdb.engine.plan import NESTED_LOOP_ROWS, join_plan, refuse_nested_loops
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.slice import Slice
-from dpdb.engine.source import open_source
-from dpdb.engine.violations import export_edges
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.compile import ordered_edges
+from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, join_plan, refuse_nested_loops
+from dpdb.engine.sql.violations import export_edges
 from dpdb.errors import ParameterError
 
 ROWS = 20_000

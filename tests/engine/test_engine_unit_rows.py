@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.source import Source, open_source
+from dpdb.engine.sources.open import Source, open_source
 from dpdb.engine.unit_rows import UnitRows
 
 Row = tuple[Any, ...]

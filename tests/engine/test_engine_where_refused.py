@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.where import parse_where
+from dpdb.engine.sql.where import parse_where
 from dpdb.errors import DpdbError, PredicateError, UnknownColumnError
 
 SCHEMA = TableSchema(

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from dpdb.accounting import Ledger
+from dpdb.ledger import Ledger
 
 try:
     version("dbt-duckdb")

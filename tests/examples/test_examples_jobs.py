@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.cli import main
-from dpdb.jobs import read_results
+from dpdb.doors.cli import main
+from dpdb.doors.jobs import read_results
 
 ROOT = Path(__file__).resolve().parents[2]
 

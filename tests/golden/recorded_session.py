@@ -20,8 +20,8 @@ from pathlib import Path
 from stub_noise import StubNoise
 
 from dpdb._version import __version__
-from dpdb.cli import main
-from dpdb.privacy.randomness import replaced_noise
+from dpdb.doors.cli import main
+from dpdb.privacy.noise import replaced_noise
 
 _MASKS = (
     (re.compile(r"\b[0-9a-f]{32}\b"), "RELEASE_ID"),

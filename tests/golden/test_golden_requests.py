@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 import dpdb
-from dpdb.accounting import Ledger
-from dpdb.accounting.stored_predicate import predicate_to_text
+from dpdb.ledger import Ledger
+from dpdb.predicates.stored_region import region_to_text
 
 RECORDING = Path(__file__).parent / "requests.json"
 RULES = ["zip -> city", "not(t1.age>t2.age&t1.fee<t2.fee)", "not(t1.age<0)"]
@@ -71,7 +71,7 @@ def asked(session: dpdb.Session, method: str, options: Mapping[str, Any]) -> dic
         "rho": charge.rho,
         "run_id": charge.run_id,
         "rule_set": charge.rule_set,
-        "rows": predicate_to_text(charge.coverage),
+        "rows": region_to_text(charge.coverage),
     }
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.accounting import Ledger
+from dpdb.ledger import Ledger
 
 JOB = """name = "visits"
 source = "t.parquet"

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import dpdb
-import dpdb.accounting.ledger as ledger_module
-import dpdb.jobs.results_duckdb as duckdb_module
-import dpdb.jobs.results_parquet as parquet_module
-import dpdb.jobs.run_job as job_module
-from dpdb.accounting import Ledger
-from dpdb.cli import main
-from dpdb.jobs import read_results
+import dpdb.doors.jobs.results_duckdb as duckdb_module
+import dpdb.doors.jobs.results_parquet as parquet_module
+import dpdb.doors.jobs.run_job as job_module
+import dpdb.ledger.ledger as ledger_module
+from dpdb.doors.cli import main
+from dpdb.doors.jobs import read_results
+from dpdb.ledger import Ledger
 
 LEDGER_STEPS = ["asked", "begun", "inserted", "reserved", "drawn", "written", "recorded"]
 STEPS = {

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpdb.accounting import Ledger
-from dpdb.cli import main
+from dpdb.doors.cli import main
+from dpdb.doors.jobs import load_job
 from dpdb.errors import ParameterError
-from dpdb.jobs import load_job
+from dpdb.ledger import Ledger
 
 # What to replace in the good job, by what, and what the message must say.
 BAD = {
@@ -120,7 +120,7 @@ def test_results_in_a_folder_that_is_the_source_are_refused(folder: Path, job: P
     (folder / "tables").mkdir()
     (folder / "t.parquet").rename(folder / "tables" / "t.parquet")
     job.write_text(job.read_text().replace("t.parquet", "tables").replace("results.duckdb", "tables/results"))
-    from dpdb.jobs.plan_job import plan_job
+    from dpdb.doors.jobs.plan_job import plan_job
 
     with pytest.raises(ParameterError, match="written into the source"):
         plan_job(load_job(job), "x")

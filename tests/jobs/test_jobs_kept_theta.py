@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.accounting import Ledger
-from dpdb.cli import main
-from dpdb.jobs import RESULT_SCHEMA, read_results
-from dpdb.session import Release, session
+from dpdb.doors.cli import main
+from dpdb.doors.jobs import RESULT_SCHEMA, read_results
+from dpdb.ledger import Ledger
+from dpdb.release import Release, session
 
 KEEPS = """name = "visits"
 source = "t.parquet"

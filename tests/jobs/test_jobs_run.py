@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpdb
-import dpdb.jobs.results_duckdb as results_duckdb
-from dpdb.accounting import Ledger
-from dpdb.cli import main
-from dpdb.jobs import RESULT_SCHEMA, Results, read_results
-from dpdb.session import Release
-from dpdb.session.release_table import RELEASE_SCHEMA
+import dpdb.doors.jobs.results_duckdb as results_duckdb
+from dpdb.doors.cli import main
+from dpdb.doors.jobs import RESULT_SCHEMA, Results, read_results
+from dpdb.ledger import Ledger
+from dpdb.release import Release
+from dpdb.release.table import RELEASE_SCHEMA
 
 RELEASED = [("overall", 3), ("by-zip", 2), ("rows", 1)]
 
@@ -103,7 +103,7 @@ def test_a_run_that_was_debited_and_got_no_further_fits_again(
     """What an earlier try has spent is not asked for a second time, even if nothing else is left."""
     job.write_text(job.read_text().replace('"0.2"', '"0.6"'))  # all of the budget: 0.3, 0.6 and 0.1
     with monkeypatch.context() as patched:
-        patched.setattr("dpdb.session.session.count_rows", lambda *_, **__: 1 / 0)
+        patched.setattr("dpdb.release.session.count_rows", lambda *_, **__: 1 / 0)
         assert run(job) == 3
     assert spent(job) == 1
     assert "of this run 'overall', 'by-zip' are published and paid for" in capsys.readouterr().err
@@ -121,7 +121,7 @@ def test_what_was_published_is_said_truthfully_if_others_spend_in_between(
             with dpdb.open(job.parent / "t.parquet", ledger=job.parent / "t.ledger") as other:
                 other.dp_count(0.6)
 
-    monkeypatch.setattr("dpdb.jobs.run_job.reached", spend)
+    monkeypatch.setattr("dpdb.doors.jobs.run_job.reached", spend)
     assert run(job, "monday", "--format", output) == 4
     out, err = capsys.readouterr()
     assert "release 'by-zip': budget refused" in err

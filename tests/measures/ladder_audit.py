@@ -18,15 +18,15 @@ from pathlib import Path
 import pytest
 from noise_scripts import Draw, Recorder, Script, loss
 
-from dpdb.measures import ladder
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap, release_degree_cap
-from dpdb.measures.ladder import Ladder
 from dpdb.measures.mechanism import Run
+from dpdb.measures.mechanisms import ladder
+from dpdb.measures.mechanisms.ladder import Ladder
 from dpdb.privacy import climbing
 from dpdb.privacy.climbing import HiddenNoise
 from dpdb.privacy.epsilon import as_fraction, split
-from dpdb.privacy.randomness import laplace_scale, replaced_noise
+from dpdb.privacy.noise import laplace_scale, replaced_noise
 
 sys.path.append(str(Path(__file__).parents[1] / "privacy"))
 from climbing_law import Case, Top, accepted, greatest_loss, refused

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from dpdb.privacy import randomness
-from dpdb.privacy.randomness import Noise, replaced_noise
+from dpdb.privacy import noise as randomness
+from dpdb.privacy.noise import Noise, replaced_noise
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ from noise_scripts import Script, Zero
 from scipy.stats import binom
 from small_graphs import SmallGraph, star
 
-from dpdb.measures import minimal_inconsistency, projected, repair
+from dpdb.measures import minimal_inconsistency, repair
 from dpdb.measures.answer import Answer
+from dpdb.measures.mechanisms import projected
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.randomness import replaced_noise
-from dpdb.session import Session
+from dpdb.privacy.noise import replaced_noise
+from dpdb.release import Session
 
 ALPHA = 1e-8
 exactly = settings(derandomize=True, deadline=None, max_examples=60)

@@ -16,11 +16,12 @@ from mechanisms_under_test import ALL, Case
 from neighbour_tables import PAIRS, TablePair
 from noise_scripts import Draw, Recorder
 
-from dpdb.measures import projected, repair
-from dpdb.privacy import randomness
+from dpdb.measures import repair
+from dpdb.measures.mechanisms import projected
+from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.randomness import replaced_noise
-from dpdb.session import Session
+from dpdb.privacy.noise import replaced_noise
+from dpdb.release import Session
 
 EPSILON = 2  # where a doubled loss shows with few samples
 CHEAP = {"fractional", "greedy", "baseline_max", "r2t"}

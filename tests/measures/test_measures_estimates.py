@@ -16,11 +16,11 @@ from small_graphs import star
 from dpdb.measures import estimate
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.estimate import with_estimate
-from dpdb.measures.fixed_theta import at_theta
 from dpdb.measures.mechanism import Run
+from dpdb.measures.mechanisms.fixed_theta import at_theta
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.randomness import laplace_scale
-from dpdb.session import Session
+from dpdb.privacy.noise import laplace_scale
+from dpdb.release import Session
 
 ALPHA = 1e-8
 NONE = {"ladder", "progressive", "r2t"}

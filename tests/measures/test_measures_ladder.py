@@ -9,14 +9,15 @@ from noise_scripts import Recorder
 from scipy.stats import binom
 from small_graphs import SmallGraph, neighbours, star
 
-from dpdb.measures import ladder, minimal_inconsistency, problematic
+from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.degree_cap import DegreeCap, release_degree_cap
-from dpdb.measures.ladder import Ladder, Plan, Rungs, Settings, Top
 from dpdb.measures.mechanism import Run
-from dpdb.measures.projected import EDGES, WITNESSES, ProjectedStatistic
-from dpdb.privacy import randomness
+from dpdb.measures.mechanisms import ladder
+from dpdb.measures.mechanisms.ladder import Ladder, Plan, Rungs, Settings, Top
+from dpdb.measures.mechanisms.projected import EDGES, WITNESSES, ProjectedStatistic
+from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.randomness import replaced_noise
+from dpdb.privacy.noise import replaced_noise
 
 EPSILON = 2 * NANO  # where little noise is needed: short sums
 SLACK = 1e-6  # what the sums leave out

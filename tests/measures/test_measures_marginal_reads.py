@@ -8,7 +8,7 @@ from noise_scripts import Zero
 from small_graphs import SmallGraph, star
 
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.randomness import replaced_noise
+from dpdb.privacy.noise import replaced_noise
 
 
 @dataclass(frozen=True)

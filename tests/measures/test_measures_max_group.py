@@ -14,18 +14,18 @@ from small_graphs import SmallGraph
 
 import dpdb
 from dpdb.constraints import load_constraints
-from dpdb.engine.binding import bind
-from dpdb.engine.database import Database
-from dpdb.engine.degree_bound import degree_terms
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
-from dpdb.engine.source import declared_schema
+from dpdb.engine.sources.open import declared_schema
+from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.errors import ParameterError
 from dpdb.measures.mechanism import Run
+from dpdb.measures.mechanisms.two_sided import declared
 from dpdb.measures.minimal_inconsistency import MECHANISMS as PAIRS
 from dpdb.measures.problematic import MECHANISMS as ROWS
-from dpdb.measures.two_sided import declared
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.randomness import laplace_scale, replaced_noise
+from dpdb.privacy.noise import laplace_scale, replaced_noise
 
 VALUES = (None, 0, 1)
 RULES = {

@@ -11,8 +11,8 @@ from small_graphs import SmallGraph
 
 from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
-from dpdb.session import Session
-from dpdb.session.request import parse_request
+from dpdb.release import Session
+from dpdb.release.request import parse_request
 
 usually = settings(derandomize=True, deadline=None, max_examples=150)
 

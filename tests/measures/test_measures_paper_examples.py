@@ -9,7 +9,7 @@ from noise_scripts import Zero, recorded
 
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.selection import paper_exponential_mechanism
-from dpdb.session import Session
+from dpdb.release import Session
 
 CAPITALS = pa.table({"ID": [1, 2, 3, 4], "Capital": ["Ottawa"] * 4, "Country": ["Canada"] * 3 + ["Kanada"]})
 DEPENDENCY = "not(t1.Capital = t2.Capital and t1.Country != t2.Country)"

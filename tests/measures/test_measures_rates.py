@@ -23,9 +23,9 @@ from dpdb.measures import count as count_room
 from dpdb.measures.answer import FROM_BELOW, Answer
 from dpdb.measures.rate import RATED, rate_answer, rate_beta, rate_shares
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
-from dpdb.session import Session
-from dpdb.session import shares as shares_room
-from dpdb.session.request import parse_request
+from dpdb.release import Session
+from dpdb.release import shares as shares_room
+from dpdb.release.request import parse_request
 
 RATED_MECHANISMS = [key for key in ALL if key[0] in RATED]
 ALPHA = 1e-8

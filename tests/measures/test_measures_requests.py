@@ -13,8 +13,8 @@ from small_graphs import SmallGraph, neighbours, star
 
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
-from dpdb.session import Session
-from dpdb.session.request import parse_request
+from dpdb.release import Session
+from dpdb.release.request import parse_request
 
 ROWS = ((1, 0), (1, 0), (1, 1), (2, 5))
 EPSILONS = ["0.000001", "0.0000019", "0.123456789", "1", "2.999999999", "1000000"]

@@ -9,7 +9,8 @@ from mechanisms_under_test import ALL, SHARES, Case
 from noise_scripts import Script, joint_loss, paths, recorded
 from small_graphs import SmallGraph, neighbours, star
 
-from dpdb.measures import projected, r2t, repair
+from dpdb.measures import repair
+from dpdb.measures.mechanisms import projected, r2t
 from dpdb.privacy.epsilon import NANO
 
 EPSILON = NANO

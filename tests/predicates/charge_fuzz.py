@@ -22,21 +22,21 @@ from typing import Any
 from random_predicates import KINDS, MOMENTS, NUMBERS, TEXTS, Predicates, RandomColumn, quoted
 from sqlglot import exp
 
-from dpdb.accounting import Predicate
-from dpdb.accounting import parse_where as read_as_text
-from dpdb.accounting.predicates import lower_ascii
-from dpdb.accounting.stored_predicate import predicate_from_text, predicate_to_text
-from dpdb.engine import comparison
-from dpdb.engine import where as engine_where
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.slice import read_columns
-from dpdb.engine.source import Source
-from dpdb.engine.where import WherePredicate, parse_where
+from dpdb.engine.sources.open import Source
+from dpdb.engine.sql import comparison
+from dpdb.engine.sql import where as engine_where
+from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.errors import ParameterError, PredicateError
+from dpdb.predicates import Region
 from dpdb.predicates.places import place
-from dpdb.session import slices as session_slices
-from dpdb.session.slices import parse_slices
+from dpdb.predicates.region import lower_ascii
+from dpdb.predicates.stored_region import region_from_text, region_to_text
+from dpdb.predicates.text_reader import parse_where as read_as_text
+from dpdb.release import slices as session_slices
+from dpdb.release.slices import parse_slices
 
 _MOST_ROWS = 90
 _FLAT = exp.to_table("flat")
@@ -61,7 +61,7 @@ class Asked:
 
     words: str
     parts: tuple[WherePredicate, ...]
-    charged: Predicate
+    charged: Region
     text: str | None
 
 
@@ -191,7 +191,7 @@ def _check_rows(table: Table, one: Asked, mask: int, findings: Findings, where: 
 
 def _check_pairs(asked: Sequence[Asked], masks: Sequence[int], findings: Findings, where: str) -> None:
     """No two that share a row are taken as disjoint, in the form in which a ledger keeps them."""
-    stored = [predicate_from_text(predicate_to_text(one.charged)) for one in asked]
+    stored = [region_from_text(region_to_text(one.charged)) for one in asked]
     for one, two in itertools.combinations(range(len(asked)), 2):
         if masks[one] & masks[two]:
             findings.seen["pairs that share a row"] += 1

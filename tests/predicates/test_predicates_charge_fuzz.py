@@ -9,12 +9,12 @@ from charge_fuzz import Findings, fuzz
 from random_predicates import KINDS
 from sqlglot import exp
 
-from dpdb.accounting.attribute_sets import ValueSet
-from dpdb.engine.database import Database
-from dpdb.engine.keys import texts_of
-from dpdb.engine.where import WherePredicate
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sql.keys import texts_of
+from dpdb.engine.sql.where import WherePredicate
 from dpdb.predicates import covered, nodes, places
-from dpdb.session import slices
+from dpdb.predicates.attribute_sets import ValueSet
+from dpdb.release import slices
 
 SEED = 20_261_121
 

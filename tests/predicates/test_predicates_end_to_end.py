@@ -11,14 +11,14 @@ import pytest
 from charge_fuzz import Table
 
 import dpdb
-from dpdb.accounting import Ledger
-from dpdb.accounting import parse_where as read_as_text
-from dpdb.engine.database import Database
+from dpdb.doors.sql import FrontEnd
+from dpdb.engine.duckdb.database import Database
 from dpdb.errors import BudgetExceededError, ParameterError, PredicateError
-from dpdb.frontend import FrontEnd
-from dpdb.session import Session
-from dpdb.session.account import Charge
-from dpdb.session.slices import parse_slices
+from dpdb.ledger import Ledger
+from dpdb.predicates.text_reader import parse_where as read_as_text
+from dpdb.release import Session
+from dpdb.release.account import Charge
+from dpdb.release.slices import parse_slices
 
 EPSILON = 50  # noise other than 0 with probability 4e-22 per answer
 CALLS = 36

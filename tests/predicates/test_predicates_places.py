@@ -12,17 +12,17 @@ import pytest
 from random_predicates import DECIMALS, INTEGERS, KINDS, pool
 from sqlglot import exp
 
-from dpdb.accounting import Predicate
-from dpdb.accounting.meaning import neighbours
-from dpdb.accounting.stored_predicate import predicate_from_text
-from dpdb.engine.comparison import shown_as
-from dpdb.engine.database import Database
-from dpdb.engine.keys import equal_values, texts_of
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, comparison_type
-from dpdb.engine.where import parse_where
+from dpdb.engine.sql.comparison import shown_as
+from dpdb.engine.sql.keys import equal_values, texts_of
+from dpdb.engine.sql.where import parse_where
+from dpdb.predicates import Region
 from dpdb.predicates.covered import covered
+from dpdb.predicates.meaning import neighbours
 from dpdb.predicates.nodes import Literal
 from dpdb.predicates.places import place
+from dpdb.predicates.stored_region import region_from_text
 
 WIDE = Context(prec=40)
 NOT_MODELLED = {"INTERVAL", "BIT", "TIME WITH TIME ZONE"}
@@ -76,7 +76,7 @@ def test_a_number_lies_among_the_neighbours_of_the_double_that_it_becomes(kind: 
         assert Fraction(low) <= Fraction(text) <= Fraction(high), (kind, text)
 
 
-def region(database: Database, kind: str, where: str) -> Predicate:
+def region(database: Database, kind: str, where: str) -> Region:
     return covered(parse_where(database, where, TableSchema((Column("x", kind),))).tree)
 
 
@@ -101,7 +101,7 @@ WRITTEN_BEFORE = [
 
 @pytest.mark.parametrize(("kind", "where", "line"), WRITTEN_BEFORE, ids=[f"{k}: {w}" for k, w, _ in WRITTEN_BEFORE])
 def test_old_lines_still_meet_what_asks_for_the_same_rows(kind: str, where: str, line: str, database: Database) -> None:
-    old = predicate_from_text(line)
+    old = region_from_text(line)
     assert old.overlaps(region(database, kind, where))
     assert not old.overlaps(region(database, kind, "x IS NULL"))
 
@@ -120,7 +120,7 @@ def test_old_lines_still_meet_what_asks_for_the_same_rows(kind: str, where: str,
     ],
 )
 def test_old_lines_are_still_told_apart_from_other_rows(line: str, kind: str, where: str, database: Database) -> None:
-    old = next(predicate_from_text(text) for k, words, text in WRITTEN_BEFORE if (k, words) == (kind, line))
+    old = next(region_from_text(text) for k, words, text in WRITTEN_BEFORE if (k, words) == (kind, line))
     assert not old.overlaps(region(database, kind, where))
 
 

@@ -9,10 +9,11 @@ import pytest
 from charge_fuzz import Table
 from random_predicates import KINDS
 
-from dpdb.accounting import Predicate, parse_where
-from dpdb.accounting.attribute_sets import ValueSet
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError
+from dpdb.predicates import Region
+from dpdb.predicates.attribute_sets import ValueSet
+from dpdb.predicates.text_reader import parse_where
 
 
 def checked(tables: int, predicates: int) -> tuple[int, int]:
@@ -21,7 +22,7 @@ def checked(tables: int, predicates: int) -> tuple[int, int]:
     with Database(threads=1) as database:
         for number in range(tables):
             table = Table(database, Random(f"overlap/{number}"), [KINDS[number % len(KINDS)]])
-            read: list[tuple[str, Predicate, int]] = []
+            read: list[tuple[str, Region, int]] = []
             for text in (table.drawn.predicate() for _ in range(predicates)):
                 try:
                     [(places,)] = database.rows(f"SELECT list(place) FILTER (WHERE {text}) FROM flat")

@@ -12,7 +12,7 @@ from climbing_law import Case, Top, accepted, greatest_loss, noise, refused
 from dpdb.privacy import climbing
 from dpdb.privacy.climbing import HiddenNoise, climb, draw_hidden_noise, in_units, stands_above
 from dpdb.privacy.epsilon import NANO
-from dpdb.privacy.randomness import laplace_scale, replaced_noise
+from dpdb.privacy.noise import laplace_scale, replaced_noise
 
 SLACK = 1e-6  # what is left out, beside outcomes of at least 1e-9
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded_noise import RecordedNoise
 
-from dpdb.accounting import ZCDP
 from dpdb.errors import ParameterError
-from dpdb.privacy import randomness
-from dpdb.privacy.randomness import discrete_gaussian, gaussian_scale, replaced_noise
+from dpdb.privacy import ZCDP
+from dpdb.privacy import noise as randomness
+from dpdb.privacy.noise import discrete_gaussian, gaussian_scale, replaced_noise
 from dpdb.privacy.rho import PICO, format_rho, parse_rho, rho_as_fraction
 from dpdb.privacy.tails import gaussian_tail
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded_noise import RecordedNoise
 
-from dpdb.privacy import randomness
+from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO, as_fraction
-from dpdb.privacy.randomness import discrete_laplace, laplace_scale, replaced_noise
+from dpdb.privacy.noise import discrete_laplace, laplace_scale, replaced_noise
 from dpdb.privacy.tails import laplace_tail
 
 ALPHA = 5e-9

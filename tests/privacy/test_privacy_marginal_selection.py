@@ -11,7 +11,7 @@ from recorded_noise import RecordedNoise
 
 from dpdb.privacy.epsilon import NANO, as_fraction
 from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid
-from dpdb.privacy.randomness import replaced_noise
+from dpdb.privacy.noise import replaced_noise
 
 K = 65_536
 exactly = settings(derandomize=True, deadline=None, max_examples=200)

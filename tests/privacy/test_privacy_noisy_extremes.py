@@ -11,9 +11,9 @@ import pytest
 from exact_probabilities import is_plausible, permute_and_flip
 from recorded_noise import RecordedNoise
 
-from dpdb.privacy import randomness
+from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO, as_fraction
-from dpdb.privacy.randomness import noisy_max, noisy_min, replaced_noise
+from dpdb.privacy.noise import noisy_max, noisy_min, replaced_noise
 
 ALPHA = 5e-9
 

@@ -9,9 +9,9 @@ import dpdb
 
 ROOT = Path(dpdb.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
-PRIVATE_ROOMS = ("privacy", "measures", "session", "connection", "graph", "engine", "predicates", "constraints")
-RELEASE_IDS = Path("session/release.py")
-LEDGER_KEYS = Path("accounting/marks.py")
+PRIVATE_ROOMS = ("privacy", "measures", "release", "graph", "engine", "predicates", "constraints")
+RELEASE_IDS = Path("release/release.py")
+LEDGER_KEYS = Path("ledger/store/marks.py")
 
 
 def imported(tree: ast.AST) -> set[str]:
@@ -41,7 +41,7 @@ def parsed(path: Path) -> ast.AST:
 
 def test_one_module_imports_opendp():
     users = [str(p.relative_to(ROOT)) for p in SOURCES if any(n.split(".")[0] == "opendp" for n in imported(parsed(p)))]
-    assert users == ["privacy/randomness.py"]
+    assert users == ["privacy/noise.py"]
 
 
 @pytest.mark.parametrize("room", PRIVATE_ROOMS)

@@ -11,7 +11,7 @@ from recorded_noise import RecordedNoise
 
 from dpdb.privacy import selection
 from dpdb.privacy.epsilon import NANO, as_fraction
-from dpdb.privacy.randomness import replaced_noise
+from dpdb.privacy.noise import replaced_noise
 from dpdb.privacy.selection import generalized_exponential_mechanism, paper_exponential_mechanism, power_grid
 
 K = 65_536

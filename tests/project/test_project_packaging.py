@@ -13,18 +13,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = [
-    "cli",
-    "frontend",
-    "connection",
-    "reports",
-    "jobs",
-    "session",
-    "accounting",
+    "doors",
+    "owner",
+    "release",
+    "ledger",
+    "overlap",
     "measures",
     "privacy",
     "graph",
     "engine",
-    "synthetic",
+    "predicates",
     "constraints",
 ]
 
@@ -41,7 +39,7 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
         "dpdb/sql/conflict_edge.sql",
         "dpdb/sql/release_macros.sql",
         "dpdb/data/hospital.parquet",
-        "dpdb/reports/style.css",
+        "dpdb/doors/reports/style.css",
     ]
     assert set(wanted) <= set(names)
     assert not [name for name in names if name.startswith(("tests", "examples"))]
@@ -54,7 +52,9 @@ def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
-    program = "import dpdb, sys; from dpdb.cli import main; assert 'site' in dpdb.__file__; sys.exit(main(['demo']))"
+    program = (
+        "import dpdb, sys; from dpdb.doors.cli import main; assert 'site' in dpdb.__file__; sys.exit(main(['demo']))"
+    )
     run = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path / "site", capture_output=True, text=True, check=False
     )
@@ -106,7 +106,7 @@ def test_import_is_cheap_in_modules() -> None:
 
 
 def test_every_command_of_the_readme_exists() -> None:
-    from dpdb.cli.arguments import build_parser
+    from dpdb.doors.cli.arguments import build_parser
 
     commands = re.findall(r"^dpdb (.*?)(?:\s+#.*)?$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert len(commands) >= 7

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from dpdb.jobs.results import ResultRow, Results
-from dpdb.session import Release
+from dpdb.doors.jobs.results import ResultRow, Results
+from dpdb.release import Release
 
 START = datetime(2026, 8, 1, 4, 0, 12, tzinfo=UTC)
 HOSTILE = "<script>alert('x')</script>\"'&amp;<img src=http://example.org/x onerror=alert(1)>"

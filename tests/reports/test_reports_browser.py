@@ -10,9 +10,9 @@ import pytest
 from browser import Browser
 from sample import START, release, year
 
-from dpdb.jobs.results import Results
-from dpdb.reports import report_page
-from dpdb.session.release import Releases
+from dpdb.doors.jobs.results import Results
+from dpdb.doors.reports import report_page
+from dpdb.release.release import Releases
 
 LUMINANCE = """
 const [r, g, b] = getComputedStyle(arguments[0] || document.body).backgroundColor.match(/\\d+/g).map(Number);

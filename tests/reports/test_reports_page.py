@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from sample import HOSTILE, RULES, START, release, row, year
 
-from dpdb.accounting import Ledger
-from dpdb.cli import main
 from dpdb.constraints import load_constraints
-from dpdb.jobs.results import Results
-from dpdb.privacy.randomness import replaced_noise
-from dpdb.reports import report_page
+from dpdb.doors.cli import main
+from dpdb.doors.jobs.results import Results
+from dpdb.doors.reports import report_page
+from dpdb.ledger import Ledger
+from dpdb.privacy.noise import replaced_noise
 
 VOID = {"meta", "br"}
 
@@ -229,8 +229,8 @@ def test_the_command_reads_no_source_and_its_page_holds_no_private_number(
 def test_bad_input_writes_nothing(
     arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dpdb.jobs.results import RESULT_SCHEMA, result_table
-    from dpdb.jobs.results_parquet import ParquetResults
+    from dpdb.doors.jobs.results import RESULT_SCHEMA, result_table
+    from dpdb.doors.jobs.results_parquet import ParquetResults
 
     monkeypatch.chdir(tmp_path)
     kept = ParquetResults(tmp_path / "kept", RESULT_SCHEMA)

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sample import HOSTILE, START, release, row, year
 
-from dpdb.reports.scale import compact, time_labels, value_axis
-from dpdb.reports.series import Series, series_of, trend_words
-from dpdb.reports.words import constraint_words, gate_words, latest_words, meaning
+from dpdb.doors.reports.scale import compact, time_labels, value_axis
+from dpdb.doors.reports.series import Series, series_of, trend_words
+from dpdb.doors.reports.words import constraint_words, gate_words, latest_words, meaning
 
 
 def trend(*intervals: tuple[float, float | None], **last: object) -> str:

@@ -14,10 +14,10 @@ from sample import release, row
 from scipy.stats import binom
 
 import dpdb
-from dpdb.reports import series as series_module
-from dpdb.reports.chart import series_chart
-from dpdb.reports.series import Series, trend_words
-from dpdb.session import Release, Session
+from dpdb.doors.reports import series as series_module
+from dpdb.doors.reports.chart import series_chart
+from dpdb.doors.reports.series import Series, trend_words
+from dpdb.release import Release, Session
 
 EPSILON, DAYS, REPLAYS = "0.1", 7, 100
 

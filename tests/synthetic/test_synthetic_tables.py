@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from dpdb.constraints import distinct, load_constraints
 from dpdb.errors import ParameterError
-from dpdb.session.consistent_rows import consistent_rows
-from dpdb.session.exact import exact_measures
-from dpdb.synthetic import synthesize
+from dpdb.owner.consistent_rows import consistent_rows
+from dpdb.owner.exact import exact_measures
+from dpdb.owner.synthetic import synthesize
 
 COLUMNS = "abcde"
 

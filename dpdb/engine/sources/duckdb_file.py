@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["attach", "choose_table", "leave_out_names"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from dpdb.engine.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import OWNER_LOG, Database
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.engine.sources.places import FileColumns, Files
 from dpdb.engine.sources.text_columns import typed

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
-from dpdb.engine.database import OWNER_LOG
+from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.errors import SourceError
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from sqlglot import exp, tokenize
 
-from dpdb.engine.database import Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import comparison_type
 from dpdb.errors import SourceError
 

@@ -1,5 +1,0 @@
-"""The command line: thin. It parses arguments, calls the session room, and prints; no algorithm lives here."""
-
-from dpdb.cli.main import main
-
-__all__ = ["main"]

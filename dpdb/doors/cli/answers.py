@@ -1,0 +1,97 @@
+"""`AnswerOutput`: where a command shows releases. Opened before anything is spent; what is paid for is not lost."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from dpdb.doors.cli.streams import describe_failure, output_is_closed, say, tell, write_output
+from dpdb.errors import DpdbError, EngineError, ParameterError
+from dpdb.files.new_file import NewFile
+from dpdb.release import Release
+
+__all__ = ["AnswerOutput", "UnshownError"]
+
+
+class UnshownError(DpdbError):
+    """Releases were made and could not be shown; the message says where they are."""
+
+    exit_code = EngineError.exit_code
+
+
+class AnswerOutput:
+    """Standard output, or a new file. Use it as a context manager around what spends.
+
+    Parameters
+    ----------
+    out
+        The file to make; None for standard output.
+    ledger
+        The ledger that keeps the answers, if there is one.
+    needed
+        Whether answers that nobody can read are not worth asking for; a job keeps them elsewhere.
+    warn
+        Whether to say, once there are answers, that no ledger counts them.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be written to; nothing is spent yet.
+    """
+
+    def __init__(
+        self, out: str | None = None, ledger: str | Path | None = None, *, needed: bool = True, warn: bool = True
+    ) -> None:
+        self._file = None if out is None else NewFile(Path(out))
+        self._ledger = ledger
+        self._warn = warn and ledger is None
+        if out is None and needed and output_is_closed():
+            raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
+
+    def show(self, content: str | bytes, releases: Sequence[Release], words: str = "") -> None:
+        """Write the answers, at once; `words` are another form of them, for standard error.
+
+        Raises
+        ------
+        UnshownError
+            If that fails. Without a ledger the answers have gone to standard error, if that works.
+        """
+        try:
+            if self._file is not None:
+                self._file.partial.write_bytes(_encoded(content))
+                self._file.keep()
+            else:
+                write_output(content)
+        except (OSError, ValueError) as error:  # a `ParameterError` of the file is a ValueError
+            raise self._unshown(error, words or content, releases) from None
+        finally:
+            if self._warn:
+                say("no --ledger: nothing adds up what this command and others spend on this table")
+                self._warn = False
+
+    def _unshown(self, error: Exception, content: str | bytes, releases: Sequence[Release]) -> UnshownError:
+        if not releases:
+            return UnshownError(f"the result could not be shown: {describe_failure(error)}")
+        ids = ", ".join(release.release_id for release in releases)
+        failed = f"{'the answers' if len(releases) > 1 else 'the answer'} could not be shown: {describe_failure(error)}"
+        if self._ledger is not None:
+            command = f"dpdb budget answers {shlex.quote(str(self._ledger))} --release ID"
+            return UnshownError(f"{failed}; paid for and kept: `{command}` shows again {ids}")
+        if isinstance(content, str):
+            tell(content)
+        return UnshownError(f"{failed}; paid for, and kept by no ledger: standard error has {ids}")
+
+    def __enter__(self) -> AnswerOutput:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode(errors="backslashreplace")

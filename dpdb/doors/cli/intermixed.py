@@ -1,0 +1,34 @@
+"""The parser of the command line: errors are one line, and an optional positional may stand behind options."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from dpdb.doors.cli.streams import say
+
+__all__ = ["Parser"]
+
+
+class Parser(argparse.ArgumentParser):
+    """As argparse's; where `intermixed` is true, an optional positional is set aside until all options are read.
+
+    For `dpdb sql SOURCE --constraints C STATEMENT`.
+    """
+
+    intermixed = False
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line, with exit code 2."""
+        say(f"{message}; see `{self.prog} --help`")
+        raise SystemExit(2)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse what is known and return the rest."""
+        if not self.intermixed:
+            return super().parse_known_args(args, namespace)
+        self.intermixed = False  # the intermixed parser calls this method
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.intermixed = True

@@ -1,0 +1,120 @@
+"""`dpdb`: dispatch, error messages, exit codes. Imports of the other rooms stand inside functions: signals come first.
+
+Exit codes: 0 ok, 1 gate failed (`--fail-above`), 2 usage or configuration, 3 engine error, 4 budget refused; 130
+interrupted, 129 and 143 ended by SIGHUP and SIGTERM.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+from dpdb.doors.cli.streams import open_streams, say, say_at_once
+from dpdb.stopping import SignalsEndTheCommand, Terminated
+
+__all__ = ["leave", "main", "run_process"]
+
+_USAGE = 2
+_ENGINE_ERROR = 3
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Never shows a traceback: it could print private values."""
+    with SignalsEndTheCommand(say_at_once):
+        return _run(arguments)
+
+
+def run_process() -> NoReturn:
+    """Run the command of this process, and end the process."""
+    try:
+        open_streams()
+        code = main()
+    except KeyboardInterrupt:  # before there were handlers
+        code = _INTERRUPTED
+    except SystemExit as ended:  # --help, --version
+        code = int(ended.code or 0)
+    leave(code)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process at once: what threads of ours still compute is no longer asked for."""
+    with suppress(ValueError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        from dpdb.errors import DpdbError
+
+        try:
+            _refuse_undecodable(sys.argv[1:] if arguments is None else arguments)
+            from dpdb.doors.cli.arguments import build_parser
+
+            options = build_parser().parse_args(arguments)
+            return int(options.run(options))
+        except DpdbError as error:
+            return _failed(str(error), error.exit_code)
+    except (KeyboardInterrupt, Terminated) as error:
+        return _stopped(error)
+    except BrokenPipeError:  # the reader of our output has gone, and has read what it wanted
+        return 0
+    except MemoryError:
+        return _failed("out of memory; give --memory-limit, so that work spills to disk", _ENGINE_ERROR)
+    except Exception as error:
+        stop = _signal_behind(error)
+        return _unforeseen(error) if stop is None else _stopped(stop)
+
+
+def _stopped(error: KeyboardInterrupt | Terminated) -> int:
+    word = "interrupted" if isinstance(error, KeyboardInterrupt) else "terminated"
+    code = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else int(error.code or 0)
+    return _failed(f"{word}; temporary data is removed, what was debited stays spent", code)
+
+
+def _unforeseen(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # no file: so nothing was begun
+        return _failed(f"{str(error.filename)[:60]}...: the name is too long for a file", _USAGE)
+    import logging
+
+    log = logging.getLogger("dpdb.owner")
+    if not log.handlers:  # the import that gives it one may be what failed; then logging would use standard error
+        log.addHandler(logging.NullHandler())
+        log.propagate = False
+    log.exception("internal error")
+    return _failed("internal error; the reason is in the owner's log (--owner-log FILE)", _ENGINE_ERROR)
+
+
+def _signal_behind(error: BaseException | None) -> KeyboardInterrupt | Terminated | None:
+    """Find the exception of a signal that native code has turned into one of its own, such as a failed import."""
+    while error is not None and not isinstance(error, (KeyboardInterrupt, Terminated)):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _refuse_undecodable(arguments: Sequence[str]) -> None:
+    """Refuse what is not text: neither SQL nor a ledger can hold it, and some of it would be noticed after a debit."""
+    from dpdb.errors import ParameterError
+
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise ParameterError(f"{argument[:60]!r} is not text in the encoding of this terminal; use UTF-8") from None
+
+
+def _failed(message: str, code: int) -> int:
+    say(message)
+    return code

@@ -1,0 +1,71 @@
+"""From parsed options to the session room's parameters."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dpdb.constraints.source import shortened
+from dpdb.doors.cli.numbers import real
+from dpdb.doors.jobs.gates import Gate, parse_gate
+from dpdb.errors import ParameterError
+
+__all__ = ["csv_schema", "distinct", "keys", "thresholds"]
+
+
+_COUNT = re.compile("[0-9]{1,18}")
+
+
+def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
+    """Read `--schema 'age INTEGER, "birth day" DATE'`."""
+    if options.schema is None:
+        return None
+    problem = ParameterError(
+        f"--schema {shortened(options.schema)!r}: expected column names with types, such as 'age INTEGER'"
+    )
+    try:
+        statements = sqlglot.parse(f"CREATE TABLE t ({options.schema}\n)", dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        raise problem from None
+    table = statements[0].this if len(statements) == 1 and isinstance(statements[0], exp.Create) else None
+    columns = table.expressions if isinstance(table, exp.Schema) else []
+    if not columns or not all(isinstance(column, exp.ColumnDef) and column.kind for column in columns):
+        raise problem
+    try:
+        return {column.name: column.kind.sql("duckdb") for column in columns}
+    except RecursionError:
+        raise problem from None
+
+
+def keys(options: argparse.Namespace) -> list[str] | None:
+    """Read `--keys CA,NY,"a, b"`."""
+    return None if options.keys is None else next(csv.reader([options.keys]), [])
+
+
+def distinct(options: argparse.Namespace) -> dict[str, int]:
+    """Read every `--distinct COLUMN=K`."""
+    read = {}
+    for text in options.distinct:
+        name, _, count = text.rpartition("=")
+        if not name or not _COUNT.fullmatch(count):
+            raise ParameterError(f"--distinct {text!r}: expected COLUMN=NUMBER")
+        read[name] = int(count)
+    return read
+
+
+def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[Gate]:
+    """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
+    read = []
+    for text in options.fail_above:
+        name, _, limit = text.partition("=")
+        try:
+            threshold = real(limit)
+        except argparse.ArgumentTypeError:
+            raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
+        read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}", rate=options.rate))
+    return read

@@ -1,0 +1,179 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import logging
+import os
+import stat
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from dpdb.doors.cli.intermixed import Parser
+from dpdb.doors.cli.numbers import real, whole
+from dpdb.doors.cli.streams import describe_failure, say
+
+__all__ = [
+    "command",
+    "format_option",
+    "group_option",
+    "limit_options",
+    "output_option",
+    "quiet_options",
+    "release_options",
+    "shape_options",
+    "slice_options",
+    "source_options",
+    "spending_options",
+    "unit_options",
+]
+
+_Command = Callable[[argparse.Namespace], int]
+
+
+def command(commands: Any, name: str, run: _Command, text: str, example: str) -> Parser:
+    """Make a command with its help and an example; `run` imports its work on first use."""
+    parser: Parser = commands.add_parser(
+        name,
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
+    """The table, and how it is read."""
+    parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file")
+    shape_options(parser, constraints=constraints)
+
+
+def shape_options(
+    parser: argparse.ArgumentParser,
+    schema: str = "CSV column types, such as 'age INTEGER, day DATE'",
+    *,
+    constraints: bool = True,
+) -> None:
+    """Constraints, table and column types."""
+    if constraints:
+        parser.add_argument(
+            "--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated"
+        )
+    parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
+    parser.add_argument("--schema", metavar="COLS", help=schema)
+
+
+def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """What is released, by which mechanism, at which cost."""
+    parser.add_argument(
+        "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
+    )
+    slice_options(parser, required=required, epsilon="1")
+    parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default")
+    parser.add_argument(
+        "--rate", action="store_true", help="share of rows (problematic, repair): 5%% of epsilon counts the rows"
+    )
+    parser.add_argument(
+        "--each-constraint",
+        action="store_true",
+        help="measure every constraint alone; epsilon is the total, in equal parts",
+    )
+    parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
+    group_option(parser)
+
+
+def group_option(parser: argparse.ArgumentParser) -> None:
+    """The largest group of rows, as the owner declares it."""
+    parser.add_argument(
+        "--max-group",
+        type=whole,
+        metavar="N",
+        help="public bound of the rows that share a left-hand side; never checked",
+    )
+
+
+def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
+    """Cost, slice, privacy unit and confidence."""
+    parser.add_argument("--epsilon", required=required, default=epsilon, metavar="E", help="privacy cost, in total")
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
+    parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
+    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
+    parser.add_argument(
+        "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
+    )
+    unit_options(parser)
+    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)")
+
+
+def unit_options(parser: argparse.ArgumentParser) -> None:
+    """The column whose values are protected."""
+    parser.add_argument("--unit", metavar="COLUMN", help="protect each value of COLUMN with all its rows")
+    parser.add_argument("--max-rows", type=whole, metavar="K", help="rows used of each value of the --unit column")
+
+
+def spending_options(parser: argparse.ArgumentParser) -> None:
+    """Where a release is debited."""
+    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
+
+
+def limit_options(parser: argparse.ArgumentParser) -> None:
+    """Limits of the private database."""
+    parser.add_argument("--memory-limit", metavar="SIZE", help="such as 1GB; more spills to disk")
+    parser.add_argument("--temp-directory", metavar="DIR", help="where a private directory for spilled data is made")
+    parser.add_argument("--threads", type=whole, metavar="N", help="of the database")
+    quiet_options(parser)
+
+
+def quiet_options(parser: argparse.ArgumentParser) -> None:
+    """Progress and the log of failures."""
+    parser.add_argument("--quiet", action="store_true", help="no progress and no notices on stderr")
+    parser.add_argument(
+        "--owner-log",
+        metavar="FILE",
+        type=_owner_log,
+        help="append details of failures to FILE, mode 0600; they may name private values",
+    )
+
+
+def output_option(parser: argparse.ArgumentParser) -> None:
+    """Where answers go."""
+    parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
+
+
+def format_option(parser: argparse.ArgumentParser) -> None:
+    """Text or JSON."""
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
+
+
+class _OwnerLog(logging.StreamHandler[TextIO]):
+    """A log that never prints its own failures: they would show the record, and with it private values."""
+
+    def __init__(self, path: str) -> None:
+        descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and (found.st_mode & 0o077 or found.st_uid not in {os.geteuid(), 0}):
+            os.close(descriptor)
+            raise PermissionError(errno.EPERM, "others may read or change it; `chmod 600` it")
+        super().__init__(os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace"))
+        self._path = path
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        del record
+        say(f"--owner-log {self._path}: cannot be written")
+
+
+def _owner_log(path: str) -> str:
+    from dpdb.engine.duckdb.database import OWNER_LOG
+
+    try:
+        handler = _OwnerLog(path)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {describe_failure(error)}") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    OWNER_LOG.addHandler(handler)
+    return path

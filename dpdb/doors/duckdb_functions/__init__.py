@@ -1,0 +1,8 @@
+"""The connection room: `register` puts `dp_inconsistency` and `dp_count` into the owner's DuckDB connection.
+
+A thin surface above the session. A convenience for whoever holds the connection, and with it the data; no boundary.
+"""
+
+from dpdb.doors.duckdb_functions.registration import Registration, register
+
+__all__ = ["Registration", "register"]

@@ -1,0 +1,207 @@
+"""`register`: the two SQL functions in a DuckDB connection, and the handle that takes them away again."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from dpdb.constraints import ConstraintsLike
+from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
+from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Tables
+from dpdb.engine.duckdb.sql_functions import add_function, add_macros, refuse_unusable, remove_function, remove_macros
+from dpdb.errors import ParameterError
+from dpdb.release import Session
+from dpdb.release.table import RELEASE_SCHEMA
+
+__all__ = ["Registration", "register"]
+
+
+class Registration:
+    """`dp_inconsistency` and `dp_count` in a DuckDB connection, until `close()`. Made by `dpdb.register`.
+
+    The functions stay if the handle is thrown away; they end with the connection at the latest.
+    """
+
+    def __init__(self, connection: Any, settings: Settings) -> None:
+        settings.check()
+        refuse_unusable(connection)
+        self._connection = connection
+        self._cursors: list[weakref.ref[Any]] = []
+        self._tables = Tables(settings)
+        self._function = ReleaseFunction(connection, self._tables)
+        self._name = add_function(connection, self._function, RELEASE_SCHEMA)
+        add_macros(connection, self._name)
+        # Also when the connection dies, and at interpreter exit if nobody closed anything. It must not hold `self`:
+        # the connection owns the function, and the function must not own the connection.
+        self._finalizer = weakref.finalize(
+            self._function,
+            _clean_up,
+            weakref.ref(connection),
+            self._name,
+            self._function.worker,
+            self._tables,
+            self._cursors,
+        )
+
+    def execute(self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> pa.Table:
+        """Run a statement in the connection and return its complete result.
+
+        The result is a table, not a cursor or a lazy relation: looking at it again never draws noise again.
+
+        Raises
+        ------
+        DpdbError
+            The original exception of a release that failed. `connection.execute` raises DuckDB's
+            `InvalidInputException` instead, with the original's text in its own.
+        duckdb.Error
+            Whatever else is wrong with the statement.
+        """
+        self._refuse_closed()
+        try:
+            relation = self._connection.sql(query, params=parameters)
+            return pa.table({}) if relation is None else relation.to_arrow_table()
+        except Exception as error:
+            original = self._original(error)
+            if original is not None:
+                raise original from error
+            raise
+
+    @property
+    def last_error(self) -> BaseException | None:
+        """The original exception of the last release that failed, except those that `execute` has raised itself."""
+        return self._function.errors[-1] if self._function.errors else None
+
+    def add_cursor(self, cursor: Any) -> None:
+        """Make the functions usable in another cursor of the same database; its accounts and tables are the same."""
+        self._refuse_closed()
+        refuse_unusable(cursor)
+        add_macros(cursor, self._name)
+        self._cursors.append(weakref.ref(cursor))
+
+    def spent(self, table: str) -> float:
+        """What the table's releases have cost, see `Session.spent`."""
+        self._refuse_closed()
+        return self._function.with_session(table, Session.spent)
+
+    def remaining(self, table: str) -> float | None:
+        """What may still be spent on the table, see `Session.remaining`."""
+        self._refuse_closed()
+        return self._function.with_session(table, Session.remaining)
+
+    def close(self) -> None:
+        """Take the functions out of the connection and close the sessions. May be called twice.
+
+        The connection stays open. In-memory budgets end; ledgers do not.
+        """
+        if self._finalizer.alive:
+            self._function.worker.submit(self._tables.close).result()  # after the release that is under way
+            self._finalizer()
+
+    def __enter__(self) -> Registration:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<dpdb.Registration {'open' if self._finalizer.alive else 'closed'}>"
+
+    def _refuse_closed(self) -> None:
+        if not self._finalizer.alive:
+            raise ParameterError(CLOSED)
+
+    def _original(self, error: Exception) -> BaseException | None:
+        for kept in reversed(self._function.errors):
+            if f"{type(kept).__name__}: {kept}" in str(error):
+                self._function.errors.remove(kept)  # its traceback will hold the connection, through us
+                return kept
+        return None
+
+
+def _clean_up(
+    connection: weakref.ref[Any],
+    name: str,
+    worker: ThreadPoolExecutor,
+    tables: Tables,
+    cursors: list[weakref.ref[Any]],
+) -> None:
+    """Run by whichever thread lets go last, so it waits for none."""
+    with suppress(RuntimeError):  # at interpreter exit the worker is gone, and the files close with the process
+        worker.submit(tables.close)
+    worker.shutdown(wait=False)
+    for reference in (*cursors, connection):
+        if (alive := reference()) is not None:
+            remove_macros(alive)
+    if (alive := connection()) is not None:
+        remove_function(alive, name)
+
+
+def register(
+    connection: Any,
+    *,
+    constraints: ConstraintsLike | Mapping[str, ConstraintsLike],
+    budget: Epsilon | Mapping[str, Epsilon | None] | None = None,
+    ledger: str | Path | Mapping[str, str | Path] | None = None,
+    rows_per_person: int = 1,
+    unit: str | None = None,
+    max_rows: int | None = None,
+    row_bound: int | None = None,
+    max_group: int | None = None,
+) -> Registration:
+    """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
+
+    ``SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)`` gives one row per release, with
+    the fields of `Release` as columns; ``SELECT (dp_inconsistency('visits', epsilon := 0.5)).value`` gives one release
+    as a struct, and is refused where there are several (`by_column`, measure ``'all'``). Arguments, in order, with
+    their defaults::
+
+        dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
+                         confidence 0.95, max_degree, run_id, theta)
+        dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id)
+
+    Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
+
+    A statement makes one release per distinct list of arguments, however often it names or repeats the call; the next
+    statement makes another. Between BEGIN and COMMIT the same call is the same release; ROLLBACK gives no budget back.
+    Only what is executed is released: EXPLAIN, DESCRIBE, PREPARE, an empty FROM or a CASE branch not taken cost nothing
+    (EXPLAIN ANALYZE executes, and a table function in a branch is a subquery, which SQL runs anyway).
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Its cursors do not have the functions, see `Registration.add_cursor`. Tables and views are found as in its own
+        SQL and read as they are committed; when their rows have changed, the next release reads them again. Temporary
+        tables and registered data frames cannot be measured.
+    constraints : path, text, list of texts or of `DenialConstraint`
+        Of every table that is asked about, or a mapping from table name to the table's own.
+    budget : number, optional
+        Total epsilon of each table (a view is a table of its own), or a mapping from table name; kept in memory until
+        `close()`. None means unlimited.
+    ledger : path, optional
+        Durable budget. It belongs to one table; for several, a mapping from table name.
+    rows_per_person, unit, max_rows, row_bound, max_group
+        As for `dpdb.open`.
+
+    Returns
+    -------
+    Registration
+        A context manager; `Registration.execute` gives back the original exceptions.
+
+    Raises
+    ------
+    ParameterError, ConstraintSyntaxError
+        If the connection is closed, in a transaction or already registered, or a setting cannot be used.
+    """
+    return Registration(
+        connection,
+        Settings(constraints, budget, ledger, rows_per_person, unit, max_rows, row_bound, max_group),
+    )

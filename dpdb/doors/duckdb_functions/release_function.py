@@ -1,0 +1,83 @@
+"""`ReleaseFunction`: the Python function behind the SQL macros."""
+
+from __future__ import annotations
+
+import contextvars
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from dpdb.doors.duckdb_functions.call import Call
+from dpdb.doors.duckdb_functions.memo import Memo
+from dpdb.doors.duckdb_functions.tables import CLOSED, Tables
+from dpdb.engine.duckdb.owner_table import owner_table, sibling
+from dpdb.errors import ParameterError
+from dpdb.release import Session
+
+__all__ = ["ReleaseFunction"]
+
+T = TypeVar("T")
+
+
+class ReleaseFunction:
+    """Answers the calls of one registration, one at a time, each once per transaction.
+
+    DuckDB calls it from any of its threads, but sessions belong to one thread: all their work is done in `worker`.
+    DuckDB keeps only the text of an exception: `errors` keeps the last few themselves. The connection is held weakly,
+    because it holds the function.
+    """
+
+    def __init__(self, connection: Any, tables: Tables) -> None:
+        self._connection = weakref.ref(connection)
+        self._tables = tables
+        self._memo = Memo()
+        self.worker = ThreadPoolExecutor(1, thread_name_prefix="dpdb")
+        # Other threads have contexts of their own: releases run in the one of whoever registered.
+        self._context = contextvars.copy_context()
+        self.errors: deque[BaseException] = deque(maxlen=16)
+
+    def __call__(  # noqa: PLR0917 - SQL functions have no named arguments
+        self, one_row: bool, function: str, table: str | None, measure: str, epsilon: float, where: str | None,
+        by: str | None, keys: list[str] | None, mechanism: str | None, confidence: float, max_degree: int | None,
+        run_id: str | None, theta: int | None, database: str, schema: str, transaction: int,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Return the rows of a call, as the macros of `release_macros.sql` pass it."""
+        try:
+            if table is None:
+                raise ParameterError("table_name is NULL: name the table to measure")
+            call = Call(
+                function, table, measure, epsilon, where, by, None if keys is None else tuple(keys), mechanism,
+                confidence, max_degree, run_id, theta,
+            )  # fmt: skip
+            if one_row:
+                call.refuse_several()
+            rows = self._memo.find(transaction, call)  # the call of a scalar is repeated for every row
+            return self._work(lambda: self._once(call, database, schema, transaction)) if rows is None else rows
+        except BaseException as error:
+            self.errors.append(error)
+            raise
+
+    def with_session(self, table: str, use: Callable[[Session], T]) -> T:
+        """Return what `use` makes of the session of a table."""
+        return self._work(lambda: self._used(table, None, None, use))
+
+    def _once(self, call: Call, database: str, schema: str, transaction: int) -> list[dict[str, Any]]:
+        rows = self._memo.find(transaction, call)
+        if rows is None:
+            self._memo.reserve(transaction)
+            rows = [release.to_dict() for release in self._used(call.table, database, schema, call.answer)]
+            self._memo.keep(transaction, call, rows)
+        return rows
+
+    def _used(self, table: str, database: str | None, schema: str | None, use: Callable[[Session], T]) -> T:
+        with owner_table(sibling(self._connection()), table, database, schema) as found:
+            return use(self._tables.session(found))
+
+    def _work(self, work: Callable[[], T]) -> T:
+        try:
+            future = self.worker.submit(self._context.run, work)
+        except RuntimeError:  # shut down
+            raise ParameterError(CLOSED) from None
+        return future.result()

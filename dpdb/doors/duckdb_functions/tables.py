@@ -1,0 +1,120 @@
+"""`Tables`: one account per table of the connection, and open sessions of the tables asked last."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dpdb.constraints import ConstraintsLike, load_constraints
+from dpdb.engine.duckdb.owner_table import OwnerTable
+from dpdb.errors import ParameterError
+from dpdb.release import Budget, Session
+
+__all__ = ["CLOSED", "Settings", "Tables"]
+
+Epsilon: TypeAlias = float | int | str | Decimal
+
+CLOSED = "this registration is closed; register the connection again"
+
+# Each holds a copy of its table's rows.
+_KEPT_SESSIONS = 4
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `register` was told; a mapping gives each table, by name, its own value."""
+
+    constraints: ConstraintsLike | Mapping[str, ConstraintsLike]
+    budget: Epsilon | Mapping[str, Epsilon | None] | None = None
+    ledger: str | Path | Mapping[str, str | Path] | None = None
+    rows_per_person: int = 1
+    unit: str | None = None
+    max_rows: int | None = None
+    row_bound: int | None = None
+    max_group: int | None = None
+
+    def check(self) -> None:
+        """Raise now what every first release would raise: constraints that cannot be read, budgets that are none."""
+        if self.constraints == {}:
+            raise ParameterError("no constraints given: the mapping names no table")
+        for constraints in _values(self.constraints):
+            load_constraints(constraints)
+        for budget in _values(self.budget):
+            Budget(budget)
+
+
+@dataclass
+class Tables:
+    """The tables of one registration. To be used in one thread.
+
+    A session reads a table's rows once. It is opened again when they have changed since, with the same budget: what a
+    table's releases cost adds up over all states of its rows.
+    """
+
+    settings: Settings
+    _budgets: dict[str, Budget] = field(default_factory=dict)
+    _sessions: OrderedDict[str, tuple[object, Session]] = field(default_factory=OrderedDict)
+    _closed: bool = False
+
+    def session(self, table: OwnerTable) -> Session:
+        """Return the session of the table's rows as they are now.
+
+        Raises
+        ------
+        DpdbError
+            As `Session`; with a ledger also `LedgerError`, if the rows have changed and it knows them otherwise.
+        """
+        if self._closed:  # while the call waited for its turn
+            raise ParameterError(CLOSED)
+        key, state = table.spellings[0], table.state()
+        known, session = self._sessions.pop(key, (None, None))
+        if session is not None and known != state:
+            session.close()
+            session = None
+        if session is None:
+            session = self._open(table)
+        self._sessions[key] = state, session
+        while len(self._sessions) > _KEPT_SESSIONS:
+            self._sessions.popitem(last=False)[1][1].close()
+        return session
+
+    def close(self) -> None:
+        """Close all sessions, for good. May be called twice."""
+        self._closed = True
+        while self._sessions:
+            self._sessions.popitem()[1][1].close()
+
+    def _open(self, table: OwnerTable) -> Session:
+        settings = self.settings
+        _, name, _ = table.spellings
+        return Session(
+            table.cursor,
+            table=name,
+            constraints=_of("constraints", settings.constraints, table),
+            budget=self._budgets.setdefault(table.spellings[0], Budget(_of("budget", settings.budget, table))),
+            ledger=_of("ledger", settings.ledger, table),
+            rows_per_person=settings.rows_per_person,
+            unit=settings.unit,
+            max_rows=settings.max_rows,
+            row_bound=settings.row_bound,
+            max_group=settings.max_group,
+        )
+
+
+def _values(setting: Any) -> list[Any]:
+    return list(setting.values()) if isinstance(setting, Mapping) else [setting]
+
+
+def _of(what: str, setting: Any, table: OwnerTable) -> Any:
+    """The table's own value, under any spelling of its name."""
+    if not isinstance(setting, Mapping):
+        return setting
+    own = {str(name).casefold(): value for name, value in setting.items()}
+    for spelling in table.spellings:
+        if spelling.casefold() in own:
+            return own[spelling.casefold()]
+    raise ParameterError(f"no {what} registered for table {table.name!r} (registered: {', '.join(map(str, setting))})")

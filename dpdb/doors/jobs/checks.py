@@ -1,0 +1,76 @@
+"""What planning and running a job share: everything that can be refused before anything is spent."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from dpdb.doors.jobs.job_file import Job, ledger_run
+from dpdb.doors.jobs.results import open_results
+from dpdb.engine.progress import Progress, no_progress
+from dpdb.errors import DpdbError, ParameterError
+from dpdb.release import Session
+from dpdb.release.account import Charge
+
+__all__ = ["check_run", "job_charges", "job_session"]
+
+_LONGEST_RUN_ID = 200  # of a ledger
+
+
+def check_run(job: Job, run_id: str) -> None:
+    """Refuse names that the ledger cannot keep, and results that cannot be kept; touches no file."""
+    _check_names(job, run_id)
+    _check_results(job)
+
+
+def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True) -> Session:
+    """Open the job's source under its ledger; without `rows`, to plan only."""
+    return Session(
+        job.source,
+        constraints=job.constraints,
+        table=job.table,
+        csv_schema=job.schema,
+        ledger=job.ledger,
+        rows_per_person=job.rows_per_person,
+        unit=job.unit,
+        max_rows=job.max_rows,
+        row_bound=job.row_bound,
+        max_group=job.max_group,
+        memory_limit=job.memory_limit,
+        threads=job.threads,
+        progress=progress,
+        rows=rows,
+    )
+
+
+def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
+    """Check every release of a run as its call would, and return what each would be charged."""
+    charges = []
+    for release in job.releases:
+        try:
+            charges.append(session.rehearse(partial(release.publish, run_id=ledger_run(job, run_id, release))))
+        except DpdbError as error:
+            raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
+    return charges
+
+
+def _check_names(job: Job, run_id: str) -> None:
+    if not run_id or not run_id.isprintable() or "/" in run_id:
+        raise ParameterError(f"run id {run_id!r}: expected printable characters other than '/'")
+    for release in job.releases:
+        if len(ledger_run(job, run_id, release)) > _LONGEST_RUN_ID:
+            raise ParameterError(f"run id {run_id!r} is too long: with job and release at most {_LONGEST_RUN_ID}")
+
+
+def _check_results(job: Job) -> None:
+    """Refuse results that cannot be kept, without touching the file."""
+    open_results(job.results, job.results_table)
+    if not job.results.parent.is_dir():
+        raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
+    source = Path(job.source)
+    inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
+    if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
+        raise ParameterError(
+            f"{job.path}, key 'results': the results would be written into the source, which the ledger would take as "
+            "changed; give another file"
+        )

@@ -1,0 +1,81 @@
+"""Gates: a released value is compared with a public threshold. Reads releases only, so it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from dpdb.errors import ParameterError
+from dpdb.release import Release
+from dpdb.release.html import quantity_text
+
+__all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """`measure` must not be above `threshold`."""
+
+    measure: str
+    threshold: float
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """One release at one gate."""
+
+    release: Release
+    threshold: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the published value is not above the threshold."""
+        return self.release.value <= self.threshold
+
+    @property
+    def beyond_noise(self) -> bool:
+        """Whether the whole interval lies on the value's side of the threshold."""
+        if self.passed:
+            return self.release.upper is not None and self.release.upper <= self.threshold
+        return self.release.lower > self.threshold
+
+    def __str__(self) -> str:
+        release, passed = self.release, self.passed
+        value, threshold = (quantity_text(number, release.quantity) for number in (release.value, self.threshold))
+        slice_words = f" where {release.where}" if release.where else ""
+        rule_words = f" of {release.constraint}" if release.constraint else ""
+        bound = release.upper if passed else release.lower
+        name = "upper" if passed else "lower"
+        known = "there is no upper bound" if bound is None else f"{name} bound {quantity_text(bound, release.quantity)}"
+        if self.beyond_noise:
+            certainty = f"even the {known} is {'not above' if passed else 'above'} it"
+        else:
+            certainty = f"the threshold lies inside the noise ({known})"
+        return (
+            f"gate {'passed' if passed else 'failed'}: {release.measure}{rule_words}{slice_words} = {value} "
+            f"{'<=' if passed else '>'} {threshold}; {certainty}"
+        )
+
+
+def parse_gate(measure: str, number: object, released: Collection[str], where: str, *, rate: bool = False) -> Gate:
+    """Check a gate; `where` says in messages where it was written, `rate` that shares of rows are released.
+
+    Raises
+    ------
+    ParameterError
+        The threshold is not a finite number of at least 0 (of a rate, above 1), or the measure is not released.
+    """
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < float("inf"):
+        raise ParameterError(f"{where}: the number must be finite and not negative")
+    if rate and number > 1:
+        raise ParameterError(f"{where}: the number is a share of the rows, from 0 to 1")
+    if measure not in released:
+        raise ParameterError(f"{where}: {measure!r} is not released here (released: {', '.join(released)})")
+    return Gate(measure, float(number))
+
+
+def check_gates(releases: Iterable[Release], gates: Sequence[Gate]) -> tuple[GateResult, ...]:
+    """Compare published values with thresholds, strictly; in several slices each must pass."""
+    return tuple(
+        GateResult(release, gate.threshold) for release in releases for gate in gates if release.measure == gate.measure
+    )

@@ -1,0 +1,251 @@
+"""The job file: TOML to frozen values. Everything is checked here or by `plan_job`, before anything is spent.
+
+Paths are relative to the job file's folder.
+"""
+
+from __future__ import annotations
+
+import glob
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpdb.doors.jobs.gates import Gate, parse_gate
+from dpdb.doors.jobs.toml_keys import TomlKeys
+from dpdb.engine.sources.places import refuse_url
+from dpdb.errors import ParameterError, SourceError
+from dpdb.release import Release, Session
+from dpdb.release.public_theta import PublicTheta
+from dpdb.release.request import measures_named
+
+__all__ = ["KEEP", "Job", "JobRelease", "ledger_run", "load_job"]
+
+_JOB_KEYS = (
+    "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
+    "unit", "max_rows", "row_bound", "max_group", "memory_limit", "threads", "release",
+)  # fmt: skip
+_RELEASE_KEYS = (
+    "name", "measure", "epsilon", "where", "by", "keys", "mechanism", "max_degree", "confidence", "rate",
+    "each_constraint", "theta", "gate",
+)  # fmt: skip
+_LONGEST_NAME = 60
+
+# The theta of a release that uses the one of its job's earlier runs.
+KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class JobRelease:
+    """One `[[release]]` of a job: the arguments of `Session.dp_inconsistency` (or `dp_count`) and its gates.
+
+    `theta` is `KEEP` until `with_kept_thetas` has found the theta that is kept.
+    """
+
+    name: str
+    measure: str
+    epsilon: float | str
+    where: str | None
+    by: str | None
+    keys: tuple[str | int | float, ...] | None
+    mechanism: str | None
+    max_degree: int | None
+    confidence: float
+    rate: bool
+    each_constraint: bool
+    theta: int | PublicTheta | str | None
+    gates: tuple[Gate, ...]
+
+    def publish(self, session: Session, run_id: str | None) -> tuple[Release, ...]:
+        """Make the release, or get what the ledger has recorded for `run_id`."""
+        asked: dict[str, Any] = {
+            "where": self.where, "by": self.by, "keys": self.keys, "confidence": self.confidence, "run_id": run_id,
+        }  # fmt: skip
+        if self.measure == "count":
+            released = session.dp_count(self.epsilon, **asked)
+        else:
+            assert not isinstance(self.theta, str), "a job finds out what it keeps before it releases"
+            released = session.dp_inconsistency(
+                self.measure,
+                self.epsilon,
+                mechanism=self.mechanism,
+                max_degree=self.max_degree,
+                rate=self.rate,
+                each_constraint=self.each_constraint,
+                theta=self.theta,
+                **asked,
+            )
+        return released if isinstance(released, tuple) else (released,)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job file, read.
+
+    Attributes
+    ----------
+    constraints : path or text
+        As `load_constraints` takes them.
+    results, results_table
+        A DuckDB file and its table, or a folder of Parquet files.
+    """
+
+    path: Path
+    name: str
+    source: str
+    table: str | None
+    schema: Mapping[str, str] | None
+    constraints: str | Path
+    ledger: Path
+    results: Path
+    results_table: str | None
+    rows_per_person: int
+    unit: str | None
+    max_rows: int | None
+    row_bound: int | None
+    max_group: int | None
+    memory_limit: str | None
+    threads: int | None
+    releases: tuple[JobRelease, ...]
+
+
+def load_job(path: str | Path) -> Job:
+    """Read a job file.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be read or is not TOML, a key is missing, unknown or of another type, or a file that it names
+        is not there; the message names the key, its table and the nearest known key.
+    """
+    path = Path(path)
+    keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
+    folder = path.parent
+    schema = keys.table("schema")
+    for column, kind in schema.items():
+        if not isinstance(kind, str):
+            raise keys.error("schema", f"column {column!r}: expected a SQL type as text, got {kind!r}")
+    rows_per_person = keys.whole("rows_per_person")
+    tables = keys.tables("release")
+    if not tables:
+        raise ParameterError(f"{path}: there is no [[release]]; a job needs at least one")
+    releases = tuple(_release(values, f"{path}, [[release]] {number}") for number, values in enumerate(tables, 1))
+    names = [release.name for release in releases]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(f"{path}: two [[release]] have the name {name!r}; give each its own")
+    return Job(
+        path=path,
+        name=_name(keys),
+        source=_source(keys, folder),
+        table=keys.text("table"),
+        schema=schema or None,
+        constraints=_constraints(keys, folder),
+        ledger=_file(
+            keys,
+            folder / keys.required_text("ledger", "only a ledger remembers what a run has published and spent"),
+            "ledger",
+            lambda missing: f"; make it once with `dpdb budget create {missing} --epsilon E`",
+        ),
+        results=folder / keys.required_text("results", "a DuckDB file (.duckdb) or a folder of Parquet files"),
+        results_table=keys.text("results_table"),
+        rows_per_person=1 if rows_per_person is None else rows_per_person,
+        unit=keys.text("unit"),
+        max_rows=keys.whole("max_rows"),
+        row_bound=keys.whole("row_bound"),
+        max_group=keys.whole("max_group"),
+        memory_limit=keys.text("memory_limit"),
+        threads=keys.whole("threads"),
+        releases=releases,
+    )
+
+
+def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
+    """The run id of a release in the ledger."""
+    return f"{job.name}/{run_id}/{release.name}"
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ParameterError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"{path}: a job file is TOML in UTF-8; this is not") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{path}: not TOML: {error}") from None
+    except RecursionError:
+        raise ParameterError(f"{path}: nested too deeply") from None
+
+
+def _release(values: Mapping[str, Any], place: str) -> JobRelease:
+    keys = TomlKeys(values, place, _RELEASE_KEYS)
+    measure = keys.text("measure") or "all"
+    mechanism, max_degree, confidence = keys.text("mechanism"), keys.whole("max_degree"), keys.number("confidence")
+    rate, each_constraint = keys.flag("rate"), keys.flag("each_constraint")
+    theta = keys.whole_or("theta", KEEP)
+    if measure == "count" and (rate or each_constraint or any(x is not None for x in (mechanism, max_degree, theta))):
+        raise ParameterError(
+            f"{place}: mechanism, max_degree, rate, each_constraint and theta do not apply to measure 'count'"
+        )
+    return JobRelease(
+        name=_name(keys),
+        measure=measure,
+        epsilon=keys.amount("epsilon"),
+        where=keys.text("where"),
+        by=keys.text("by"),
+        keys=keys.scalars("keys"),
+        mechanism=mechanism,
+        max_degree=max_degree,
+        confidence=0.95 if confidence is None else confidence,
+        rate=rate,
+        each_constraint=each_constraint,
+        theta=theta,
+        gates=tuple(
+            parse_gate(gated, number, _released(measure, rate=rate), f"{place}, gate {gated!r}", rate=rate)
+            for gated, number in keys.table("gate").items()
+        ),
+    )
+
+
+def _released(measure: str, *, rate: bool) -> tuple[str, ...]:
+    """What a gate may name; a measure that does not exist is refused with the release's other faults."""
+    try:
+        return (measure,) if measure == "count" else measures_named(measure, rate=rate)
+    except ParameterError:
+        return (measure,)
+
+
+def _name(keys: TomlKeys) -> str:
+    """A name that is one part of `job/run/release`."""
+    name = keys.required_text("name")
+    if len(name) > _LONGEST_NAME or not name.isprintable() or "/" in name:
+        raise keys.error("name", f"at most {_LONGEST_NAME} printable characters other than '/'")
+    return name
+
+
+def _source(keys: TomlKeys, folder: Path) -> str:
+    text = keys.required_text("source")
+    try:
+        refuse_url(text)
+    except SourceError as error:
+        raise keys.error("source", str(error)) from None
+    source = str(folder / text)
+    if not glob.has_magic(source):
+        _file(keys, Path(source), "source")
+    return source
+
+
+def _constraints(keys: TomlKeys, folder: Path) -> str | Path:
+    if keys.is_list("constraints"):
+        # The comment makes it a text for certain: a single short line could be the name of a file.
+        return "\n".join([*(keys.texts("constraints") or ()), "# the constraints of a job file"])
+    return _file(keys, folder / keys.required_text("constraints", "a file, or a list of texts"), "constraints")
+
+
+def _file(keys: TomlKeys, path: Path, key: str, advice: Callable[[Path], str] = lambda _: "") -> Path:
+    if not path.exists():
+        raise keys.error(key, f"no such file: {path}{advice(path)}")
+    return path

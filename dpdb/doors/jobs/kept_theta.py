@@ -1,0 +1,74 @@
+"""`theta = "keep"`: a release of a job uses the theta that its first run chose, so that its runs can be compared.
+
+A kept theta stands in a recorded answer of the ledger, so it is public and costs nothing (see
+`dpdb.measures.mechanisms.fixed_theta`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from dpdb.doors.jobs.job_file import KEEP, Job, JobRelease, ledger_run
+from dpdb.errors import DpdbError
+from dpdb.ledger import Ledger
+from dpdb.release import Session
+from dpdb.release.public_theta import PublicTheta
+from dpdb.release.release import recorded_releases
+
+__all__ = ["with_kept_thetas"]
+
+# Two requests of one theta may differ in these: they change the noise, or are about theta itself.
+_MAY_DIFFER = ("epsilon", "confidence", "max_degree", "theta", "theta_from")
+
+
+def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) -> Job:
+    """Return the job with every `"keep"` replaced by the thetas of an earlier run, or by None: chosen anew.
+
+    A run that was debited before keeps what it asked for then, so that its retries ask for the same. Reads recorded
+    releases and requests only.
+
+    Raises
+    ------
+    DpdbError
+        As the release, for what is wrong with it; also where it has no theta to keep.
+    """
+    releases = tuple(
+        replace(release, theta=_kept(job, release, session, ledger, run_id)) if release.theta == KEEP else release
+        for release in job.releases
+    )
+    return replace(job, releases=releases)
+
+
+def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_id: str) -> PublicTheta | None:
+    try:
+        session.rehearse(partial(replace(release, theta=1).publish, run_id=None))  # it has a theta at all
+        asked = session.rehearse(partial(replace(release, theta=None).publish, run_id=None)).request_text
+    except DpdbError as error:
+        raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
+    mine = ledger_run(job, run_id, release)
+    for line in ledger.lines():
+        if line.run_id == mine:
+            return PublicTheta.read(json.loads(line.request))
+    wanted = _without_noise(json.loads(asked))
+    for answer in reversed(ledger.answers()):
+        run = _run_of(job, release, answer.run_id)
+        if run is not None and _without_noise(json.loads(answer.request)) == wanted:
+            found = recorded_releases(answer.answer)
+            thetas = tuple(one.theta for one in found if one.theta is not None)
+            if len(thetas) == len(found) > 0:
+                return PublicTheta(thetas, found[0].theta_from or f"kept, as chosen in run {run}", kept=True)
+    return None
+
+
+def _without_noise(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in request.items() if name not in _MAY_DIFFER}
+
+
+def _run_of(job: Job, release: JobRelease, run_id: str | None) -> str | None:
+    """The run id of a recorded answer of this release of this job; None if it is of something else."""
+    parts = (run_id or "").split("/")
+    return parts[1] if len(parts) == 3 and (parts[0], parts[2]) == (job.name, release.name) else None

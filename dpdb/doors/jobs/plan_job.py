@@ -1,0 +1,85 @@
+"""Plan a job: what a run would ask for and cost. Spends nothing, reads no row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpdb.doors.jobs.checks import check_run, job_charges, job_session
+from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_run
+from dpdb.doors.jobs.kept_theta import with_kept_thetas
+from dpdb.ledger import Ledger, LedgerSummary
+from dpdb.overlap import maximum_overlap
+from dpdb.privacy.epsilon import as_float
+
+__all__ = ["JobPlan", "PlannedRelease", "plan_job"]
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """One `[[release]]` of a run, checked: what it asks for, what it costs, whether its run has it already."""
+
+    release: JobRelease
+    request: Mapping[str, Any]
+    epsilon: float
+    answered: bool
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """What a run would do.
+
+    Attributes
+    ----------
+    epsilon : float
+        A safe bound of what any possible row collects from the releases that the run still has to make (paper B).
+    sequential : float
+        The sum of their epsilons.
+    charge : float
+        The same bound in the ledger's own parameter, also of what is not paid in epsilon.
+    ledger : LedgerSummary
+        What is left of the budget, in the ledger's own parameter.
+    """
+
+    job: Job
+    run_id: str
+    releases: tuple[PlannedRelease, ...]
+    epsilon: float
+    sequential: float
+    charge: float
+    ledger: LedgerSummary
+
+
+def plan_job(job: Job, run_id: str) -> JobPlan:
+    """Check everything that a run would check before it spends, and add up its cost. Spends nothing, reads no row.
+
+    Raises
+    ------
+    DpdbError
+        As `run_job`, except for a budget that does not suffice.
+    """
+    check_run(job, run_id)
+    with job_session(job, rows=False) as session, Ledger.open(job.ledger) as ledger:
+        job = with_kept_thetas(job, session, ledger, run_id)
+        charges = job_charges(job, session, run_id)
+        planned = tuple(
+            PlannedRelease(
+                release,
+                charge.request,
+                as_float(charge.epsilon),
+                ledger.answered(ledger_run(job, run_id, release), charge.request_text) is not None,
+            )
+            for release, charge in zip(job.releases, charges, strict=True)
+        )
+        due = [charge for charge in charges if charge.run_id is None or ledger.reserved_at(charge.run_id) is None]
+        together = maximum_overlap([charge.coverage for charge in due], [charge.epsilon for charge in due])
+        return JobPlan(
+            job=job,
+            run_id=run_id,
+            releases=planned,
+            epsilon=as_float(together.upper),
+            sequential=as_float(sum(charge.epsilon for charge in due)),
+            charge=session.cost_together(due),
+            ledger=ledger.summary(),
+        )

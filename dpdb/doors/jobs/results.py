@@ -1,0 +1,187 @@
+"""The results table: one row per release of a job, with when, by which run and what its gate said; all public."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from dpdb.doors.jobs.results_duckdb import DuckDBResults
+from dpdb.doors.jobs.results_parquet import ParquetResults
+from dpdb.errors import ParameterError
+from dpdb.release.html import releases_table
+from dpdb.release.release import Release
+from dpdb.release.table import RELEASE_SCHEMA
+
+__all__ = ["RESULT_SCHEMA", "ResultRow", "Results", "ResultsTable", "open_results", "read_results", "result_table"]
+
+DEFAULT_TABLE = "dpdb_results"
+
+# Job columns, then one column per field of `Release`.
+RESULT_SCHEMA = pa.schema(
+    [
+        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("job", pa.string(), nullable=False),
+        pa.field("run_id", pa.string(), nullable=False),
+        pa.field("release", pa.string(), nullable=False),
+        pa.field("gate_threshold", pa.float64()),
+        pa.field("gate", pa.string()),
+        pa.field("constraint_texts", pa.list_(pa.string())),
+        pa.field("ledger_parameter", pa.string()),
+        pa.field("ledger_budget", pa.float64()),
+        pa.field("ledger_spent", pa.float64()),
+        pa.field("ledger_remaining", pa.float64()),
+        *RELEASE_SCHEMA,
+    ]
+)
+_NEEDED = tuple(field.name for field in RESULT_SCHEMA if not field.nullable)
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One row of a results table.
+
+    Attributes
+    ----------
+    time : datetime
+        UTC, when the run first spent; the same for all of its releases and retries.
+    job, run_id, release_name : str
+        Together the ledger's run id, ``job/run_id/release_name``.
+    gate_threshold, gate
+        The gate of this measure and ``"passed"`` or ``"failed"``; None without a gate.
+    constraint_texts : tuple of str
+        The constraints that were measured, or empty if the writer did not keep them.
+    ledger_parameter, ledger_budget, ledger_spent, ledger_remaining
+        Public figures of the ledger after the release; None if the writer did not keep them.
+    """
+
+    time: datetime
+    job: str
+    run_id: str
+    release_name: str
+    gate_threshold: float | None
+    gate: str | None
+    constraint_texts: tuple[str, ...]
+    ledger_parameter: str | None
+    ledger_budget: float | None
+    ledger_spent: float | None
+    ledger_remaining: float | None
+    release: Release
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of a results table, oldest first; a notebook shows them as a table."""
+
+    rows: tuple[ResultRow, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        columns = ("time (UTC)", "job", "run", "release", "gate")
+        return releases_table(
+            [row.release for row in self.rows],
+            columns,
+            [
+                (f"{row.time:%Y-%m-%d %H:%M}", row.job, row.run_id, row.release_name, row.gate or "")
+                for row in self.rows
+            ],
+        )
+
+
+class ResultsTable(Protocol):
+    """Where results are kept."""
+
+    def prepare(self) -> None:
+        """Make it, or check that it can be appended to, before anything is spent."""
+
+    def append(self, rows: pa.Table) -> None:
+        """Add the rows of one release of one run, all or none, unless they are there already."""
+
+    def read(self) -> pa.Table:
+        """All rows, in any order."""
+
+
+def open_results(path: Path, table: str | None = None) -> ResultsTable:
+    """Choose by what is at `path`, or by its name: a DuckDB file (`.duckdb`, `.db`), else a folder of Parquet files.
+
+    Raises
+    ------
+    ParameterError
+        There is another kind of file, the name is of one, or a table name is given for Parquet.
+    """
+    if path.is_file():
+        with path.open("rb") as file:
+            is_duckdb = file.read(12)[8:] == b"DUCK"
+        if not is_duckdb:
+            raise ParameterError(
+                f"{path}: jobs append to a DuckDB file or to a folder of Parquet files; two jobs at once would lose "
+                "rows of a single file"
+            )
+    elif path.is_dir():
+        is_duckdb = False
+    elif path.suffix in ("", ".parquet", ".duckdb", ".db"):
+        is_duckdb = path.suffix in (".duckdb", ".db")
+    else:
+        raise ParameterError(f"{path}: results are kept in a DuckDB file (.duckdb) or a folder of Parquet files")
+    if is_duckdb:
+        return DuckDBResults(path, table or DEFAULT_TABLE, RESULT_SCHEMA)
+    if table is not None:
+        raise ParameterError(f"{path}: a table name applies to DuckDB files only")
+    return ParquetResults(path, RESULT_SCHEMA)
+
+
+def result_table(rows: Iterable[ResultRow]) -> pa.Table:
+    """Rows in the layout `RESULT_SCHEMA`."""
+    flat = []
+    for row in rows:
+        values = {field.name: getattr(row, field.name) for field in fields(row) if field.name != "release"}
+        values["release"] = values.pop("release_name")
+        values["constraint_texts"] = list(row.constraint_texts)
+        flat.append(values | row.release.to_dict())
+    return pa.Table.from_pylist(flat, schema=RESULT_SCHEMA)
+
+
+def read_results(path: str | Path, table: str | None = None) -> Results:
+    """Read a results table: a DuckDB file, a folder of Parquet files, or one Parquet file. Opens no private source.
+
+    Raises
+    ------
+    ParameterError
+        There is none at `path`, or a column is missing.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ParameterError(f"{path}: no results there; `dpdb run JOB.toml` writes them")
+    kept: ResultsTable
+    if path.is_file() and path.suffix == ".parquet":
+        kept = ParquetResults(path, RESULT_SCHEMA)
+    else:
+        kept = open_results(path, table)
+    rows = [_row(values, path) for values in kept.read().to_pylist()]
+    return Results(tuple(sorted(rows, key=lambda row: (row.time, row.job, row.run_id, row.release_name))))
+
+
+_ROW_FIELDS: Sequence[str] = [
+    field.name for field in fields(ResultRow) if field.name not in ("release", "release_name")
+]
+_RELEASE_FIELDS: Sequence[str] = [field.name for field in fields(Release)]
+
+
+def _row(values: dict[str, Any], path: Path) -> ResultRow:
+    missing = [name for name in _NEEDED if values.get(name) is None]
+    if missing:
+        raise ParameterError(f"{path}: not a results table of dpdb: the column {missing[0]!r} is missing or NULL")
+    time = values["time"]
+    if not isinstance(time, datetime):
+        raise ParameterError(f"{path}: not a results table of dpdb: the column 'time' holds no times")
+    job: dict[str, Any] = {name: values.get(name) for name in _ROW_FIELDS}
+    job["time"] = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    job["constraint_texts"] = tuple(job["constraint_texts"] or ())
+    release: dict[str, Any] = {name: values.get(name) for name in _RELEASE_FIELDS}
+    return ResultRow(release_name=values["release"], release=Release(**release), **job)

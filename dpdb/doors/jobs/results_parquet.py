@@ -1,0 +1,80 @@
+"""Results in a folder of Parquet files: one file per release of a run, complete or not there, never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpdb.errors import ParameterError
+from dpdb.files.file_lock import FileLock
+from dpdb.files.owned_file import sync_folder
+from dpdb.ledger.store.file import reached
+
+__all__ = ["ParquetResults"]
+
+_LOCK_SECONDS = 30.0
+
+
+class ParquetResults:
+    """A folder of results, read by every Parquet reader; jobs and runs at the same time write different files."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._schema = schema
+
+    def prepare(self) -> None:
+        """Make the folder and check that files can be made in it."""
+        try:
+            self._path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ParameterError(f"{self._path}: the results folder cannot be made: {error.strerror}") from None
+        self._lock().close()
+
+    def append(self, rows: pa.Table) -> None:
+        """Write the file of one release of one run, unless it is there."""
+        first = rows.slice(0, 1).to_pylist()[0]
+        name = "/".join(first[key] for key in ("job", "run_id", "release"))
+        target = self._path / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.parquet"
+        with self._lock():
+            for partial in self._path.glob(".*.parquet.partial"):  # of the dead: only who holds the lock writes
+                partial.unlink()
+            if target.exists():
+                return
+            partial = self._path / f".{target.name}.partial"
+            try:
+                with partial.open("wb") as file:
+                    pq.write_table(rows, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                reached("result written")
+                partial.rename(target)
+                sync_folder(self._path)
+            except OSError as error:
+                raise ParameterError(
+                    f"{self._path}: the results cannot be written: {error.strerror}; they are in the ledger, run again "
+                    "with the same run id"
+                ) from None
+
+    def read(self) -> pa.Table:
+        """All rows of the folder, or of the one file."""
+        files = [self._path] if self._path.is_file() else sorted(self._path.glob("[!.]*.parquet"))
+        if not files:
+            raise ParameterError(f"{self._path}: no results there; `dpdb run JOB.toml` writes them")
+        try:
+            import pyarrow.dataset as ds  # brings pandas along, which no other command needs
+
+            return ds.dataset([str(file) for file in files], schema=self._schema, format="parquet").to_table()
+        except (pa.ArrowException, OSError) as error:
+            raise ParameterError(f"{self._path}: not a results table of dpdb: {error}") from None
+
+    def _lock(self) -> FileLock:
+        try:
+            return FileLock(self._path / ".lock", _LOCK_SECONDS)
+        except TimeoutError:
+            raise ParameterError(f"{self._path}: another job keeps the results locked; run again later") from None
+        except OSError as error:
+            raise ParameterError(f"{self._path}: the results cannot be written: {error.strerror}") from None

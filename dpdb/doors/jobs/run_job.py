@@ -1,0 +1,125 @@
+"""Run a job: every release debited, drawn, recorded and appended once, however often the run is killed and retried.
+
+The ledger is what makes it so: its run id `job/run/release` gives a retried release its recorded answer, and the append
+is keyed by the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from dpdb.doors.jobs.checks import check_run, job_charges, job_session
+from dpdb.doors.jobs.gates import GateResult, check_gates
+from dpdb.doors.jobs.job_file import Job, ledger_run
+from dpdb.doors.jobs.kept_theta import with_kept_thetas
+from dpdb.doors.jobs.results import ResultRow, open_results, result_table
+from dpdb.engine.progress import Progress, no_progress
+from dpdb.errors import DpdbError
+from dpdb.ledger import Ledger, LedgerSummary
+from dpdb.ledger.store.file import reached
+from dpdb.release import Release
+
+__all__ = ["Outcome", "run_job"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One `[[release]]` of a run, published: its releases and what the gates say.
+
+    `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
+    the others were answered would tell how long private work took.
+    """
+
+    name: str
+    time: datetime
+    releases: tuple[Release, ...]
+    gates: tuple[GateResult, ...]
+
+
+def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Iterator[Outcome]:
+    """Make the releases of a run, one after the other; each is in the results table before it is yielded.
+
+    Parameters
+    ----------
+    job
+        See `load_job`. Every release, the results table and the budget for all releases that the run has not debited
+        yet are checked before the first one spends.
+    run_id
+        Name of the run, such as the scheduler's date. The same name gives the same releases and spends once; it may be
+        repeated after any failure, also after a kill.
+
+    Raises
+    ------
+    ParameterError, SourceError, PredicateError, UnknownColumnError, LedgerError
+        Before anything is spent; `ParameterError` also when the results cannot be written, after which the run may be
+        repeated.
+    BudgetExceededError
+        The releases would exceed the ledger's budget together, and nothing was spent; or another process has spent
+        in between, and the message says which releases are published.
+    EngineError
+        As `Session.dp_inconsistency`.
+    """
+    check_run(job, run_id)
+    results = open_results(job.results, job.results_table)
+    with job_session(job, progress) as session, Ledger.open(job.ledger) as ledger:
+        job = with_kept_thetas(job, session, ledger, run_id)
+        charges = job_charges(job, session, run_id)
+        results.prepare()
+        reached("results ready")
+        with _explained(f"{job.path}: the releases of this run do not fit the budget together: "):
+            session.check_together(charges)
+        texts = tuple(str(dc) for dc in session.constraints)
+        began: datetime | None = None
+        published: list[str] = []
+        for release in job.releases:
+            name = ledger_run(job, run_id, release)
+            with _explained(f"release {release.name!r}: ", _said(published)):
+                releases = release.publish(session, name)
+            reached("published")
+            began = began or ledger.reserved_at(name) or datetime.now(UTC)
+            found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
+            results.append(result_table(_rows(job, run_id, found, texts, ledger.summary())))
+            reached("appended")
+            published.append(release.name)
+            yield found
+
+
+@contextmanager
+def _explained(before: str, after: str = "") -> Iterator[None]:
+    """Add to the message of an error; the error stays the same."""
+    try:
+        yield
+    except DpdbError as error:
+        error.args = (f"{before}{error}{after}", *error.args[1:])
+        raise
+
+
+def _said(published: Sequence[str]) -> str:
+    """Say truthfully what a run that fails has published."""
+    names = ", ".join(map(repr, published))
+    return f"; of this run {names} {'is' if len(published) == 1 else 'are'} published and paid for" if names else ""
+
+
+def _rows(
+    job: Job, run_id: str, outcome: Outcome, texts: tuple[str, ...], ledger: LedgerSummary
+) -> Iterator[ResultRow]:
+    gates = {result.release.release_id: result for result in outcome.gates}
+    for release in outcome.releases:
+        gate = gates.get(release.release_id)
+        yield ResultRow(
+            time=outcome.time,
+            job=job.name,
+            run_id=run_id,
+            release_name=outcome.name,
+            gate_threshold=None if gate is None else gate.threshold,
+            gate=None if gate is None else "passed" if gate.passed else "failed",
+            constraint_texts=texts,
+            ledger_parameter=ledger.parameter,
+            ledger_budget=ledger.budget,
+            ledger_spent=ledger.spent,
+            ledger_remaining=ledger.remaining,
+            release=release,
+        )

@@ -1,0 +1,182 @@
+"""A chart of one series as inline SVG: a dot per release, its interval as a bar, the gate as a line.
+
+An interval without an upper bound fades towards the top and ends in an arrow, with the words. No script, nothing
+loaded; colours come from the page's style sheet; hovering or a screen reader gives each release in words.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import pairwise
+
+from dpdb.doors.jobs.results import ResultRow
+from dpdb.doors.reports.scale import Axis, compact, time_labels, value_axis
+from dpdb.doors.reports.series import Series, comparable
+from dpdb.release import Release
+from dpdb.release.html import bounds_words, quantity_text
+
+__all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
+
+_WIDTH, _HEIGHT = 440, 200
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 430, 26, 172
+_WIDEST = 14.0
+_THIN = 6  # width of a bar where there are many
+_ROOM_ABOVE_GATE = 1.1
+
+# Once per page: the fading of intervals that are open above.
+DEFINITIONS = (
+    '<svg class="definitions" aria-hidden="true"><defs><linearGradient id="open" x1="0" y1="0" x2="0" y2="1">'
+    '<stop offset="0" class="fade-end"/><stop offset=".6" class="fade-start"/></linearGradient></defs></svg>'
+)
+
+
+def series_chart(series: Series, title: str) -> str:
+    """Draw one series; `title` names it to a screen reader."""
+    rows = series.rows
+    axis = _axis(rows)
+    places = _places(rows)
+    share = rows[-1].release.quantity == "share of rows"
+    width = _bar_width(places)
+    parts = [_grid(axis, share), _time_axis(rows), _changed(rows, places), _line(rows, places, axis)]
+    parts += [_release(row, x, axis, width) for row, x in zip(rows, places, strict=True)]
+    parts.append(_gate(rows, places, axis, share))
+    if any(row.release.upper is None for row in rows):
+        parts.append(f'<text class="open-words" x="{_RIGHT}" y="12" text-anchor="end">no upper bound &#8593;</text>')
+    if axis.low > 0:
+        note = f"axis starts at {escape(compact(axis.low, share=share))}"
+        parts.append(f'<text class="axis" x="{_RIGHT}" y="{_BOTTOM - 6}" text-anchor="end">{note}</text>')
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def budget_bar(spent: float, budget: float, words: str) -> str:
+    """Draw what was spent of a budget."""
+    share = min(1.0, spent / budget) if budget > 0 else 1.0
+    return (
+        f'<svg class="budget" viewBox="0 0 {_WIDTH} 16" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(words)}"><rect class="left" width="{_WIDTH}" height="16"/>'
+        f'<rect class="spent" width="{_WIDTH * share:.1f}" height="16"/></svg>'
+    )
+
+
+def _axis(rows: tuple[ResultRow, ...]) -> Axis:
+    gates = [row.gate_threshold for row in rows if row.gate_threshold is not None]
+    room = [gate * _ROOM_ABOVE_GATE for gate in gates]
+    highest = [row.release.upper for row in rows if row.release.upper is not None]
+    # Where nothing bounds from above, the noise says how far the axis should go.
+    highest += [row.release.value + row.release.noise_scale for row in rows if row.release.upper is None]
+    highest += [row.release.estimate_upper for row in rows if row.release.estimate_upper is not None]
+    values = [row.release.value for row in rows]
+    return value_axis(min([row.release.lower for row in rows] + gates), max(values + highest + room))
+
+
+def _places(rows: tuple[ResultRow, ...]) -> list[float]:
+    first, length = rows[0].time, (rows[-1].time - rows[0].time).total_seconds()
+    inset = 10
+    span = _RIGHT - _LEFT - 2 * inset
+    return [_LEFT + inset + span * ((row.time - first).total_seconds() / length if length else 0.5) for row in rows]
+
+
+def _bar_width(places: list[float]) -> float:
+    """Narrow enough that neighbours do not overlap, wide enough to be seen."""
+    nearest = min((later - place for place, later in pairwise(places) if later > place), default=_WIDEST)
+    return max(1.5, min(_WIDEST, 0.6 * (_RIGHT - _LEFT) / len(places), max(3.0, 0.8 * nearest)))
+
+
+def _y(axis: Axis, value: float) -> float:
+    return _BOTTOM - (_BOTTOM - _TOP) * axis.place(value)
+
+
+def _grid(axis: Axis, share: bool) -> str:
+    return "".join(
+        f'<line class="grid" x1="{_LEFT}" y1="{_y(axis, tick):.1f}" x2="{_RIGHT}" y2="{_y(axis, tick):.1f}"/>'
+        f'<text class="axis" x="{_LEFT - 6}" y="{_y(axis, tick) + 4:.1f}" text-anchor="end">'
+        f"{escape(compact(tick, share=share))}</text>"
+        for tick in axis.ticks
+    )
+
+
+def _time_axis(rows: tuple[ResultRow, ...]) -> str:
+    inset = 10
+    span = _RIGHT - _LEFT - 2 * inset
+    words = []
+    for place, label in time_labels([row.time for row in rows]):
+        anchor = "start" if place < 0.01 else "end" if place > 0.99 else "middle"
+        x = _LEFT + inset + span * place + {"start": -inset, "end": inset, "middle": 0}[anchor]
+        words.append(f'<text class="axis" x="{x:.1f}" y="{_BOTTOM + 20}" text-anchor="{anchor}">{label}</text>')
+    return "".join(words)
+
+
+def _line(rows: tuple[ResultRow, ...], places: list[float], axis: Axis) -> str:
+    """A faint line through the values, broken where releases are not comparable."""
+    path = ""
+    for number, (row, x) in enumerate(zip(rows, places, strict=True)):
+        joined = number and comparable(row.release, rows[number - 1].release)
+        path += f"{'L' if joined else 'M'}{x:.1f} {_y(axis, row.release.value):.1f}"
+    return f'<path class="through" d="{path}"/>'
+
+
+def _gate(rows: tuple[ResultRow, ...], places: list[float], axis: Axis, share: bool) -> str:
+    """The gate as a line that steps where it was changed, up to the edges of the plot."""
+    known = [(x, row.gate_threshold) for row, x in zip(rows, places, strict=True) if row.gate_threshold is not None]
+    if not known:
+        return ""
+    path = ""
+    for number, (x, threshold) in enumerate(known):
+        start = _LEFT if number == 0 else x
+        end = known[number + 1][0] if number + 1 < len(known) else _RIGHT
+        path += f"{'M' if number == 0 else 'L'}{start:.1f} {_y(axis, threshold):.1f}H{end:.1f}"
+    label = f"gate: at most {escape(compact(known[-1][1], share=share))}"
+    return f'<path class="gate" d="{path}"/><text class="gate-words" x="{_LEFT}" y="12">{label}</text>'
+
+
+def _changed(rows: tuple[ResultRow, ...], places: list[float]) -> str:
+    """A mark between releases that are not comparable."""
+    marks = ""
+    for number in range(1, len(rows)):
+        if not comparable(rows[number].release, rows[number - 1].release):
+            x = (places[number] + places[number - 1]) / 2
+            marks += (
+                f'<line class="changed" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{_BOTTOM}">'
+                "<title>the constraints or the statistic changed here</title></line>"
+            )
+    return marks
+
+
+def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
+    release = row.release
+    failed = row.gate == "failed"
+    value, bottom = _y(axis, release.value), _y(axis, release.lower)
+    top = _TOP if release.upper is None else _y(axis, release.upper)
+    kind = "interval open" if release.upper is None else "interval"
+    radius = 4.5 if width > _THIN else 2.5
+    arrow = (
+        f'<path class="arrow" d="M{x - 5:.1f} {_TOP + 1}L{x:.1f} {_TOP - 7}L{x + 5:.1f} {_TOP + 1}Z"/>'
+        if release.upper is None and width > _THIN
+        else ""
+    )
+    dot = (
+        f'<path class="dot failed" d="M{x:.1f} {value - radius - 2:.1f}l{radius + 2} {radius + 2}l-{radius + 2} '
+        f'{radius + 2}l-{radius + 2} -{radius + 2}Z"/>'
+        if failed
+        else f'<circle class="dot" cx="{x:.1f}" cy="{value:.1f}" r="{radius}"/>'
+    )
+    words = f"{row.time:%Y-%m-%d %H:%M} UTC, run {row.run_id}: {quantity_text(release.value, release.quantity)}, "
+    words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "")
+    return (
+        f'<g><title>{escape(words)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{top:.1f}" '
+        f'width="{width:.1f}" height="{max(bottom - top, 1.5):.1f}" rx="{min(3.0, width / 3):.1f}"/>'
+        f"{_estimate(release, x, axis, width)}{arrow}{dot}</g>"
+    )
+
+
+def _estimate(release: Release, x: float, axis: Axis, width: float) -> str:
+    """Lines across an open bar: between them lies what is counted at this theta."""
+    low, high = release.estimate_lower, release.estimate_upper
+    if release.upper is not None or low is None or high is None:
+        return ""
+    ends = (_y(axis, low), _y(axis, high))
+    path = "".join(f"M{x - width / 2:.1f} {y:.1f}h{width:.1f}" for y in ends)
+    return f'<path class="estimate" d="M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}{path}"/>'

@@ -1,0 +1,11 @@
+"""The SQL front end: an analyst's statements, which reach the private table through releases only.
+
+A statement is decided on its syntax tree, default deny (`check`); of the private table it may only call
+`dp_inconsistency` and `dp_count`, with literal arguments (`call`). The session makes the releases, and the statement
+then runs in another process, which holds their answers and the public tables and nothing else (`child`).
+"""
+
+from dpdb.doors.sql.front_end import FrontEnd, Result
+from dpdb.doors.sql.parse import split_statements
+
+__all__ = ["FrontEnd", "Result", "split_statements"]

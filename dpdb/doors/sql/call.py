@@ -1,0 +1,183 @@
+"""`ReleaseCall`: a call of `dp_inconsistency` or `dp_count`, read from a tree; its arguments are literals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
+from typing import Any
+
+from sqlglot import exp
+
+from dpdb.doors.sql.names import folded, nearest
+from dpdb.doors.sql.parse import is_number
+from dpdb.doors.sql.refusal import refused, shown
+from dpdb.errors import StatementRefusedError
+from dpdb.release import Release, Session
+from dpdb.release.slices import Key
+
+__all__ = ["RELEASES", "ReleaseCall", "read_call", "release_name"]
+
+_TABLE = "table_name"
+_COMMON = ("where_clause", "by_column", "group_keys")
+# Parameters in the order in which they may be given without names.
+RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "dp_inconsistency": (
+            _TABLE, "measure", "epsilon", *_COMMON, "mechanism", "confidence", "max_degree", "run_id", "theta",
+        ),
+        "dp_count": (_TABLE, "epsilon", *_COMMON, "confidence", "run_id"),
+    }
+)  # fmt: skip
+_ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
+# What the session calls them.
+_OPTIONS = {"where_clause": "where", "by_column": "by", "group_keys": "keys"}
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("measure", "where_clause", "by_column", "mechanism", "run_id"), ((str,), "text in single quotes")),
+    _TABLE: ((str,), "the table's name in single quotes"),
+    "epsilon": ((int, Decimal, str), "a number such as 0.5"),
+    "confidence": ((int, Decimal), "a number such as 0.95"),
+    **dict.fromkeys(("max_degree", "theta"), ((int,), "a whole number")),
+    "group_keys": ((list,), "a list such as ['CA', 'NY']"),
+}
+_MOST_KEYS = 1_000
+
+
+@dataclass(frozen=True)
+class ReleaseCall:
+    """A release that a statement asks for, not yet checked by the session.
+
+    Attributes
+    ----------
+    function : str
+        ``"dp_inconsistency"`` or ``"dp_count"``.
+    options : mapping
+        Arguments of the session's method of that name.
+    """
+
+    function: str
+    options: Mapping[str, Any]
+
+    def make(self, session: Session) -> tuple[Release, ...]:
+        """Make the release: this spends and draws."""
+        released: Release | tuple[Release, ...] = getattr(session, self.function)(**self.options)
+        return released if isinstance(released, tuple) else (released,)
+
+    @property
+    def one_row(self) -> bool:
+        """Whether the answer is one row."""
+        return "by" not in self.options and self.options.get("measure") != "all"
+
+    @property
+    def run_id(self) -> str | None:
+        """The name of this run in the ledger."""
+        run: str | None = self.options.get("run_id")
+        return run
+
+
+def release_name(node: exp.Expr) -> str | None:
+    """Return the release function that a node calls, None if it calls none."""
+    name = folded(node.name) if isinstance(node, exp.Anonymous) else ""
+    return name if name in RELEASES else None
+
+
+def read_call(node: exp.Expr, table: str) -> ReleaseCall:
+    """Read a call; `table` is the private table's public name.
+
+    Raises
+    ------
+    StatementRefusedError
+        If an argument is not a literal, has no such name, is given twice, or names another table.
+    """
+    function = release_name(node)
+    assert function is not None
+    names = RELEASES[function]
+    given: dict[str, Any] = {}
+    for position, argument in enumerate(node.expressions):
+        name, value = _named(argument, names)
+        if name is None:
+            if given.keys() - set(names[:position]):
+                raise refused(argument, "stands after a named argument: give it a name too, such as epsilon := 0.5")
+            if position >= len(names):
+                raise refused(node, f"has more than {len(names)} arguments")
+            name = names[position]
+        if name in given:
+            raise refused(argument, f"gives {name} a second time")
+        given[name] = _typed(name, value)
+    _check_table(node, given.pop(_TABLE, None), function, table)
+    options = {_OPTIONS.get(name, name): value for name, value in given.items() if value is not None}
+    return ReleaseCall(function, MappingProxyType(options))
+
+
+def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.Expr]:
+    """Split `name := value`, `name => value` or `name = value`; the name is None where there is none."""
+    if not isinstance(argument, (exp.PropertyEQ, exp.Kwarg, exp.EQ)):
+        return None, argument
+    left = argument.this
+    if isinstance(argument, exp.EQ) and not (isinstance(left, exp.Column) and not left.table):
+        return None, argument
+    wanted = folded(left.name)
+    name = _ALIASES.get(wanted, wanted)
+    if name not in names:
+        raise refused(argument, f"names no parameter{nearest(wanted, names)} (there are: {', '.join(names)})")
+    return name, argument.expression
+
+
+def _typed(name: str, node: exp.Expr) -> Any:
+    value = _literal(name, node)
+    if value is None:
+        return None
+    kinds, wanted = _KINDS[name]
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise refused(node, f"cannot be {name}: write {wanted}")
+    if isinstance(value, Decimal):
+        return float(value) if name == "confidence" else str(value)
+    return value
+
+
+def _literal(name: str, node: exp.Expr) -> Key | list[Key] | None:
+    """Evaluate a literal: number, text, boolean, NULL or a list of them."""
+    if isinstance(node, exp.Paren):
+        return _literal(name, node.this)
+    if type(node) is exp.Null:
+        return None
+    if type(node) is exp.Array:
+        if len(node.expressions) > _MOST_KEYS:
+            raise refused(node, f"has more than {_MOST_KEYS:,} keys")
+        values = [_literal(name, item) for item in node.expressions]
+        if any(value is None or isinstance(value, list) for value in values):
+            raise refused(node, "is a list of something else than numbers, texts or booleans")
+        return values  # type: ignore[return-value]  # checked just above
+    if type(node) is exp.Boolean:
+        return bool(node.this)
+    if type(node) is exp.Literal and node.is_string:
+        return str(node.this)
+    number = node.this if type(node) is exp.Neg else node
+    if type(number) is exp.Literal and not number.is_string and is_number(number.this):
+        value = _number(name, number)
+        return value if number is node else -value
+    if type(node) is exp.Column and not node.table:
+        raise refused(node, f"is a name, and {name} is a literal: write '{node.name}' in single quotes")
+    raise refused(
+        node, f"is not a literal: {name} is fixed before anything is computed, so write its value (a number, "
+        "text in single quotes, or a list of them)",
+    )  # fmt: skip
+
+
+def _number(name: str, node: exp.Literal) -> int | Decimal:
+    digits = node.this.replace("_", "")
+    try:
+        return int(digits) if digits.isdigit() else Decimal(digits)
+    except InvalidOperation:  # an exponent beyond all bounds
+        raise refused(node, f"is no number that {name} can be") from None
+
+
+def _check_table(node: exp.Expr, named: str | None, function: str, table: str) -> None:
+    if named is None:
+        raise refused(node, f"does not name its table: write {function}('{table}', epsilon := 0.5)")
+    if folded(named) != folded(table):
+        raise StatementRefusedError(
+            f"{shown(exp.Literal.string(named))} is not the private table{nearest(named, [table])}; its name is "
+            f"'{table}'"
+        )

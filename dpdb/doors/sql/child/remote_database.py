@@ -1,0 +1,195 @@
+"""`RemoteDatabase`: where an analyst's statement runs. It holds public tables and answers of releases, nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from dpdb.doors.sql.child import messages
+from dpdb.doors.sql.child.children import Child, Children
+from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.public_tables import PublicTables
+from dpdb.doors.sql.child.result import read_result
+from dpdb.doors.sql.refusal import one_line
+from dpdb.doors.sql.rewrite import ANSWERS
+from dpdb.engine.duckdb.database import OWNER_LOG
+from dpdb.engine.sql.files import sql_file
+from dpdb.errors import EngineError, StatementRefusedError
+from dpdb.release.table import RELEASE_SCHEMA
+
+__all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
+
+Form = Literal["query", "explain", "describe"]
+
+_MOST_REASON = 64 << 10
+_STREAM_END = 1 << 10
+_SIGNALS = frozenset(int(number) for number in signal.Signals)
+# Not `empty_table()`, which imports pandas where there is one.
+_NO_ANSWERS = pa.Table.from_batches([], RELEASE_SCHEMA)
+
+
+class RemoteDatabase:
+    """A database without anything private, in which every statement has a process of its own.
+
+    May be used by several threads at once.
+
+    Parameters
+    ----------
+    public : mapping of name to path
+        Parquet and CSV files of the owner's choice that statements may read by name.
+    limits : Limits
+        What one statement may use.
+
+    Raises
+    ------
+    SourceError, ParameterError
+        If a public table cannot be read or two have one name.
+    """
+
+    def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
+        self._limits = limits
+        self._children = Children()  # first: it starts while the public tables are read
+        try:
+            self._public = PublicTables(public)
+        except BaseException:
+            self._children.close()
+            raise
+
+    @property
+    def public(self) -> frozenset[str]:
+        """Names of the public tables, as `folded`."""
+        return self._public.names
+
+    @contextmanager
+    def statement(self, query: str, answers: Sequence[str], form: Form = "query") -> Iterator[RemoteStatement]:
+        """Give a statement its process while the block lasts.
+
+        Parameters
+        ----------
+        query : str
+            One query; it may read the public tables, and answers as tables of the schema `ANSWERS`.
+        answers : sequence of str
+            Names of the tables of answers, which are empty until `RemoteStatement.run`.
+        form : str
+            What to do: run the query, or show its plan or its columns.
+
+        Raises
+        ------
+        EngineError
+            If no process can be started.
+        """
+        request = {
+            "query": query,
+            "form": form,
+            "answers": list(answers),
+            "schema": ANSWERS,
+            "public": None if self._public.file is None else str(self._public.file),
+            "settings": sql_file("settings"),
+            "limits": dataclasses.asdict(self._limits),
+        }
+        with self._children.child() as child:
+            yield RemoteStatement(child, request, self._limits)
+
+    def close(self) -> None:
+        """End all processes and drop the public tables. May be called twice."""
+        self._children.close()
+        self._public.close()
+
+
+class RemoteStatement:
+    """A statement in its process: rehearse it and run it, or show what it is. Made by `RemoteDatabase.statement`."""
+
+    def __init__(self, child: Child, request: Mapping[str, object], limits: Limits) -> None:
+        self._child = child
+        self._request = request
+        self._limits = limits
+
+    def rehearse(self) -> None:
+        """Run the query over empty answers, so that what is wrong with it is known before anything is spent.
+
+        Raises
+        ------
+        StatementRefusedError
+            With DuckDB's message, which is about public things only, or with the limit that was reached.
+        """
+        self._before_spending(messages.PASSED)
+
+    def show(self) -> pa.Table:
+        """Return the plan or the columns of the query.
+
+        Raises
+        ------
+        StatementRefusedError
+            As `rehearse`.
+        """
+        return read_result(self._before_spending(messages.RESULT), self._limits)
+
+    def run(self, answers: Mapping[str, pa.Table]) -> pa.Table:
+        """Run the rehearsed query over the answers.
+
+        Raises
+        ------
+        EngineError
+            With DuckDB's message, or with the limit that was reached.
+        """
+        return read_result(self._exchange(answers, messages.RESULT), self._limits)
+
+    def _before_spending(self, wanted: bytes) -> bytearray:
+        names = self._request["answers"]
+        assert isinstance(names, list)
+        try:
+            request = json.dumps(self._request).encode()
+            return self._exchange(dict.fromkeys(names, _NO_ANSWERS), wanted, request)
+        except EngineError as error:
+            raise StatementRefusedError(f"{error}; nothing was spent") from None
+
+    def _exchange(self, answers: Mapping[str, pa.Table], wanted: bytes, request: bytes | None = None) -> bytearray:
+        """Send what the worker waits for and return the content of the message that is wanted.
+
+        Every other outcome is an `EngineError` with one line for the analyst.
+        """
+        until = time.monotonic() + self._limits.seconds
+        try:
+            with suppress(messages.ClosedError):  # it may have said why before it went
+                if request is not None:
+                    self._child.send(messages.STATEMENT, request, until)
+                for rows in answers.values():
+                    self._child.send(messages.ANSWER, _stream(rows), until)
+            kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
+        except TimeoutError:
+            raise EngineError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
+        except messages.TooLongError:
+            raise EngineError(f"the result is larger than {self._limits.result_bytes >> 20} MiB") from None
+        except messages.ClosedError:
+            self._child.end()
+            raise EngineError(_last_words(self._child.exit_code, self._limits)) from None
+        if kind == messages.FAILED:
+            reason = bytes(content[:_MOST_REASON]).decode(errors="replace")
+            OWNER_LOG.error("%s\n%s", reason, self._request["query"])
+            raise EngineError(one_line(reason.split("\n\nLINE ")[0]))  # what follows quotes the rewritten statement
+        if kind != wanted:
+            raise EngineError("the result is damaged")
+        return content
+
+
+def _last_words(exit_code: int | None, limits: Limits) -> str:
+    """Say why a worker may have ended without a word."""
+    if exit_code == -signal.SIGXCPU:
+        return f"the statement used more than {2 * limits.seconds:g} seconds of processor time"
+    how = f" ({signal.Signals(-exit_code).name})" if exit_code is not None and -exit_code in _SIGNALS else ""
+    return f"the process that ran the statement ended{how}: it needed too much memory, or was stopped from outside"
+
+
+def _stream(rows: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue()

@@ -1,0 +1,141 @@
+"""A worker: one process for one statement. It runs it over empty answers, then over the answers, and ends."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.ipc
+
+from dpdb.doors.sql.child import messages, sandbox
+from dpdb.doors.sql.child.limits import Limits
+
+__all__ = ["main"]
+
+_MOST_REQUEST = 1 << 20
+_MOST_ANSWERS = 64 << 20
+_BATCH_ROWS = 10_000
+_OUT_OF_MEMORY = "the statement needs more memory than it may have"
+_ERROR_KIND = 60  # DuckDB's messages begin with their kind; its advice to raise limits is not for analysts
+_ROWS = "answer_rows"
+# One thread: workers are many. No spilling: there is no disk to spill to.
+_CONFIGURATION: dict[str, Any] = {"threads": 1, "async_threads": 0, "temp_directory": ""}
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What the parent asks for.
+
+    `form` is what to do with the query: ``"query"``, ``"explain"`` or ``"describe"``. `public` is a DuckDB file with
+    the public tables, `schema` the name under which answers stand, `settings` SQL that the parent's own databases run.
+    """
+
+    query: str
+    form: str
+    answers: list[str]
+    schema: str
+    public: str | None
+    settings: str
+    limits: Limits
+
+
+class _RefusedError(Exception):
+    """The statement does not run; the message is for the analyst."""
+
+
+def main(stream: socket.socket) -> None:
+    """Run one statement for the parent at the other end of the socket."""
+    try:
+        _work(stream)
+    except messages.ClosedError:  # the parent has lost interest
+        return
+    except Exception as error:
+        messages.send(stream, messages.FAILED, _reason(error).encode(errors="replace"))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, _RefusedError):
+        return str(error)
+    if isinstance(error, MemoryError) or "Out of Memory" in str(error)[:_ERROR_KIND]:
+        return _OUT_OF_MEMORY
+    if isinstance(error, (duckdb.Error, pa.ArrowException, OSError)):  # streams fail with Arrow's errors
+        return str(error)
+    return f"the statement cannot be run ({type(error).__name__})"  # such as a value that Arrow does not have
+
+
+def _work(stream: socket.socket) -> None:
+    sandbox.volunteer_for_out_of_memory()
+    _, content = messages.receive(stream, _MOST_REQUEST)
+    fields: dict[str, Any] = json.loads(content)
+    request = _Request(limits=Limits(**fields.pop("limits")), **fields)
+    request.limits.impose()
+    connection = _database(request)
+    for name in request.answers:  # the rows of none, for their columns
+        _fill(connection, request, name, _received(stream))
+    sandbox.close_files()
+    statement = _statement(connection, request)
+    if request.form == "query":
+        _result(connection, statement, request.limits)
+        messages.send(stream, messages.PASSED, b"")
+        for name in request.answers:
+            _fill(connection, request, name, _received(stream))
+    messages.send(stream, messages.RESULT, _result(connection, statement, request.limits))
+
+
+def _database(request: _Request) -> duckdb.DuckDBPyConnection:
+    """Open a database that reads one file, and shut it off from everything else."""
+    memory = f"{request.limits.memory // 2 >> 20}MiB"  # the other half is for programs and the result
+    connection = duckdb.connect(":memory:", config=_CONFIGURATION | {"memory_limit": memory})
+    connection.execute(request.settings)
+    connection.execute(f"CREATE SCHEMA {request.schema}")
+    if request.public is not None:
+        path = request.public.replace("'", "''")
+        connection.execute(f"ATTACH '{path}' AS public (READ_ONLY)")
+        connection.execute("SET search_path = 'memory.main,public.main'")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _received(stream: socket.socket) -> pa.Table:
+    _, content = messages.receive(stream, _MOST_ANSWERS)
+    return pa.ipc.open_stream(content).read_all()
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, request: _Request, name: str, rows: pa.Table) -> None:
+    connection.register(_ROWS, rows)
+    connection.execute(f"CREATE OR REPLACE TABLE {request.schema}.{name} AS SELECT * FROM {_ROWS}")
+    connection.unregister(_ROWS)
+
+
+def _statement(connection: duckdb.DuckDBPyConnection, request: _Request) -> Any:
+    """Read the query by DuckDB's own parser, which must agree with the parent's that it is one query."""
+    statements = connection.extract_statements(request.query)
+    kinds = [statement.type.name for statement in statements]
+    if kinds != ["SELECT"]:
+        raise _RefusedError(f"DuckDB reads this as {', '.join(kinds) or 'nothing'}, not as one query")
+    if request.form != "query":
+        statements = connection.extract_statements(f"{request.form} {request.query}")
+        if len(statements) != 1:
+            raise _RefusedError("DuckDB reads this as several statements")
+    return statements[0]
+
+
+def _result(connection: duckdb.DuckDBPyConnection, statement: Any, limits: Limits) -> pa.Buffer:
+    """Run a statement and return its rows as an Arrow stream."""
+    reader = connection.sql(statement).to_arrow_reader(_BATCH_ROWS)
+    sink, rows = pa.BufferOutputStream(), 0
+    with pa.ipc.new_stream(sink, reader.schema) as writer:
+        for batch in reader:
+            rows += batch.num_rows
+            if rows > limits.rows:
+                raise _RefusedError(f"the result has more than {limits.rows:,} rows")
+            writer.write_batch(batch)
+            if sink.tell() > limits.result_bytes:
+                raise _RefusedError(f"the result is larger than {limits.result_bytes >> 20} MiB")
+    reader.close()
+    return sink.getvalue()

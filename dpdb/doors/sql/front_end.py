@@ -1,0 +1,234 @@
+"""`FrontEnd`: answer an analyst's statements over one session.
+
+For each statement, in this order: parse, decide on the tree, let the session check every release, run everything over
+empty answers, ask the budget for all releases together, make them, run the statement over the answers. Up to the budget
+every error leaves it as it was. The statement's SQL itself runs in a process of its own (`dpdb.doors.sql.child`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.doors.sql.call import ReleaseCall, read_call
+from dpdb.doors.sql.check import check_statement
+from dpdb.doors.sql.child.limits import Limits
+from dpdb.doors.sql.child.remote_database import RemoteDatabase, RemoteStatement
+from dpdb.doors.sql.names import folded
+from dpdb.doors.sql.paid_answers import Identity, PaidAnswers
+from dpdb.doors.sql.parse import Statement, parse_statement
+from dpdb.doors.sql.refusal import one_line
+from dpdb.doors.sql.rewrite import rewritten
+from dpdb.engine.duckdb.database import OWNER_LOG
+from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
+from dpdb.privacy.epsilon import as_float
+from dpdb.release import Release, Session
+from dpdb.release.account import Charge
+from dpdb.release.table import release_table
+
+__all__ = ["FrontEnd", "Result"]
+
+_MOST_CALLS = 100
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a statement gave.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+    releases : tuple of Release
+        The releases that were made for it, in the order of the text.
+    """
+
+    table: pa.Table
+    releases: tuple[Release, ...]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A checked statement: the SQL that runs, and the releases it needs under the names of their tables."""
+
+    statement: Statement
+    query: str
+    calls: Mapping[Identity, tuple[str, ReleaseCall, Charge]]
+
+
+class FrontEnd:
+    """The SQL door of one session.
+
+    Several threads may use it at once. They wait for each other while releases are checked, charged and drawn, and not
+    while statements run.
+
+    Parameters
+    ----------
+    session : Session
+        Makes every release; the front end never sees its table.
+    table : str
+        The name by which statements call the private table.
+    public : mapping of name to path, optional
+        Parquet and CSV files that statements may read by name.
+    seconds : float
+        How long one statement may run, over empty answers and again over the answers.
+
+    Raises
+    ------
+    ParameterError, SourceError
+        If a public table has the private one's name or cannot be read.
+    """
+
+    def __init__(
+        self, session: Session, table: str, public: Mapping[str, str | Path] | None = None, *, seconds: float = 60.0
+    ) -> None:
+        public = public or {}
+        if any(folded(name) == folded(table) for name in public):
+            raise ParameterError(f"public table {table!r} has the private table's name; choose another")
+        self.session = session
+        self.table_name = table
+        self._remote = RemoteDatabase(public, Limits(seconds=seconds))
+        self.public = tuple(public)
+        self._session_lock = threading.Lock()
+        self._paid = PaidAnswers()
+
+    def check(self, text: str) -> None:
+        """Check one statement: everything except the budget. Reads no private row, draws nothing, spends nothing.
+
+        Raises
+        ------
+        StatementRefusedError
+            If the statement is not admitted; the message has the reason and what to write instead.
+        DpdbError
+            If the session does not admit a release: an unknown column, a predicate outside the grammar, ...
+        """
+        with self._admitted(text) as (plan, statement):
+            if plan.statement.kind == "query":
+                statement.rehearse()
+            else:
+                statement.show()
+
+    def run(self, text: str) -> Result:
+        """Answer one statement. Every release in its text is made, once; calls that ask for the same are one release.
+
+        A release is made whether or not the statement comes to use its answer (a CASE never taken, an empty FROM).
+
+        Raises
+        ------
+        StatementRefusedError, DpdbError
+            As `check`; nothing was spent.
+        BudgetExceededError
+            If the budget does not suffice for all releases of the statement; nothing was spent.
+        EngineError
+            If a release or the statement fails after the debit. Answers that were made by then are in `kept`, and the
+            next statement that asks for the same gets them for nothing.
+        """
+        with self._admitted(text) as (plan, statement):
+            if plan.statement.kind != "query":
+                table = statement.show()
+                return Result(_with_cost(table, plan) if plan.statement.kind == "explain" else table, ())
+            statement.rehearse()
+            with self._answers(plan) as answers:
+                table = statement.run(
+                    {name: release_table(answers[identity]) for identity, (name, _, _) in plan.calls.items()}
+                )
+        return Result(table, tuple(release for identity in plan.calls for release in answers[identity]))
+
+    @property
+    def kept(self) -> tuple[Release, ...]:
+        """Answers of statements that failed after the debit: paid for, and not yet part of a result."""
+        with self._session_lock:
+            return tuple(self._paid)
+
+    @contextmanager
+    def _admitted(self, text: str) -> Iterator[tuple[_Plan, RemoteStatement]]:
+        """Plan a statement and give it its process; errors in the block and before it have one line."""
+        try:
+            plan = self._plan(text)
+            tables = [table for table, _, _ in plan.calls.values()]
+            with self._remote.statement(plan.query, tables, plan.statement.kind) as statement:
+                yield plan, statement
+        except DpdbError as error:
+            error.args = (one_line(str(error)), *error.args[1:])
+            raise
+
+    def _plan(self, text: str) -> _Plan:
+        statement = parse_statement(text)
+        try:
+            return self._checked(statement)
+        except DpdbError:
+            raise
+        except Exception:  # a tree that we did not foresee is not run
+            OWNER_LOG.exception("statement refused")
+            raise StatementRefusedError("the statement is not understood") from None
+
+    def _checked(self, statement: Statement) -> _Plan:
+        nodes = check_statement(statement.tree, self.table_name, self._remote.public)
+        if len(nodes) > _MOST_CALLS:
+            raise StatementRefusedError(f"the statement has more than {_MOST_CALLS} calls of releases; split it")
+        calls: dict[Identity, tuple[str, ReleaseCall, Charge]] = {}
+        placed: list[tuple[exp.Anonymous, ReleaseCall, str]] = []
+        for node in nodes:
+            call = read_call(node, self.table_name)
+            with self._session_lock:
+                charge = self.session.rehearse(call.make)
+            identity = charge.request_text, call.run_id
+            table = calls.setdefault(identity, (f"release_{len(calls) + 1}", call, charge))[0]
+            placed.append((node, call, table))
+        _refuse_shared_runs(call for _, call, _ in calls.values())
+        return _Plan(statement, rewritten(statement.tree, placed), calls)
+
+    @contextmanager
+    def _answers(self, plan: _Plan) -> Iterator[Mapping[Identity, tuple[Release, ...]]]:
+        """Charge and draw the releases of a statement; if anything fails from here on, they are kept."""
+        answers: dict[Identity, tuple[Release, ...]] = {}
+        try:
+            with self._session_lock:
+                answers |= self._paid.take(plan.calls)
+                new = {identity: call for identity, call in plan.calls.items() if identity not in answers}
+                if len(new) > 1:  # one release alone is decided by its own debit
+                    self.session.check_together([charge for _, _, charge in new.values()])
+                for identity, (_, call, _) in new.items():
+                    answers[identity] = call.make(self.session)
+            yield answers
+        except BaseException:
+            with self._session_lock:
+                self._paid.put(answers)
+            raise
+
+    def close(self) -> None:
+        """End all processes and drop the public tables; the session stays open. May be called twice."""
+        self._remote.close()
+
+    def __enter__(self) -> FrontEnd:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _refuse_shared_runs(calls: Iterable[ReleaseCall]) -> None:
+    seen = set()
+    for call in calls:
+        if call.run_id is not None and call.run_id in seen:
+            raise StatementRefusedError(f"run id {call.run_id!r} names two different releases: give each its own")
+        seen.add(call.run_id)
+
+
+def _with_cost(plan_rows: pa.Table, plan: _Plan) -> pa.Table:
+    """Add a row to an EXPLAIN: what the statement would spend."""
+    charges = [charge.epsilon for _, _, charge in plan.calls.values()]
+    counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
+    words = f"epsilon {as_float(sum(charges)):.9g} by {counted}"
+    cost = pa.table({"explain_key": ["privacy_cost"], "explain_value": [words]})
+    if plan_rows.schema != cost.schema:
+        raise EngineError("the plan is damaged")
+    return pa.concat_tables([cost, plan_rows])

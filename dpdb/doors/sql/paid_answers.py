@@ -1,0 +1,39 @@
+"""`PaidAnswers`: answers that are paid for and not yet part of a result. They are never lost and never given twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from dpdb.release import Release
+
+__all__ = ["Identity", "PaidAnswers"]
+
+# What makes two calls one release: everything public that is asked, with the defaults filled in, and the run.
+Identity: TypeAlias = tuple[str, str | None]
+
+
+class PaidAnswers:
+    """Answers by what was asked. Two statements may have failed on the same question, so there can be several."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Identity, list[tuple[Release, ...]]] = {}
+
+    def take(self, wanted: Iterable[Identity]) -> dict[Identity, tuple[Release, ...]]:
+        """Take one answer to each question that has one; whoever takes it puts it back or shows it."""
+        taken = {}
+        for identity in wanted:
+            kept = self._answers.get(identity)
+            if kept:
+                taken[identity] = kept.pop(0)
+                if not kept:
+                    del self._answers[identity]
+        return taken
+
+    def put(self, answers: Mapping[Identity, tuple[Release, ...]]) -> None:
+        """Keep answers until they are asked for."""
+        for identity, releases in answers.items():
+            self._answers.setdefault(identity, []).append(releases)
+
+    def __iter__(self) -> Iterator[Release]:
+        return (release for kept in self._answers.values() for releases in kept for release in releases)

@@ -1,0 +1,44 @@
+"""What changes when the rows of a source may have changed. Private: a ledger keeps it under its own key only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sources.open import Source
+from dpdb.engine.sources.places import state_of
+
+__all__ = ["opened_content", "rows_digest", "source_content"]
+
+
+def source_content(database: Database, source: Source) -> str:
+    """Describe the state of a source's rows: of files see `state_of`, else the number of rows and two digests.
+
+    Raises
+    ------
+    SourceError
+        If a file is no longer there.
+    """
+    return _digest(database, source) if source.path is None else state_of(source.path)
+
+
+def opened_content(database: Database, source: Source) -> str:
+    """Describe, as `source_content`, the state of the rows that a source had when it was opened."""
+    return _digest(database, source) if source.state is None else source.state
+
+
+def _digest(database: Database, source: Source) -> str:
+    digest = rows_digest(source.schema.usable).from_(source.scan)
+    return ",".join(str(value) for value in database.rows(digest)[0])
+
+
+def rows_digest(names: Sequence[str]) -> exp.Select:
+    """Select the number of rows and two order-free digests of the named columns; it lacks a FROM."""
+    row = exp.Anonymous(this="hash", expressions=[exp.column(name, quoted=True) for name in names])
+    return exp.select(
+        exp.Count(this=exp.Star()),
+        exp.Anonymous(this="bit_xor", expressions=[row]),
+        exp.Sum(this=exp.cast(row.copy(), "HUGEINT", dialect="duckdb")),
+    )

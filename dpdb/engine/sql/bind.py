@@ -1,0 +1,140 @@
+"""Binding: constraints meet the schema. Names are known, types comparable, literals cast, before any row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpdb.constraints import ColumnRef, DenialConstraint, Operator, Predicate
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import Column, TableSchema
+from dpdb.engine.sql.comparison import bind_literal, common_type
+from dpdb.engine.sql.untyped import typing_advice, untyped_problem
+from dpdb.errors import ConstraintTypeError
+from dpdb.predicates.sql import COMPARISONS, in_type, literal_sql
+
+__all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A column of tuple 0 or 1, read in the type of its comparison."""
+
+    tuple_index: int
+    column: str
+    column_type: str
+    compared_as: str
+
+    def over(self, aliases: Sequence[str]) -> exp.Expr:
+        """The operand as SQL, when the two tuples are rows of the tables called `aliases`."""
+        column = exp.column(self.column, table=aliases[self.tuple_index], quoted=True)
+        return in_type(column, self.column_type, self.compared_as)
+
+
+@dataclass(frozen=True)
+class BoundPredicate:
+    """A predicate whose operands are typed; `right` is a literal's SQL where the constraint has a constant."""
+
+    left: Operand
+    op: Operator
+    right: Operand | exp.Expr
+
+    def over(self, aliases: Sequence[str]) -> exp.Expr:
+        """The predicate as SQL over two rows."""
+        right = self.right.over(aliases) if isinstance(self.right, Operand) else self.right.copy()
+        return COMPARISONS[self.op](this=self.left.over(aliases), expression=right)
+
+    @property
+    def joins_one_column(self) -> bool:
+        """Whether it compares one column of both tuples (`t1.A op t2.A`)."""
+        return (
+            isinstance(self.right, Operand)
+            and self.left.column == self.right.column
+            and self.left.tuple_index != self.right.tuple_index
+        )
+
+
+@dataclass(frozen=True)
+class BoundConstraint:
+    """A denial constraint over a known schema."""
+
+    constraint: DenialConstraint
+    predicates: tuple[BoundPredicate, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads, sorted."""
+        return self.constraint.columns
+
+    def over(self, first: str, second: str) -> exp.Expr:
+        """The violation condition: true exactly if rows of `first` and `second` satisfy every predicate."""
+        return exp.and_(*(predicate.over((first, second)) for predicate in self.predicates))
+
+
+def bind(
+    database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
+) -> tuple[BoundConstraint, ...]:
+    """Type every comparison of every constraint. Names must already be the schema's (`load_constraints` sees to it).
+
+    Raises
+    ------
+    ConstraintTypeError
+        If two compared columns, or a column and a constant, have no common type, or a column that nobody has given a
+        type is compared as more than text; the message names the constraint, both sides and both types, or the remedy.
+    """
+    return tuple(
+        BoundConstraint(dc, tuple(_bind_predicate(database, dc, predicate, schema) for predicate in dc.predicates))
+        for dc in constraints
+    )
+
+
+def _bind_predicate(
+    database: Database, dc: DenialConstraint, predicate: Predicate, schema: TableSchema
+) -> BoundPredicate:
+    left, right = predicate.left, predicate.right
+    left_type = _column_type(dc, left, schema)
+    _refuse_untyped(dc, predicate, schema)
+    if isinstance(right, ColumnRef):
+        right_type = _column_type(dc, right, schema)
+        kind = common_type(left_type, right_type)
+        if kind is None:
+            untyped = [f"; {typing_advice(column)}" for column in _columns(predicate, schema) if column.is_untyped]
+            raise ConstraintTypeError(
+                f"{dc}: cannot compare {left.column!r} ({left_type}) with {right.column!r} ({right_type})"
+                + "".join(untyped[:1])
+            )
+        return BoundPredicate(
+            Operand(left.tuple_index, left.column, left_type, kind),
+            predicate.op,
+            Operand(right.tuple_index, right.column, right_type, kind),
+        )
+    bound = bind_literal(database, right.value, left_type)
+    if bound is None:
+        raise ConstraintTypeError(f"{dc}: cannot compare {left.column!r} ({left_type}) with the constant {right}")
+    return BoundPredicate(
+        Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, literal_sql(bound)
+    )
+
+
+def _refuse_untyped(dc: DenialConstraint, predicate: Predicate, schema: TableSchema) -> None:
+    value = None if isinstance(predicate.right, ColumnRef) else predicate.right.value
+    ordered = predicate.op not in (Operator.EQ, Operator.NE)
+    for column in _columns(predicate, schema):
+        problem = untyped_problem(column, value, ordered=ordered)
+        if problem is not None:
+            raise ConstraintTypeError(f"{dc}: {problem}")
+
+
+def _columns(predicate: Predicate, schema: TableSchema) -> list[Column]:
+    return [schema[ref.column] for ref in predicate.columns]
+
+
+def _column_type(dc: DenialConstraint, ref: ColumnRef, schema: TableSchema) -> str:
+    column = schema[ref.column]
+    if column.type is None:
+        raise ConstraintTypeError(
+            f"{dc}: column {ref.column!r} has type {column.declared_type}, which constraints cannot compare"
+        )
+    return column.type

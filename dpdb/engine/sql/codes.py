@@ -1,0 +1,54 @@
+"""Order-preserving integer codes: a column that is only ever compared with itself is replaced by dense ranks.
+
+Every comparison of two of its values has the same outcome on their codes, so the constraints' SQL stays what it was;
+NULL stays NULL. Codes never order rows or edges by themselves: they shift when a value arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sql.bind import BoundConstraint
+
+__all__ = ["coded_columns", "create_codes", "with_codes"]
+
+
+def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that no constraint over two tuples compares with another column or a constant."""
+    pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
+    compared = {name for dc in pairwise for name in dc.columns}
+    other = {
+        ref.column
+        for dc in pairwise
+        for predicate, bound in zip(dc.constraint.predicates, dc.predicates, strict=True)
+        if not bound.joins_one_column
+        for ref in predicate.columns
+    }
+    return tuple(name for name in columns if name in compared and name not in other)
+
+
+def create_codes(database: Database, rows: exp.Table, column: str, target: exp.Table) -> None:
+    """Create the table (value, code) of a column's distinct values in order, NULL left out."""
+    value = exp.column(column, quoted=True)
+    known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+    values = (
+        exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known).subquery("distinct_value")
+    )
+    rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=exp.column("value"))]))
+    rank.set("over", "OVER")
+    code = exp.cast(exp.Sub(this=rank, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
+    database.execute(exp.select("value", exp.alias_(code, "code")).from_(values).ctas(target.copy()))
+
+
+def with_codes(query: exp.Select, row: str, dictionaries: Sequence[tuple[str, exp.Table]]) -> exp.Select:
+    """Join a query over the rows aliased `row` with the code tables, aliased `code_0`, `code_1`, ..."""
+    for number, (column, table) in enumerate(dictionaries):
+        alias = f"code_{number}"
+        match = exp.EQ(
+            this=exp.column(column, table=row, quoted=True), expression=exp.column("value", table=alias, quoted=True)
+        )
+        query = query.join(exp.alias_(table.copy(), alias, table=True), on=match, join_type="left")
+    return query

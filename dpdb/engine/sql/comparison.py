@@ -1,0 +1,217 @@
+"""What may be compared with what, and in which type.
+
+Every comparison runs in one type chosen here from public types alone, with total casts (`TRY_CAST`): no row can make a
+query fail, and no row changes how two other rows compare.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpdb.encodable import is_encodable
+from dpdb.engine.duckdb.database import Database
+from dpdb.errors import EngineError
+from dpdb.predicates.nodes import Literal, LiteralValue, Value
+from dpdb.predicates.sql import data_type
+
+__all__ = ["bind_literal", "bind_literals", "common_type", "evaluated", "shown_as"]
+
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
+_DIGITS = dict(zip(_SIGNED + _UNSIGNED, (3, 5, 10, 19, 39, 3, 5, 10, 20, 39), strict=True))
+_BITS = dict(zip(_SIGNED + _UNSIGNED, 2 * (8, 16, 32, 64, 128), strict=True))
+_FLOATS = ("FLOAT", "DOUBLE")
+_ZONED = "TIMESTAMP WITH TIME ZONE"
+_TIMES = ("DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP", _ZONED)
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_MAX_DIGITS = 38
+_MAX_EXPONENT = 1_000
+_MOST_AT_ONCE = 500
+
+
+def common_type(left: str, right: str) -> str | None:
+    """Return the type in which values of two types compare, or None if they are not comparable.
+
+    Numbers compare with numbers (exactly where a common exact type exists, else as DOUBLE), dates with timestamps;
+    everything else only with its own type.
+    """
+    if left == right:
+        return left
+    if _is_number(left) and _is_number(right):
+        return _common_number(left, right)
+    if left in _TIMES and right in _TIMES:
+        return _ZONED if _ZONED in (left, right) else "TIMESTAMP"
+    return None
+
+
+def bind_literal(database: Database, value: LiteralValue, column_type: str) -> Literal | None:
+    """Type a literal for comparison with a column of a type; None if it is no value of the column's kind."""
+    return bind_literals(database, [value], column_type)[0]
+
+
+def bind_literals(database: Database, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
+    """Type literals for comparison with a column of a type, before any row is read.
+
+    Returns
+    -------
+    list of Literal or None
+        For each the type in which column and literal compare (the column's own unless the literal does not fit in it
+        exactly) and the value that the engine's own cast gives it; None if it is no value of the column's kind.
+    """
+    if column_type == "DATE":
+        return _bind_dates(database, values)
+    written = [_written(value, column_type) for value in values]
+    asked = [literal for literal in written if literal is not None]
+    shown = iter(evaluated(database, [(shown_as(kind, _cast(text, kind)),) for kind, text in asked]))
+    return [None if literal is None else _read(*literal, *next(shown)) for literal in written]
+
+
+def _written(value: LiteralValue, column_type: str) -> tuple[str, str] | None:
+    """Choose the type in which a literal is compared and the text that is cast to it."""
+    if isinstance(value, bool):
+        return ("BOOLEAN", str(value).lower()) if column_type == "BOOLEAN" else None
+    if isinstance(value, str) and not is_encodable(value):
+        return None
+    if column_type == "VARCHAR":
+        return "VARCHAR", str(value)
+    if _is_number(column_type):
+        return _written_number(value, column_type)
+    return (column_type, value) if isinstance(value, str) else None
+
+
+def _written_number(value: int | Decimal | str, column_type: str) -> tuple[str, str] | None:
+    if column_type in _FLOATS:
+        return column_type, str(value)
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    if isinstance(value, str) and not value.isascii():
+        return None  # Decimal knows the digits of all scripts
+    if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
+        return None  # written out, 1e999999999 would take a gigabyte
+    text = str(int(number)) if _is_whole(number) else f"{number:f}"
+    if _fits(number, column_type):
+        return column_type, text
+    kind = common_type(column_type, _number_type(number))
+    return None if kind is None else (kind, text)
+
+
+def _bind_dates(database: Database, values: Sequence[LiteralValue]) -> list[Literal | None]:
+    """Type literals for a DATE column: a time of day other than midnight is compared as TIMESTAMP."""
+    texts = [value if isinstance(value, str) and is_encodable(value) else None for value in values]
+    asked = []
+    for text in texts:
+        if text is not None:
+            stamp = _cast(text, "TIMESTAMP")
+            midnight = exp.EQ(this=stamp.copy(), expression=exp.cast(stamp.copy(), "DATE"))
+            asked.append((shown_as("DATE", _cast(text, "DATE")), shown_as("TIMESTAMP", stamp), midnight))
+    shown = iter(evaluated(database, asked))
+    bound: list[Literal | None] = []
+    for text in texts:
+        day, stamp_text, is_midnight = (None, None, None) if text is None else next(shown)
+        # Not a timestamp at all: then it is what the cast to DATE says.
+        kind, value = ("TIMESTAMP", stamp_text) if is_midnight is False else ("DATE", day)
+        bound.append(None if text is None else _read(kind, text, value))
+    return bound
+
+
+# -- asking the engine ----------------------------------------------------------------------------------------
+
+
+def _cast(text: str, kind: str) -> exp.Expr:
+    return exp.TryCast(this=exp.Literal.string(text), to=data_type(kind))
+
+
+def shown_as(kind: str, value: exp.Expr) -> exp.Expr:
+    """Show a value of a type so that nothing of it is lost on the way to Python."""
+    if kind == "FLOAT":
+        return exp.cast(value, "DOUBLE")  # wider, hence exact; its text would be read as another number
+    if _is_number(kind) or kind == "BOOLEAN":
+        return value
+    return exp.func("hex", value) if kind == "BLOB" else exp.cast(value, "VARCHAR", dialect="duckdb")
+
+
+def evaluated(database: Database, asked: Sequence[tuple[exp.Expr, ...]]) -> list[tuple[Any, ...]]:
+    """Evaluate constant expressions, all of them in a few queries; what fails is NULL."""
+    if not asked:
+        return []
+    if len(asked) <= _MOST_AT_ONCE:
+        try:
+            [row] = database.rows(exp.select(*(part for parts in asked for part in parts), copy=False))
+        except EngineError:
+            if len(asked) == 1:
+                return [(None,) * len(asked[0])]
+        else:
+            values = iter(row)
+            return [tuple(next(values) for _ in parts) for parts in asked]
+    middle = len(asked) // 2
+    return evaluated(database, asked[:middle]) + evaluated(database, asked[middle:])
+
+
+def _read(kind: str, text: str, shown: Value | None) -> Literal | None:
+    return None if shown is None else Literal(kind, text, shown)
+
+
+# -- numbers --------------------------------------------------------------------------------------------------
+
+
+def _is_number(kind: str) -> bool:
+    return kind in _DIGITS or kind in _FLOATS or _DECIMAL.fullmatch(kind) is not None
+
+
+def _fits(number: Decimal, column_type: str) -> bool:
+    """Whether a number is a value of a column's exact type."""
+    exact = Fraction(number)
+    if column_type in _SIGNED:
+        half = 2 ** (_BITS[column_type] - 1)
+        return exact.denominator == 1 and -half <= exact < half
+    if column_type in _UNSIGNED:
+        return exact.denominator == 1 and 0 <= exact < 2 ** _BITS[column_type]
+    whole, scale = _whole_and_scale(column_type)
+    return bool(abs(exact) < 10**whole) and (exact * 10**scale).denominator == 1
+
+
+def _is_whole(number: Decimal) -> bool:
+    return bool(number == number.to_integral_value())
+
+
+def _number_type(number: Decimal) -> str:
+    """Return the smallest exact type of a literal, DOUBLE if none is wide enough."""
+    if _is_whole(number):
+        bits = int(number).bit_length() + 1
+        return next((kind for kind in _SIGNED if _BITS[kind] >= bits), "DOUBLE")
+    _, digits, exponent = number.as_tuple()
+    scale = -int(exponent)
+    width = max(len(digits), scale)
+    return f"DECIMAL({width},{scale})" if width <= _MAX_DIGITS else "DOUBLE"
+
+
+def _common_number(left: str, right: str) -> str:
+    if left in _FLOATS or right in _FLOATS:
+        return "DOUBLE"
+    if left in _DIGITS and right in _DIGITS:
+        return _common_integer(left, right)
+    (whole_l, scale_l), (whole_r, scale_r) = _whole_and_scale(left), _whole_and_scale(right)
+    whole, scale = max(whole_l, whole_r), max(scale_l, scale_r)
+    return f"DECIMAL({whole + scale},{scale})" if whole + scale <= _MAX_DIGITS else "DOUBLE"
+
+
+def _common_integer(left: str, right: str) -> str:
+    for family in (_SIGNED, _UNSIGNED):
+        if left in family and right in family:
+            return max(left, right, key=family.index)
+    signed, unsigned = (left, right) if left in _SIGNED else (right, left)
+    above = _UNSIGNED.index(unsigned) + 1  # the next wider signed type holds every value of an unsigned one
+    return max(signed, _SIGNED[above], key=_SIGNED.index) if above < len(_SIGNED) else "DOUBLE"
+
+
+def _whole_and_scale(kind: str) -> tuple[int, int]:
+    match = _DECIMAL.fullmatch(kind)
+    return (int(match[1]) - int(match[2]), int(match[2])) if match else (_DIGITS[kind], 0)

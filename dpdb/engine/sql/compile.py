@@ -1,0 +1,183 @@
+"""Denial constraints -> sqlglot -> the conflict edges, as joins of the ranked tuple table with itself.
+
+Every query stays a sqlglot tree until `Database` runs it. Joins are inner joins and no DISTINCT is needed: a pair is
+reported by the first constraint it violates only, and by that constraint in one orientation only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpdb.constraints import Operator, is_symmetric
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+
+__all__ = ["PairQuery", "edges_of", "may_coincide", "ordered_edges", "pair_count", "plain_pairs", "self_conflict"]
+
+_FIRST, _SECOND = "a", "b"
+
+# What an operator says of the order of its operands: below (-1), equal (0), above (+1).
+_RELATIONS = {
+    Operator.EQ: {0},
+    Operator.NE: {-1, 1},
+    Operator.LT: {-1},
+    Operator.LE: {-1, 0},
+    Operator.GT: {1},
+    Operator.GE: {0, 1},
+}
+
+
+def self_conflict(constraints: Sequence[BoundConstraint], row: str) -> exp.Expr:
+    """Condition under which one row violates a single-tuple constraint (FALSE if there is none)."""
+    singles = [dc.over(row, row) for dc in constraints if dc.constraint.is_single_tuple]
+    return exp.or_(*singles) if singles else exp.false()
+
+
+def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Expr:
+    """Return the query of all edges (u, v, dc) in canonical order, each pair once.
+
+    Parameters
+    ----------
+    pairwise
+        (position among the distinct constraints, constraint) of those over two tuples.
+    tuples : exp.Table
+        The ranked tuples; `rank` is the column with the canonical rank.
+    """
+    parts = [edges_of(index, pairwise, tuples, rank) for index in range(len(pairwise))]
+    union: exp.Query = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False)
+    order = [exp.Ordered(this=exp.column(name)) for name in ("u", "dc", "v")]
+    query = exp.select("u", "v", "dc").from_(union.subquery("edge"))
+    return query.order_by(*order)
+
+
+def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:
+    """Return the query of the edges whose first violated constraint is `pairwise[index]`, as a plain self-join."""
+    position, dc = pairwise[index]
+    return plain_pairs(dc, rank).edges(tuples, position, [earlier for _, earlier in pairwise[:index]])
+
+
+class PairQuery:
+    """A self-join that finds the pairs violating one constraint, each once.
+
+    Attributes
+    ----------
+    first, second : str
+        Aliases of the two rows.
+    violated, ascending : exp.Expr
+        The constraint over them; whether the first ranks below the second.
+    """
+
+    first, second = _FIRST, _SECOND
+
+    def __init__(self, dc: BoundConstraint, rank: str) -> None:
+        self._dc = dc
+        self._a = exp.column(rank, table=_FIRST, quoted=True)
+        self._b = exp.column(rank, table=_SECOND, quoted=True)
+        self._conditions: list[exp.Expr] = []
+        self._ordered = False
+
+    @property
+    def violated(self) -> exp.Expr:
+        """The constraint, the first row being its first tuple."""
+        return self._dc.over(_FIRST, _SECOND)
+
+    @property
+    def ascending(self) -> exp.Expr:
+        """Whether the first row ranks below the second."""
+        return exp.LT(this=self._a.copy(), expression=self._b.copy())
+
+    @property
+    def distinct_rows(self) -> exp.Expr:
+        """Whether the rows are two."""
+        return exp.NEQ(this=self._a.copy(), expression=self._b.copy())
+
+    def on(self, conditions: Sequence[exp.Expr], *, ordered: bool) -> PairQuery:
+        """Join on these conditions; `ordered` says that they imply `ascending`."""
+        self._conditions = list(conditions)
+        self._ordered = ordered
+        return self
+
+    def edges(self, rows: exp.Table, position: int, earlier: Sequence[BoundConstraint]) -> exp.Select:
+        """Return the query of (u, v, dc), without the pairs that violate an earlier constraint."""
+        u: exp.Expr = self._a.copy()
+        v: exp.Expr = self._b.copy()
+        if not self._ordered:
+            u, v = exp.func("least", u, v), exp.func("greatest", u.copy(), v.copy())
+        conditions = [*self._conditions, *_not_earlier(self._dc, earlier)]
+        return (
+            exp.select(exp.alias_(u, "u"), exp.alias_(v, "v"), exp.alias_(exp.convert(position), "dc"))
+            .from_(exp.alias_(rows.copy(), _FIRST, table=True))
+            .join(exp.alias_(rows.copy(), _SECOND, table=True), on=exp.and_(*conditions))
+        )
+
+
+def plain_pairs(dc: BoundConstraint, rank: str) -> PairQuery:
+    """Join on the constraint itself.
+
+    No pair comes twice: a symmetric constraint is asked with a.rank < b.rank; another one either cannot hold in both
+    orientations (a strict comparison of one column with itself) or drops the second orientation explicitly.
+    """
+    pairs = PairQuery(dc, rank)
+    if is_symmetric(dc.constraint):
+        return pairs.on([pairs.violated, pairs.ascending], ordered=True)
+    if _holds_in_one_orientation(dc):
+        return pairs.on([pairs.violated], ordered=False)
+    reverse = _is_not_true(dc.over(_SECOND, _FIRST))
+    once = exp.paren(exp.or_(pairs.ascending, reverse))
+    return pairs.on([pairs.violated, pairs.distinct_rows, once], ordered=False)
+
+
+def pair_count(dc: BoundConstraint, tuples: exp.Table, rank: str) -> exp.Expr:
+    """Return the query that counts the pairs violating one constraint, whatever others they violate."""
+    return exp.select(exp.Count(this=exp.Star())).from_(edges_of(0, [(0, dc)], tuples, rank).subquery("edge"))
+
+
+def may_coincide(dc: BoundConstraint, other: BoundConstraint) -> bool:
+    """Whether one pair might violate both; False is certain, because their comparisons of some column contradict."""
+    return not all(_contradict(dc, other, swapped=swapped) for swapped in (False, True))
+
+
+def _not_earlier(dc: BoundConstraint, earlier: Sequence[BoundConstraint]) -> list[exp.Expr]:
+    """Conditions that exclude pairs of earlier constraints; none for those that contradict this one anyway."""
+    conditions = []
+    for other in earlier:
+        orientations = [(_FIRST, _SECOND)] if is_symmetric(other.constraint) else [(_FIRST, _SECOND), (_SECOND, _FIRST)]
+        possible = [
+            other.over(*names) for names in orientations if not _contradict(dc, other, swapped=names[0] == _SECOND)
+        ]
+        if possible:
+            conditions.append(_is_not_true(exp.or_(*possible)))
+    return conditions
+
+
+def _is_not_true(condition: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=exp.paren(condition), expression=exp.true()))
+
+
+def _holds_in_one_orientation(dc: BoundConstraint) -> bool:
+    return any(predicate.joins_one_column and predicate.op.is_strict_order for predicate in dc.predicates)
+
+
+def _contradict(one: BoundConstraint, other: BoundConstraint, *, swapped: bool) -> bool:
+    mine, theirs = _column_relations(one), _column_relations(other)
+    if swapped:
+        theirs = {column: {-sign for sign in signs} for column, signs in theirs.items()}
+    return any(column in theirs and not signs & theirs[column] for column, signs in mine.items())
+
+
+def _column_relations(dc: BoundConstraint) -> dict[str, set[int]]:
+    """For each column that a constraint compares between its tuples: the possible orders of t1's value to t2's."""
+    relations: dict[str, set[int]] = {}
+    for predicate in dc.predicates:
+        if predicate.joins_one_column:
+            signs = _relation_of_first(predicate)
+            relations[predicate.left.column] = relations.get(predicate.left.column, {-1, 0, 1}) & signs
+    return relations
+
+
+def _relation_of_first(predicate: BoundPredicate) -> set[int]:
+    signs = _RELATIONS[predicate.op]
+    return signs if predicate.left.tuple_index == 0 else {-sign for sign in signs}

@@ -1,0 +1,131 @@
+"""An upper bound of the conflict graph's maximum degree that one row changes by a known amount.
+
+Paper A, Lemma 3 and Theorem 3, extended to every kind of constraint: rows in conflict through `t1.X = t2.X` share the
+value of X, so a row has at most (largest group of X) - 1 such conflicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpdb.constraints import Operator
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sql.bind import BoundConstraint, Operand
+
+__all__ = ["CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms", "evaluate"]
+
+
+_ROW = "row"
+
+
+@dataclass(frozen=True, order=True)
+class GroupTerm:
+    """max(0, largest group of `columns` - 1); no columns means one group of all rows.
+
+    Sensitivity 1: a row joins or leaves one group, whose size changes by 1.
+    """
+
+    columns: tuple[str, ...]
+    sensitivity: int = 1
+
+    def within(self, max_group: int) -> int:
+        """The greatest value of the term if no group has more than `max_group` rows."""
+        return max_group - 1
+
+
+@dataclass(frozen=True)
+class CrossTerm:
+    """Largest group of one column + largest group of another, in the type in which the constraint compares them.
+
+    A row s conflicts with rows whose B equals its A, or whose A equals its B. Sensitivity 2: a row changes one group of
+    each column by 1.
+    """
+
+    first: Operand
+    second: Operand
+    sensitivity: int = 2
+
+    def within(self, max_group: int) -> int:
+        """The greatest value of the term if no group has more than `max_group` rows."""
+        return 2 * max_group
+
+
+@dataclass(frozen=True)
+class DegreeTerms:
+    """The terms whose sum bounds every degree: a public fact of the constraints."""
+
+    terms: tuple[GroupTerm | CrossTerm, ...]
+
+    @property
+    def sensitivity(self) -> int:
+        """By how much one row changes the bound at most: the sum over the terms (triangle inequality)."""
+        return sum(term.sensitivity for term in self.terms)
+
+    def within(self, max_group: int) -> int:
+        """Bound every degree, by at least 1, if no group of rows that a constraint compares has more than `max_group`.
+
+        Reads no row: it is a public fact of the constraints and of a number that the owner declares.
+        """
+        return max(1, sum(term.within(max_group) for term in self.terms))
+
+    @property
+    def covers_all_rows(self) -> bool:
+        """Whether some constraint has no equality, so that only the number of rows bounds a degree."""
+        return GroupTerm(()) in self.terms
+
+
+def degree_terms(constraints: Sequence[BoundConstraint]) -> DegreeTerms:
+    """Choose the terms: distinct inclusion-minimal equality sets, and cross terms where there is no such set.
+
+    Rows that share X share every subset of X, so a smaller set's group already counts a larger set's conflicts.
+    """
+    groups: set[frozenset[str]] = set()
+    crosses: dict[frozenset[tuple[str, str]], CrossTerm] = {}
+    for dc in constraints:
+        if dc.constraint.is_single_tuple:
+            continue
+        equalities = [p for p in dc.predicates if p.op is Operator.EQ and _joins_tuples(p.left, p.right)]
+        same = frozenset(p.left.column for p in equalities if p.joins_one_column)
+        if same or not equalities:
+            groups.add(same)
+        else:
+            first, second = equalities[0].left, equalities[0].right
+            assert isinstance(second, Operand)
+            key = frozenset({(first.column, first.compared_as), (second.column, second.compared_as)})
+            crosses.setdefault(key, CrossTerm(first, second))
+    if frozenset() in groups:
+        return DegreeTerms((GroupTerm(()),))
+    minimal = [group for group in groups if not any(other < group for other in groups)]
+    return DegreeTerms((*sorted(GroupTerm(tuple(sorted(group))) for group in minimal), *crosses.values()))
+
+
+def _joins_tuples(left: Operand, right: Operand | exp.Expr) -> bool:
+    return isinstance(right, Operand) and left.tuple_index != right.tuple_index
+
+
+def evaluate(database: Database, terms: DegreeTerms, tuples: exp.Table) -> int:
+    """Return the exact bound on the ranked tuples: private, to be released through noise only."""
+    return sum(_term_value(database, term, tuples) for term in terms.terms)
+
+
+def _term_value(database: Database, term: GroupTerm | CrossTerm, tuples: exp.Table) -> int:
+    if isinstance(term, GroupTerm):
+        columns = [exp.column(name, table=_ROW, quoted=True) for name in term.columns]
+        return max(0, _largest_group(database, columns, tuples) - 1)
+    sides = [
+        Operand(0, side.column, side.column_type, side.compared_as).over([_ROW]) for side in (term.first, term.second)
+    ]
+    return sum(_largest_group(database, [side], tuples) for side in sides)
+
+
+def _largest_group(database: Database, keys: Sequence[exp.Expr], tuples: exp.Table) -> int:
+    """Size of the largest group of rows without NULL in the keys (NULL equals nothing)."""
+    known = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
+    rows = exp.alias_(tuples.copy(), _ROW, table=True)
+    sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).from_(rows).where(*known)
+    grouped = sizes.group_by(*(key.copy() for key in keys))
+    largest = database.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped.subquery("groups")))
+    return int(largest or 0)

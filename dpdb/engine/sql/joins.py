@@ -1,0 +1,201 @@
+"""How each shape of constraint is joined: a plan per constraint, all giving the edges of the plain self-join.
+
+The choice reads the constraint only, never the data. Shapes that DuckDB can only run as a nested loop are refused
+unless the owner declares a public bound of the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpdb.constraints import Operator, functional_dependency, is_symmetric, key_columns, order_dependency
+from dpdb.engine.schema import free_name
+from dpdb.engine.sql.bind import BoundConstraint, Operand
+from dpdb.engine.sql.compile import PairQuery, plain_pairs
+from dpdb.errors import ParameterError
+
+__all__ = ["NESTED_LOOP_ROWS", "JoinPlan", "expected_operator", "join_plan", "refuse_nested_loops"]
+
+# Up to this public bound of rows a nested loop is admitted: 10^10 / 2 comparisons take minutes.
+NESTED_LOOP_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    """How the edges of one constraint are found.
+
+    Attributes
+    ----------
+    shape : str
+        What the plan uses of the constraint.
+    operator : str
+        The DuckDB operator expected at realistic sizes.
+    members : exp.Select or None
+        Query of a helper table that `edges` reads instead of the tuples.
+    edges : exp.Select
+        Query of (u, v, dc), each pair once, for the first violated constraint only; in no order.
+    """
+
+    shape: str
+    operator: str
+    members: exp.Select | None
+    edges: exp.Select
+
+
+def join_plan(
+    index: int,
+    pairwise: Sequence[tuple[int, BoundConstraint]],
+    tuples: exp.Table,
+    rank: str,
+    *,
+    members: exp.Table,
+    coded: Sequence[str],
+    taken: Sequence[str],
+) -> JoinPlan:
+    """Plan the edges whose first violated constraint is `pairwise[index]`.
+
+    Parameters
+    ----------
+    members : exp.Table
+        Name of the helper table, if the plan has one.
+    coded : sequence of str
+        Columns kept as order-preserving codes; rewrites need them.
+    taken : sequence of str
+        All columns of the tuples: the helper table's own columns get other names.
+    """
+    position, dc = pairwise[index]
+    earlier = [constraint for _, constraint in pairwise[:index]]
+    minor, x, y = (free_name(name, taken) for name in ("minor", "x", "y"))
+    if set(dc.columns) <= set(coded):
+        dependency, order = functional_dependency(dc.constraint), order_dependency(dc.constraint)
+        if dependency is not None and dependency.lhs:
+            query = _dependency_members(dependency.lhs, dependency.rhs, tuples, minor)
+            pairs = _dependency_pairs(dc, rank, minor)
+            return JoinPlan("minority against group", "HASH_JOIN", query, pairs.edges(members, position, earlier))
+        if order is not None and order.prefix:
+            second = exp.Ordered(this=exp.column(order.second, quoted=True), desc=not order.opposite)
+            query = _order_members(order.prefix, order.first, second, tuples, (x, y))
+            pairs = _crossed_pairs(dc, rank, x, y)
+            return JoinPlan("composite ranks", "IE_JOIN", query, pairs.edges(members, position, earlier))
+    return JoinPlan("plain", expected_operator(dc), None, plain_pairs(dc, rank).edges(tuples, position, earlier))
+
+
+def expected_operator(dc: BoundConstraint) -> str:
+    """Name the operator that DuckDB uses for a plain self-join at realistic sizes."""
+    equalities, ranges = _comparisons(dc)
+    if equalities:
+        return "HASH_JOIN"
+    if ranges >= 2:
+        return "IE_JOIN"
+    # A symmetric constraint is asked with a.rank < b.rank, which is a range.
+    return "PIECEWISE_MERGE_JOIN" if ranges or is_symmetric(dc.constraint) else "NESTED_LOOP_JOIN"
+
+
+def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int | None) -> None:
+    """Refuse constraints by shape that compare every row with every other one.
+
+    Raises
+    ------
+    ParameterError
+        If a constraint has neither an equality nor a range between its tuples, nor blocks, and no public `row_bound`
+        of at most `NESTED_LOOP_ROWS` is declared; or if the bound is no whole number of at least 1. The data is not
+        looked at.
+    """
+    if row_bound is not None and (not isinstance(row_bound, int) or isinstance(row_bound, bool) or row_bound < 1):
+        raise ParameterError(f"row_bound must be a whole number of at least 1, got {row_bound!r}")
+    if row_bound is not None and row_bound <= NESTED_LOOP_ROWS:
+        return
+    for dc in constraints:
+        blocks = functional_dependency(dc.constraint) is not None or key_columns(dc.constraint) is not None
+        if not dc.constraint.is_single_tuple and not blocks and _comparisons(dc) == (0, 0):
+            raise ParameterError(
+                f"{dc.constraint}: compares every row with every other one; declare a public bound of the number of "
+                f"rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"
+            )
+
+
+def _comparisons(dc: BoundConstraint) -> tuple[int, int]:
+    """Count the equalities and the ranges between the two tuples."""
+    between = [p for p in dc.predicates if isinstance(p.right, Operand) and p.left.tuple_index != p.right.tuple_index]
+    equalities = sum(p.op is Operator.EQ for p in between)
+    return equalities, sum(p.op not in (Operator.EQ, Operator.NE) for p in between)
+
+
+# -- functional dependencies ----------------------------------------------------------------------------------
+
+
+def _dependency_members(lhs: Sequence[str], rhs: str, tuples: exp.Table, minor: str) -> exp.Select:
+    """Rows of groups with more than one class, and whether each is outside its group's largest class.
+
+    No violating pair is lost: two rows of one class agree on the right-hand side.
+    """
+    keys = [exp.column(name, quoted=True) for name in lhs]
+    value = exp.column(rhs, quoted=True)
+    known = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.null())) for column in (*keys, value)]
+    size = exp.alias_(exp.Count(this=exp.Star()), "size")
+    classes = exp.select(*keys, value, size).from_(tuples.copy()).where(*known).group_by(*keys, value)
+    largest = exp.alias_(exp.func("arg_max", value.copy(), exp.column("size")), "largest")
+    groups = exp.select(*keys, largest).from_(classes.subquery("class")).group_by(*keys)
+    groups = groups.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1)))
+    same = [
+        exp.EQ(this=exp.column(name, table="t", quoted=True), expression=exp.column(name, table="g", quoted=True))
+        for name in lhs
+    ]
+    outside = exp.NEQ(this=exp.column(rhs, table="t", quoted=True), expression=exp.column("largest", table="g"))
+    return (
+        exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("t")), exp.alias_(outside, minor, quoted=True))
+        .from_(exp.alias_(tuples.copy(), "t", table=True))
+        .join(groups.subquery("g"), on=exp.and_(*same))
+        .where(exp.Not(this=exp.Is(this=exp.column(rhs, table="t", quoted=True), expression=exp.null())))
+    )
+
+
+def _dependency_pairs(dc: BoundConstraint, rank: str, minor: str) -> PairQuery:
+    """Join minority rows with their whole group; a pair of two minority rows is asked from its lower row only."""
+    pairs = PairQuery(dc, rank)
+    conditions = [
+        pairs.violated,
+        exp.column(minor, table=pairs.first, quoted=True),
+        exp.paren(exp.or_(exp.Not(this=exp.column(minor, table=pairs.second, quoted=True)), pairs.ascending)),
+    ]
+    return pairs.on(conditions, ordered=False)
+
+
+# -- order constraints ----------------------------------------------------------------------------------------
+
+
+def _order_members(
+    prefix: Sequence[str], first: str, second: exp.Ordered, tuples: exp.Table, names: Sequence[str]
+) -> exp.Select:
+    """Rows with their dense ranks, `names`: x over (prefix, first) and y over (prefix, second).
+
+    Rows of different groups are ordered alike by x and y, so x above and y below alone means one group and a violation.
+    """
+    keys = [exp.Ordered(this=exp.column(name, quoted=True)) for name in prefix]
+    by_first = exp.Ordered(this=exp.column(first, quoted=True))
+    columns = [*prefix, first, second.this.name]
+    known = [exp.Not(this=exp.Is(this=exp.column(name, quoted=True), expression=exp.null())) for name in columns]
+
+    def dense_rank(last: exp.Ordered, name: str) -> exp.Expr:
+        order = exp.Order(expressions=[*(key.copy() for key in keys), last])
+        window = exp.Window(this=exp.Anonymous(this="dense_rank"), order=order, over="OVER")
+        return exp.alias_(window, name, quoted=True)
+
+    return (
+        exp.select("*", dense_rank(by_first, names[0]), dense_rank(second, names[1])).from_(tuples.copy()).where(*known)
+    )
+
+
+def _crossed_pairs(dc: BoundConstraint, rank: str, x: str, y: str) -> PairQuery:
+    """Join on the two ranks alone. Strict in both, so a pair matches in one orientation only."""
+    pairs = PairQuery(dc, rank)
+    above = exp.GT(
+        this=exp.column(x, table=pairs.first, quoted=True), expression=exp.column(x, table=pairs.second, quoted=True)
+    )
+    below = exp.LT(
+        this=exp.column(y, table=pairs.first, quoted=True), expression=exp.column(y, table=pairs.second, quoted=True)
+    )
+    return pairs.on([above, below], ordered=False)

@@ -1,0 +1,115 @@
+"""`where` for the engine: a text bound to a table's columns by the types and casts of this database."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpdb.constraints import Operator
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sql.comparison import bind_literals, common_type
+from dpdb.engine.sql.untyped import untyped_problem
+from dpdb.errors import PredicateError, UnknownColumnError
+from dpdb.predicates.bind import bind
+from dpdb.predicates.nodes import Column, Literal, LiteralValue, Node, columns_of
+from dpdb.predicates.parse import parse
+from dpdb.predicates.sql import condition
+
+__all__ = ["WherePredicate", "comparable_column", "parse_where", "resolve_column"]
+
+
+@dataclass(frozen=True)
+class WherePredicate:
+    """A checked predicate: its text for messages, its bound tree for everything else."""
+
+    text: str
+    tree: Node
+
+    @property
+    def condition(self) -> exp.Expr:
+        """Typed SQL over unqualified columns, a new tree each time."""
+        return condition(self.tree)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, sorted."""
+        return tuple(sorted(columns_of(self.tree)))
+
+
+def parse_where(database: Database, text: str, schema: TableSchema) -> WherePredicate:
+    """Check and type a `where` predicate. Reads no row and spends nothing.
+
+    Raises
+    ------
+    PredicateError
+        If anything but the grammar's predicates occurs, or a literal does not fit its column.
+    UnknownColumnError
+        If a column does not exist; the message has the nearest name.
+    """
+    try:
+        parsed = parse(text)
+        tree = bind(parsed, _TableTypes(database, schema))
+        return WherePredicate(parsed.sql("duckdb", comments=False), tree)
+    except RecursionError:
+        raise PredicateError("where: nested too deeply") from None
+
+
+class _TableTypes:
+    """A table's columns, and what this database's casts make of literals (`dpdb.predicates.bind.Types`)."""
+
+    def __init__(self, database: Database, schema: TableSchema) -> None:
+        self._database = database
+        self._schema = schema
+
+    def column(self, name: str) -> Column:
+        return comparable_column(name, self._schema, "where")
+
+    def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
+        ordered = operator not in (Operator.EQ, Operator.NE)
+        problem = untyped_problem(self._schema[column.name], value, ordered=ordered)
+        if problem is not None:
+            raise PredicateError(f"where: {problem}")
+
+    def literals(self, values: Sequence[LiteralValue], column: Column) -> list[Literal | None]:
+        return bind_literals(self._database, values, column.type)
+
+    def common_type(self, left: str, right: str) -> str | None:
+        return common_type(left, right)
+
+
+def comparable_column(wanted: str, schema: TableSchema, context: str) -> Column:
+    """Find a column whose values can be compared.
+
+    Raises
+    ------
+    UnknownColumnError
+        If there is no such column; the message has the nearest name.
+    PredicateError
+        If its values cannot be compared.
+    """
+    column = schema[resolve_column(wanted, schema, context)]
+    if column.type is None:
+        raise PredicateError(
+            f"{context}: column {column.name!r} has type {column.declared_type}, which cannot be compared"
+        )
+    return Column(column.name, column.type)
+
+
+def resolve_column(wanted: str, schema: TableSchema, context: str) -> str:
+    """Return the schema's spelling of a column name.
+
+    Raises
+    ------
+    UnknownColumnError
+        If there is no such column; the message has the nearest name.
+    """
+    found = [name for name in schema.names if name.casefold() == wanted.casefold()]
+    if found:
+        return found[0]  # names are unique up to case
+    near = difflib.get_close_matches(wanted, schema.names, n=1)
+    hint = f"; the nearest is {near[0]!r}" if near else ""
+    raise UnknownColumnError(f"{context}: there is no column {wanted!r}{hint}")

@@ -1,0 +1,72 @@
+"""A lock between processes, as a file."""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from dpdb.files.owned_file import open_owned
+
+__all__ = ["FileLock"]
+
+_PAUSE = 0.02
+
+
+class FileLock:
+    """An exclusive lock on a file made for it, held until `close` or the end of the process, however it ends.
+
+    The file belongs to this user alone: somebody else's could be held, or taken away, by somebody else.
+
+    Raises
+    ------
+    TimeoutError
+        Another process keeps it for more than `wait` seconds.
+    OSError
+        The file cannot be made, or there is one that is not this user's.
+    """
+
+    def __init__(self, path: Path, wait: float, owner: int | None = None) -> None:
+        self._path = path
+        self._owner = owner
+        end = time.monotonic() + wait
+        while (descriptor := self._try()) is None:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{path} is locked by another process")
+            time.sleep(_PAUSE)
+        self._finalizer = weakref.finalize(self, _let_go, descriptor, path)
+
+    def close(self) -> None:
+        """Let go of the lock. May be called twice."""
+        self._finalizer()
+
+    def __enter__(self) -> FileLock:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _try(self) -> int | None:
+        import fcntl  # POSIX only; ledgers without run ids work everywhere
+
+        descriptor = open_owned(self._path, os.O_CREAT | os.O_RDWR, self._owner)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Its last holder may have removed the file in between; then this lock guards nothing.
+            if os.fstat(descriptor).st_ino == self._path.lstat().st_ino:
+                return descriptor
+        except OSError:
+            pass
+        os.close(descriptor)
+        return None
+
+
+def _let_go(descriptor: int, path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+    os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Exact statistics for owners and evaluation: covers, integer programs, maximal consistent subsets."""

@@ -1,0 +1,87 @@
+"""What a ledger is of: one table, one unit, and per epoch one state of the rows. Its first releases fix them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dpdb.errors import LedgerError
+from dpdb.ledger.lines import now
+from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.marks import SourceMark, mark, unit_words
+from dpdb.ledger.store.state import LedgerState, insert
+from dpdb.ledger.store.terms import Epoch, epoch_row, terms_row
+
+__all__ = ["LedgerBinding"]
+
+
+class LedgerBinding:
+    """Checks a source against a ledger and binds the ledger to it; every method runs inside a transaction."""
+
+    def __init__(self, file: LedgerFile, state: LedgerState) -> None:
+        self._file = file
+        self._state = state
+
+    def rows_mark(self, source: SourceMark) -> bytes:
+        """Mark of the state of the rows."""
+        return mark(self._state.terms.key, "rows", f"{source.table}\0{source.content}")
+
+    def check_table(self, source: SourceMark) -> None:
+        """Raise `LedgerError` if the ledger is of another table or unit."""
+        terms = self._state.terms
+        if terms.append_only and source.unit is not None:
+            # A new row may take the place of an older one of its unit; then no k rows are all that a unit ever shows.
+            raise LedgerError(
+                f"{self._file.shown}: an append-only ledger cannot count for values of {source.unit}; make one without "
+                "--append-only, which adds up over epochs; nothing was released"
+            )
+        if terms.table_mark is None:
+            return
+        if mark(terms.key, "table", source.table) != terms.table_mark:
+            raise LedgerError(
+                f"{self._file.shown}: the ledger of another table (other columns or types); nothing was released"
+            )
+        if (source.rows_per_person, source.unit) != (terms.rows_per_person, terms.unit):
+            bound = unit_words(terms.rows_per_person or 1, terms.unit)
+            raise LedgerError(
+                f"{self._file.shown}: this ledger counts for {bound}, not for {source.protects}; nothing was released"
+            )
+
+    def check_rows(self, source: SourceMark) -> None:
+        """Raise `LedgerError` if the rows have changed since the epoch began, unless the ledger is append-only."""
+        known = self._state.epoch.source_mark
+        if not self._state.terms.append_only and known is not None and known != self.rows_mark(source):
+            raise LedgerError(
+                f"{self._file.shown}: the source has changed since the ledger's last release; nothing was released. If "
+                f"it is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.shown}"
+            )
+
+    def bind(self, source: SourceMark) -> None:
+        """Fix table and unit at the first release, and the state of the rows at the first one of an epoch."""
+        state = self._state
+        if state.terms.table_mark is None:
+            state.terms = replace(
+                state.terms,
+                table_mark=mark(state.terms.key, "table", source.table),
+                rows_per_person=source.rows_per_person,
+                unit=source.unit,
+            )
+            self._file.change("DELETE FROM terms")
+            insert(self._file, "terms", terms_row(state.terms))
+        if state.epoch.source_mark is None:
+            self._write_epoch(replace(state.epoch, source_mark=self.rows_mark(source)))
+
+    def open_epoch(self) -> int:
+        """Close the current epoch and open the next, unless nothing was released in it; return the current number."""
+        state = self._state
+        if state.epoch.source_mark is None:
+            return state.epoch.number
+        self._write_epoch(replace(state.epoch, closed_overlap=state.overlap()))
+        following = Epoch(state.epoch.number + 1, now())
+        insert(self._file, "epoch", epoch_row(following, state.terms.key))
+        return following.number
+
+    def _write_epoch(self, epoch: Epoch) -> None:
+        self._file.change(
+            "UPDATE epoch SET source_mark = ?, closed_overlap = ?, seal = ? WHERE number = ?",
+            (*epoch_row(epoch, self._state.terms.key)[2:], epoch.number),
+        )

@@ -1,0 +1,31 @@
+"""What a ledger would have spent if some of its lines had been charged otherwise; changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dpdb.ledger.store.state import EntryLine, LedgerState
+from dpdb.overlap.growing.online import Added, OverlapIndex
+from dpdb.predicates.region import Region
+from dpdb.predicates.stored_region import region_from_text
+
+__all__ = ["recharged"]
+
+_SECONDS = 5.0
+
+
+def recharged(state: LedgerState, lines: Sequence[EntryLine], others: Mapping[int, tuple[Region, int]]) -> int:
+    """Units spent over all epochs, with other rows and charges for some lines: a safe upper bound.
+
+    An epoch without such a line costs what it is recorded to cost.
+    """
+    spent = 0
+    for epoch in state.epochs:
+        mine = [line for line in lines if line.epoch == epoch.number]
+        if any(line.number in others for line in mine):
+            charged = (others.get(line.number) or (region_from_text(line.predicate), line.charge) for line in mine)
+            index = OverlapIndex.of(Added(predicate, charge) for predicate, charge in charged)
+            spent += index.bound(_SECONDS).upper
+        else:
+            spent += state.overlap() if epoch.closed_overlap is None else epoch.closed_overlap
+    return spent

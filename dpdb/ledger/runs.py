@@ -1,0 +1,61 @@
+"""Runs of a ledger by name: what an earlier try of a run has left. Asked again, a run spends nothing."""
+
+from __future__ import annotations
+
+from dpdb.errors import LedgerError, ParameterError
+from dpdb.ledger.lines import Reservation
+from dpdb.ledger.store.state import LedgerState
+
+__all__ = ["check_name", "earlier_try"]
+
+_LONGEST_NAME = 200
+
+
+def check_name(what: str, name: object) -> None:
+    """Raise `ParameterError` unless a run id, analyst or label is a short text of printable characters."""
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
+        raise ParameterError(f"{what} has 1 to {_LONGEST_NAME} printable characters")
+
+
+def earlier_try(
+    state: LedgerState, run_id: str, asked: tuple[str, str | None], charged: tuple[str, int], rows_mark: bytes
+) -> Reservation | None:
+    """The reservation of an earlier try of the same run, None if this is the first.
+
+    Parameters
+    ----------
+    asked
+        Its request and who asks; with a recorded answer they are all that counts, for that is paid.
+    charged
+        Its stored predicate and its charge, if it is to be drawn now: what was debited must be enough, that is the
+        same rows and at least the same amount.
+
+    The request decides whether it is the same: an answer that an earlier version recorded is given back even if this
+    version would charge other rows or another amount for it. Without an answer it would have to be drawn now, and then
+    what was debited must be enough: the same rows, at least the same amount.
+
+    Raises
+    ------
+    LedgerError
+        If it was another request, or has no answer and cannot get one: the rows changed, or the charge would differ.
+    """
+    number = state.runs.get(run_id)
+    if number is None:
+        return None
+    line = state.entry(number)
+    if (line.request, line.analyst) != asked:
+        raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
+    answer = state.answer(number)
+    if answer is not None:
+        return Reservation(number, answer)
+    if line.predicate != charged[0] or line.charge < charged[1]:
+        raise LedgerError(
+            f"run id {run_id!r} ended without an answer, and the same request is charged otherwise now; ask again "
+            "under a new run id"
+        )
+    same_rows = line.epoch == state.epoch.number and line.source_mark == rows_mark
+    if not (state.terms.append_only or same_rows):
+        raise LedgerError(
+            f"run id {run_id!r} ended without an answer before the source changed; ask again under a new run id"
+        )
+    return Reservation(number)

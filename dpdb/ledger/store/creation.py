@@ -1,0 +1,76 @@
+"""Making a ledger file, complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from dpdb.errors import LedgerError
+from dpdb.files.owned_file import open_owned, private_folder, sync_folder
+from dpdb.ledger.store.file import APPLICATION_ID, SIDES, VERSION
+from dpdb.ledger.store.head import head_path, looks_like_head
+from dpdb.ledger.store.tables import TABLES
+
+__all__ = ["create_file"]
+
+
+def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object, ...]) -> None:
+    """Make a ledger file with its first lines; an existing file is never touched.
+
+    Raises
+    ------
+    LedgerError
+        The file exists or cannot be made, or other files have the names of those that will lie beside it.
+    """
+    try:
+        place = path.parent.resolve(strict=True) / path.name
+        _refuse_leftovers(path, place)
+        with private_folder(place) as folder:
+            partial = folder / "ledger"
+            os.close(open_owned(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            _fill(partial, terms, first_epoch)
+            # A rename would replace a file, and a link would leave two names for a moment: take the name first.
+            os.close(open_owned(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            try:
+                head_path(place).unlink(missing_ok=True)  # of a ledger that was here before
+                partial.rename(place)
+            except OSError:
+                place.unlink()
+                raise
+        sync_folder(place.parent)
+    except FileExistsError:
+        raise LedgerError(f"{path}: exists already; it is not overwritten") from None
+    except (OSError, ValueError, sqlite3.Error) as error:
+        words = error.strerror if isinstance(error, OSError) else str(error)
+        raise LedgerError(f"{path}: the ledger cannot be made: {words}") from None
+
+
+def _refuse_leftovers(path: Path, place: Path) -> None:
+    """Refuse what has the names of files that will lie beside the ledger.
+
+    SQLite would take the write-ahead log of a ledger that was removed for the new one's, and with it the old budget;
+    and what is no head must not be removed as one.
+    """
+    for side in SIDES:
+        if os.path.lexists(f"{place}{side}"):
+            raise LedgerError(
+                f"{path}{side}: is left of a ledger that was here and was not closed; put that ledger back, or remove "
+                "this file, too"
+            )
+    head = head_path(place)
+    if os.path.lexists(head) and not looks_like_head(head):
+        raise LedgerError(f"{path}-head: another file has the name of the ledger's head; move it away")
+
+
+def _fill(path: Path, terms: tuple[object, ...], first_epoch: tuple[object, ...]) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.executescript(TABLES)
+        connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(terms))})", terms)
+        connection.execute(f"INSERT INTO epoch VALUES ({', '.join('?' * len(first_epoch))})", first_epoch)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()

@@ -1,0 +1,48 @@
+"""The debits of the current epoch, and the index that decides about the next one."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from dpdb.overlap.growing.online import Added, OverlapIndex
+from dpdb.predicates.stored_region import region_from_text
+
+__all__ = ["EpochLines"]
+
+
+class EpochLines:
+    """Debits, in order; their predicates are read when a decision needs them.
+
+    Most ledgers are opened to be looked at, or to find a recorded answer; then no predicate is read at all.
+    """
+
+    def __init__(self) -> None:
+        self._predicates: list[str] = []
+        self._charges, self._uppers = array("q"), array("q")
+        self._index: OverlapIndex | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._predicates) or bool(self._index)
+
+    def add(self, predicates: Sequence[str], charges: Sequence[int], uppers: Sequence[int]) -> None:
+        """Take in debits: of each its stored predicate, its charge, and what its decision has proven."""
+        if self._index is None:
+            self._predicates.extend(predicates)
+            self._charges.extend(charges)
+            self._uppers.extend(uppers)
+            return
+        for predicate, charge, upper in zip(predicates, charges, uppers, strict=True):
+            self._index.add(region_from_text(predicate), charge, upper)
+
+    @property
+    def index(self) -> OverlapIndex:
+        """The index of all debits; made at the first look."""
+        if self._index is None:
+            merged: dict[str, tuple[int, int, int]] = {}
+            for predicate, charge, upper in zip(self._predicates, self._charges, self._uppers, strict=True):
+                weight, _, releases = merged.pop(predicate, (0, 0, 0))  # put at the end again: the newest comes last
+                merged[predicate] = weight + charge, upper, releases + 1
+            self._index = OverlapIndex.of(Added(region_from_text(text), *rest) for text, rest in merged.items())
+            self._predicates, self._charges, self._uppers = [], array("q"), array("q")
+        return self._index

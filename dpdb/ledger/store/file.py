@@ -1,0 +1,246 @@
+"""The file of a ledger: SQLite with a write-ahead log, synced at every commit, readable by its owner only.
+
+A ledger has one place and one name. Its path is resolved once, links with other names are refused, and before every
+transaction the file and its write-ahead log are looked at again: put another file in their place, and the open ledger
+is of no use any more. Messages name the ledger as it was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dpdb.errors import LedgerError
+from dpdb.files.owned_file import check_owned, is_mounted_alone
+from dpdb.stopping import let_through, unbroken
+
+__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile", "reached"]
+
+APPLICATION_ID = 0x6470_6C67  # "dplg"
+COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
+VERSION = 3
+_BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
+_BATCH = 500
+
+DAMAGED = "the ledger is damaged; nothing was released, restore it from a backup that has every release"
+_NO_LEDGER = "this is not a ledger; make one with `dpdb budget create`"
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full; nothing was released, make room and try again",
+    sqlite3.SQLITE_READONLY: "the ledger is read-only; nothing was released, make the file and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "the ledger cannot be opened for writing; check the file, its folder and free disk space",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full; nothing was released",
+    sqlite3.SQLITE_BUSY: "other processes keep the ledger busy; nothing was released, try again",
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_NOTADB: _NO_LEDGER,
+}
+SIDES = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a file."""
+_LOG = "-wal"
+
+
+def reached(step: str) -> None:
+    """Do nothing; tests end the process here, at every step of a release."""
+    del step
+
+
+class LedgerFile:
+    """An open ledger file; every failure is a `LedgerError` in words.
+
+    Attributes
+    ----------
+    path : Path
+        Where the ledger is, links resolved.
+    shown : str
+        What it is called in messages: what the user gave.
+    owner : int
+        The user who owns the ledger, and all files beside it.
+    version : int
+        Its format, 1 to `VERSION`; older ones are upgraded before anything else is done.
+
+    Raises
+    ------
+    LedgerError
+        There is no ledger at `path`, others may read it, it has several names or is mounted alone, is damaged, or of a
+        newer version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.shown = str(path)
+        try:
+            self.path = path.resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            raise LedgerError(f"{self.shown}: no ledger there; make one with `dpdb budget create`") from None
+        self.owner = os.geteuid()
+        self._log: tuple[int, int] | None = None
+        self._identity = self._look()
+        if is_mounted_alone(self.path):
+            raise LedgerError(
+                f"{self.shown}: it is mounted alone, without its write-ahead log and its head; nothing was released, "
+                "mount the folder that it lies in"
+            )
+        with self._errors():
+            self._connection = sqlite3.connect(
+                f"file:{quote(os.fsencode(self.path))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
+            )
+        try:
+            self.version = self._check_format()
+            self.rows("PRAGMA synchronous = FULL")
+            self.rows("PRAGMA secure_delete = ON")
+            self._look()  # also at the log that opening has made
+            self._log = self._log_identity()
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+        """Run one statement and return its rows."""
+        with self._errors():
+            return self._patiently(sql, values).fetchall()
+
+    def batches(self, sql: str, values: tuple[object, ...] = ()) -> Iterator[list[Any]]:
+        """Run one statement and return its rows bit by bit: a ledger's lines need not fit in memory at once."""
+        with self._errors():
+            cursor = self._patiently(sql, values)
+        while True:
+            with self._errors():
+                rows = cursor.fetchmany(_BATCH)
+            if not rows:
+                return
+            yield rows
+
+    def change(self, sql: str, values: tuple[object, ...] = ()) -> int:
+        """Run one statement that changes rows; returns how many."""
+        with self._errors():
+            return self._patiently(sql, values).rowcount
+
+    def _patiently(self, sql: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+        """Run one statement; where other processes keep the file busy, wait in small parts that a signal can end."""
+        end = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                return self._connection.execute(sql, values)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+            let_through()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold the only write transaction: others wait, and what is read in it cannot change before its commit.
+
+        Raises
+        ------
+        LedgerError
+            Another file was put in the ledger's place since it was opened.
+        """
+        self.rows("PRAGMA shrink_memory")  # look at the file, not at what it was
+        with self._between("BEGIN IMMEDIATE"):
+            self._check_unmoved()
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """See one state of the ledger, without making others wait; it may be an old one by the end."""
+        with self._between("BEGIN"):
+            yield
+
+    @contextmanager
+    def _between(self, begin: str) -> Iterator[None]:
+        try:
+            self.rows(begin)
+            yield
+            self.rows("COMMIT")
+        except BaseException:
+            with unbroken(), suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        self._connection.close()
+
+    def damaged(self) -> LedgerError:
+        """The error of a ledger that does not agree with itself."""
+        return LedgerError(f"{self.shown}: {DAMAGED}")
+
+    def lost(self) -> LedgerError:
+        """The error of a ledger that has not come as far as it is known to have come."""
+        return LedgerError(
+            f"{self.shown}: the ledger has lost its newest releases (an old copy was put back, or its write-ahead log "
+            f"is gone); nothing was released. Put the newest ledger back; whoever removes {self.shown}-head and goes "
+            "on spends again what was spent since"
+        )
+
+    def _look(self) -> tuple[int, int]:
+        """Check the ledger's file and what lies beside it; return which file it is.
+
+        Nothing is opened here: closing a file that SQLite has open would end SQLite's locks on it.
+        """
+        try:
+            found = self.path.lstat()
+        except OSError:
+            raise LedgerError(f"{self.shown}: no ledger there; make one with `dpdb budget create`") from None
+        if not stat.S_ISREG(found.st_mode):
+            raise LedgerError(f"{self.shown}: {_NO_LEDGER}")
+        # The system's administrator may use everybody's ledger.
+        self.owner = found.st_uid if os.geteuid() == 0 else os.geteuid()
+        self._check_owned(self.shown, found)
+        if not found.st_size:
+            raise LedgerError(f"{self.shown}: the file is empty; remove it and make a ledger with `dpdb budget create`")
+        for side in SIDES:
+            with suppress(FileNotFoundError):
+                self._check_owned(f"{self.shown}{side}", Path(f"{self.path}{side}").lstat())
+        return found.st_dev, found.st_ino
+
+    def _check_owned(self, shown: str, found: os.stat_result) -> None:
+        try:
+            check_owned(found, self.owner)
+        except OSError as error:
+            raise LedgerError(f"{shown}: {error.strerror}; nothing was released") from None
+
+    def _log_identity(self) -> tuple[int, int] | None:
+        try:
+            found = Path(f"{self.path}{_LOG}").lstat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _check_unmoved(self) -> None:
+        if self._look() != self._identity or self._log_identity() != self._log:
+            raise LedgerError(
+                f"{self.shown}: another file was put in the ledger's place while it was open; nothing was released, "
+                "see that the newest ledger and its head are there and open it again"
+            )
+
+    def _check_format(self) -> int:
+        application, version = (self.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
+        if application == COPY_ID:
+            raise LedgerError(f"{self.shown}: the copy that an upgrade left; nothing can be spent from it")
+        if application != APPLICATION_ID:
+            raise LedgerError(f"{self.shown}: {_NO_LEDGER}")
+        if not isinstance(version, int) or not 1 <= version <= VERSION:
+            raise LedgerError(
+                f"{self.shown}: ledger of format {version}; this version of dpdb reads formats 1 to {VERSION}"
+            )
+        if self.rows("PRAGMA quick_check(1)") != [("ok",)]:
+            raise self.damaged()
+        return version
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeDecodeError:  # text that nobody wrote
+            raise self.damaged() from None
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            reason = _REASONS.get(code, f"the ledger cannot be used ({error}); nothing was released")
+            raise LedgerError(f"{self.shown}: {reason}") from None

@@ -1,0 +1,244 @@
+"""What a ledger file says, read line by line and checked against its seals: terms, epochs, entries, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from dpdb.errors import LedgerError
+from dpdb.ledger.store.epoch_lines import EpochLines
+from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.seals import FIRST, seal
+from dpdb.ledger.store.tables import NOT_UNDERSTOOD
+from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
+from dpdb.overlap.growing.online import OverlapIndex
+
+__all__ = ["EntryLine", "LedgerState", "insert"]
+
+
+class EntryLine(NamedTuple):
+    """A debit as its row, without seal."""
+
+    number: int
+    epoch: int
+    run_id: str | None
+    request: str
+    predicate: str
+    charge: int
+    upper: int
+    source_mark: bytes
+    reserved: str
+    analyst: str | None = None
+    label: str | None = None
+    rule_set: str | None = None
+    second_predicate: str | None = None
+    second_charge: int | None = None
+    second_upper: int | None = None
+
+
+_ENTRIES = f"SELECT {', '.join(EntryLine._fields)}, seal FROM entry"
+_ANSWERS = "SELECT sequence, entry, answered, answer, seal FROM answer"
+
+
+class LedgerState:
+    """Follows a ledger file; `read` takes in what any process has added since.
+
+    Attributes
+    ----------
+    terms : Terms
+    epochs : list of Epoch
+    runs : dict of str to int
+        The entry of every run id.
+    answers : int
+        How many answers are recorded; `answer_seal` is the seal of the newest.
+    sequential : int
+        Sum of all charges.
+    """
+
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file
+        self._lines = EpochLines()
+        self._seals: list[bytes] = []  # of the entries
+        self._answer_of: list[int] = []  # per entry the number of its answer, 0 for none
+        self.epochs: list[Epoch] = []
+        self.runs: dict[str, int] = {}
+        self.answers = 0
+        self.answer_seal = FIRST
+        self.sequential = 0
+        self.read()
+
+    @property
+    def last(self) -> int:
+        """Number of the newest entry."""
+        return len(self._seals)
+
+    @property
+    def before(self) -> bytes:
+        """Seal of the newest entry."""
+        return self._seals[-1] if self._seals else FIRST
+
+    @property
+    def closed(self) -> int:
+        """Sum of the overlaps of the closed epochs."""
+        return sum(epoch.closed_overlap or 0 for epoch in self.epochs[:-1])
+
+    @property
+    def available(self) -> int:
+        """Budget of the current epoch: what the closed ones have left."""
+        return self.terms.budget - self.closed
+
+    @property
+    def epoch(self) -> Epoch:
+        """The current epoch."""
+        return self.epochs[-1]
+
+    @property
+    def index(self) -> OverlapIndex:
+        """The debits of the current epoch, ready for a decision."""
+        return self._lines.index
+
+    @property
+    def spent(self) -> int:
+        """Units spent, over all epochs."""
+        return self.closed + self.overlap()
+
+    def overlap(self) -> int:
+        """A safe bound on the overlap of the current epoch; every debit has proven that it fits."""
+        return min(self.index.bound(deadline=1.0).upper, self.available) if self._lines else 0
+
+    def seal_of(self, number: int) -> bytes | None:
+        """Seal of an entry, None if there is none of this number."""
+        return self._seals[number - 1] if 0 < number <= self.last else None
+
+    def answer_seal_of(self, sequence: int) -> bytes | None:
+        """Seal of an answer, None if there is none of this number."""
+        if not 0 < sequence <= self.answers:
+            return None
+        return self._on_disk("answer", "sequence", sequence)
+
+    def is_answered(self, number: int) -> bool:
+        """Whether the entry has an answer."""
+        return bool(self._answer_of[number - 1])
+
+    def read(self) -> None:
+        """Read everything new; call it inside a transaction.
+
+        Raises
+        ------
+        LedgerError
+            A line does not agree with its seal, or is of a kind that this version does not know.
+        """
+        try:
+            self._read_terms()
+            self._refuse_going_back()
+            self._read_epochs()
+            self._read_entries()
+            self._read_answers()
+            understood = self.terms.is_understood and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
+        except (ValueError, TypeError, KeyError, IndexError):
+            raise self._file.damaged() from None
+        if not understood:
+            raise LedgerError(
+                f"{self._file.shown}: the ledger holds what only a newer version of dpdb understands; nothing was "
+                "released, open it with that version"
+            )
+
+    def add(self, lines: Sequence[tuple[Any, ...]], seals: Sequence[bytes]) -> None:
+        """Take in entries, after their seals were checked."""
+        current = [line for line in lines if line[1] == self.epoch.number]
+        self._lines.add([line[4] for line in current], [line[5] for line in current], [line[6] for line in current])
+        self.runs |= {line[2]: line[0] for line in lines if line[2] is not None}
+        self.sequential += sum([line[5] for line in lines])
+        self._seals.extend(seals)
+        self._answer_of.extend([0] * len(lines))
+
+    def entry(self, number: int) -> EntryLine:
+        """Read an entry again, which may have been damaged since it was taken in."""
+        rows: list[Any] = self._file.rows(f"{_ENTRIES} WHERE number = ?", (number,))
+        before = self._seals[number - 2] if number > 1 else FIRST
+        if len(rows) != 1 or seal(self.terms.key, "entry", before, rows[0][:-1]) != self._seals[number - 1]:
+            raise self._file.damaged()
+        return EntryLine(*rows[0][:-1])
+
+    def answer(self, number: int) -> str | None:
+        """Read the answer of an entry, None if it has none.
+
+        Raises
+        ------
+        LedgerError
+            It has one that cannot be found or was changed: nothing may be drawn again.
+        """
+        sequence = self._answer_of[number - 1]
+        if not sequence:
+            return None
+        rows: list[Any] = self._file.rows(
+            f"{_ANSWERS} WHERE sequence IN (?, ?) ORDER BY sequence", (sequence - 1, sequence)
+        )
+        before = rows[0][-1] if sequence > 1 else FIRST
+        *line, sealed = rows[-1] if rows else (None, None)
+        if line[:2] != [sequence, number] or self._sealed_answer(before, line) != sealed:
+            raise self._file.damaged()
+        return str(line[-1])
+
+    def answer_row(self, number: int, answered: str, answer: str) -> tuple[object, ...]:
+        """The row of the next answer, which is that of entry `number`."""
+        line = [self.answers + 1, number, answered, answer]
+        return *line, self._sealed_answer(self.answer_seal, line)
+
+    def _sealed_answer(self, before: bytes, line: list[Any]) -> bytes:
+        return seal(self.terms.key, "answer", before, (*line, self._seals[line[1] - 1]))
+
+    def _read_terms(self) -> None:
+        [row] = self._file.rows("SELECT * FROM terms")
+        self.terms = terms_of(row)
+
+    def _refuse_going_back(self) -> None:
+        """Notice at once if an older copy was written over the file that is open."""
+        entry, answer = self._on_disk("entry", "number", self.last), self._on_disk("answer", "sequence", self.answers)
+        if (entry or FIRST, answer or FIRST) != (self.before, self.answer_seal):
+            raise self._file.lost()
+
+    def _on_disk(self, table: str, number: str, value: int) -> bytes | None:
+        rows: list[Any] = self._file.rows(f"SELECT seal FROM {table} WHERE {number} = ?", (value,))
+        return rows[0][0] if rows else None
+
+    def _read_epochs(self) -> None:
+        rows: list[Any] = self._file.rows(
+            "SELECT number, opened, source_mark, closed_overlap, seal FROM epoch ORDER BY number"
+        )
+        epochs = [Epoch(*row[:-1]) for row in rows]
+        sealed = all(epoch_row(epoch, self.terms.key) == row for epoch, row in zip(epochs, rows, strict=True))
+        numbered = [epoch.number for epoch in epochs] == list(range(1, len(epochs) + 1))
+        if not (epochs and sealed and numbered and all(epoch.closed_overlap is not None for epoch in epochs[:-1])):
+            raise ValueError("the epochs do not agree with their seals")
+        if self.epochs and epochs[-1].number != self.epoch.number:
+            self._lines = EpochLines()
+        self.epochs = epochs
+
+    def _read_entries(self) -> None:
+        key, before = self.terms.key, self.before
+        for rows in self._file.batches(f"{_ENTRIES} WHERE number > ? ORDER BY number", (self.last,)):
+            for row in rows:
+                before = seal(key, "entry", before, row[:-1])
+                if before != row[-1]:
+                    raise ValueError("an entry does not agree with its seal")
+            if [row[0] for row in rows] != list(range(self.last + 1, self.last + len(rows) + 1)):
+                raise ValueError("an entry is missing")
+            self.add(rows, [row[-1] for row in rows])
+
+    def _read_answers(self) -> None:
+        key, seals = self.terms.key, self._seals
+        for rows in self._file.batches(f"{_ANSWERS} WHERE sequence > ? ORDER BY sequence", (self.answers,)):
+            for sequence, number, answered, answer, sealed in rows:
+                line = (sequence, number, answered, answer, seals[number - 1])
+                if sequence != self.answers + 1 or number < 1 or self._answer_of[number - 1]:
+                    raise ValueError("the answers are not in order")
+                if seal(key, "answer", self.answer_seal, line) != sealed:
+                    raise ValueError("an answer does not agree with its seal")
+                self._answer_of[number - 1] = sequence
+                self.answers, self.answer_seal = sequence, sealed
+
+
+def insert(file: LedgerFile, table: str, row: tuple[object, ...]) -> None:
+    """Write one row."""
+    file.change(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)

@@ -1,0 +1,100 @@
+"""The lines of a ledger that are not debits: what its owner fixed, and its epochs; as values and as sealed rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from dpdb.ledger.store.seals import FIRST, seal
+from dpdb.privacy.notions import NOTIONS, Notion
+
+__all__ = ["Epoch", "Terms", "Upgraded", "epoch_row", "terms_of", "terms_row"]
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """What a ledger was before its upgrade: its format, how far it had come, and the text of its head, if it had one.
+
+    A crash may leave the old head beside the upgraded ledger; it is accepted as long as nothing was added to it.
+    """
+
+    format: int
+    entries: int
+    answers: int
+    head: str | None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the owner fixed when the ledger was made, and the table that its first release bound it to."""
+
+    notion: Notion
+    budget: int
+    delta: float
+    append_only: bool
+    created: str
+    key: bytes
+    table_mark: bytes | None = None
+    rows_per_person: int | None = None
+    unit: str | None = None
+    second_table_mark: bytes | None = None
+    options: str | None = None
+
+    @property
+    def upgraded(self) -> Upgraded | None:
+        """What the ledger was before its upgrade; None if it was made in this format."""
+        found = self._options.get("upgraded")
+        return None if found is None else Upgraded(**found)
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether this version knows all that is fixed here."""
+        return self.second_table_mark is None and self._options.keys() <= {"upgraded"}
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {} if self.options is None else dict(json.loads(self.options))
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Releases of one state of the rows; `source_mark` is set by the first of them."""
+
+    number: int
+    opened: str
+    source_mark: bytes | None = None
+    closed_overlap: int | None = None
+
+
+def terms_row(terms: Terms) -> tuple[object, ...]:
+    """The row of the terms, with its seal in the end."""
+    line = (
+        terms.notion.name,
+        terms.budget,
+        terms.delta,
+        int(terms.append_only),
+        terms.created,
+        terms.key,
+        terms.table_mark,
+        terms.rows_per_person,
+        terms.unit,
+        terms.second_table_mark,
+        terms.options,
+    )
+    return 1, *line, seal(terms.key, "terms", FIRST, line)
+
+
+def terms_of(row: tuple[Any, ...]) -> Terms:
+    """The terms of a row; `ValueError` or `KeyError` if it does not agree with its seal."""
+    _, notion, budget, delta, append_only, *rest, sealed = row
+    terms = Terms(NOTIONS[notion], budget, delta, bool(append_only), *rest)
+    if terms_row(terms)[-1] != sealed:
+        raise ValueError("the terms do not agree with their seal")
+    return terms
+
+
+def epoch_row(epoch: Epoch, key: bytes) -> tuple[object, ...]:
+    """The row of an epoch, with its seal in the end."""
+    line = astuple(epoch)
+    return *line, seal(key, "epoch", FIRST, line)

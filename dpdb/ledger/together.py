@@ -1,0 +1,39 @@
+"""Whether several releases would fit a ledger together; spends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpdb.errors import BudgetExceededError
+from dpdb.ledger.amounts import in_words
+from dpdb.ledger.refusal import refusal
+from dpdb.ledger.store.state import LedgerState
+from dpdb.predicates.region import Region
+from dpdb.predicates.stored_region import region_from_text, region_to_text
+
+__all__ = ["check_together"]
+
+
+def check_together(state: LedgerState, releases: Sequence[tuple[Region, int]], deadline: float) -> None:
+    """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
+
+    Raises
+    ------
+    BudgetExceededError
+        One of them is refused, alone or with those before it.
+    """
+    notion = state.terms.notion
+    index, available = state.index.copy(), state.available
+    for number, (asked, charge) in enumerate(releases, 1):
+        predicate = region_from_text(region_to_text(asked))  # as `reserve` will see it
+        decision = index.would_exceed(predicate, charge, available, deadline)
+        if not decision.allowed and number == 1:
+            raise refusal(state, predicate, charge, decision)
+        if not decision.allowed:
+            raise BudgetExceededError(
+                f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
+                f"{in_words(notion, charge)}, and after those before it some row would collect more than the budget; "
+                "nothing was spent",
+                requested=notion.value(charge),
+            )
+        index.add(predicate, charge, decision.upper)

@@ -1,0 +1,1 @@
+"""The mechanisms of the measures, one file each."""

@@ -1,0 +1,296 @@
+"""`ladder`: theta as `marginal` chooses it, but a larger theta wherever its answer stands out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpdb.measures.answer import FROM_BELOW, Answer
+from dpdb.measures.degree_cap import DegreeCap
+from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
+from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, in_units, stands_above
+from dpdb.privacy.epsilon import split
+from dpdb.privacy.marginal_selection import marginal_choice, tripling_grid
+from dpdb.privacy.noise import discrete_laplace
+from dpdb.privacy.tails import laplace_tail
+
+__all__ = ["Ladder", "Plan", "Rungs", "Settings", "Top"]
+
+_LARGEST_CAP = 2**32  # rows are numbered with 32 bits
+_MARGIN_AT = 50  # the sensitivity at which a rung's margin is `Rungs.margin`
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """Larger thetas to try once one is chosen. All public.
+
+    Attributes
+    ----------
+    count : int
+    reach, step : Fraction
+        The greatest is `reach` times the cap, each other one the next greater divided by `step`.
+    least : int
+        Smaller sensitivities are no rung.
+    gap : int
+        A rung's sensitivity is at least this many times that of the chosen theta.
+    margin, growth : float
+        By how many scales of its noise a rung must exceed the answer at the chosen theta: margin + growth ln(S / 50).
+    """
+
+    count: int
+    reach: Fraction
+    step: Fraction
+    least: int
+    gap: int
+    margin: float
+    growth: float
+
+    def thetas(self, cap: int, size: Callable[[int], int]) -> tuple[int, ...]:
+        """Return those that any choice of theta leaves in use or not, ascending; `size` is the sensitivity."""
+        thetas = {math.ceil(cap * self.reach / self.step**k) for k in range(self.count)}
+        return tuple(theta for theta in sorted(thetas) if size(theta) >= self.least and self.is_far(theta, 1, size))
+
+    def is_far(self, rung: int, theta: int, size: Callable[[int], int]) -> bool:
+        """Whether a rung is far enough above a theta."""
+        return size(rung) >= self.gap * size(theta)
+
+    def margin_at(self, sensitivity: int) -> float:
+        """Return the margin in scales of the rung's noise."""
+        return self.margin + self.growth * math.log(sensitivity / _MARGIN_AT)
+
+
+@dataclass(frozen=True)
+class Top:
+    """The cap itself as theta, tried first and with what the choice would cost. All public.
+
+    Attributes
+    ----------
+    least : int
+        Not tried where the cap's sensitivity is smaller.
+    guard : int
+        What is seen at a theta this many times smaller is no evidence for the cap.
+    margin : float
+        How many scales of the test's noise it must exceed that by.
+    floor, growth : float
+        An answer below floor + growth ln S scales of its own noise S / epsilon is given as 0.
+    """
+
+    least: int
+    guard: int
+    margin: float
+    floor: float
+    growth: float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Constants for a range of epsilon. All public.
+
+    Attributes
+    ----------
+    select : int
+        Share of epsilon for the choice, in percent; the rest is for the answer.
+    price : Fraction
+        Of each doubling of theta; see `marginal_choice`.
+    stretch : Fraction
+        The answer's theta is this many times the chosen one, rounded up.
+    above : int
+        The candidates reach this many scales of the cap's noise above the cap, which may be below the degrees.
+    """
+
+    select: int
+    price: Fraction
+    stretch: Fraction
+    above: int
+    rungs: Rungs | None = None
+    top: Top | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be asked and for how much nano-epsilon: public once the cap is released.
+
+    Attributes
+    ----------
+    grid : tuple of int
+        Candidates for theta; if there is one only, `answer` is all of epsilon and nothing else is done.
+    rungs : tuple of int
+        Thetas, ascending.
+    top : (int, int) or None
+        Theta of the top and of its guard.
+    guard, undivided, choice, reference, answer : int
+        Either guard + undivided is epsilon (an accepted top) or guard + choice + reference + answer.
+    """
+
+    settings: Settings
+    grid: tuple[int, ...]
+    rungs: tuple[int, ...]
+    top: tuple[int, int] | None
+    guard: int
+    undivided: int
+    choice: int
+    reference: int
+    answer: int
+
+    @property
+    def others(self) -> int:
+        """How many answers there may be beside the start's."""
+        return len(self.rungs) + (self.top is not None)
+
+    @property
+    def thetas(self) -> list[int]:
+        """Every theta that may be read."""
+        stretched = map(self.stretched, self.grid) if len(self.grid) > 1 else ()
+        return sorted({*self.grid, *stretched, *self.rungs, *(self.top or ())})
+
+    def stretched(self, theta: int) -> int:
+        """Theta of the answer for a chosen one."""
+        return math.ceil(theta * self.settings.stretch)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A `ladder` mechanism for one statistic g, monotone with sensitivity S(theta) = theta + extra.
+
+    `marginal` chooses a small theta where few rows have nearly all conflicts: their sum is within the noise of a large
+    theta as long as it is asked for alone. Here larger thetas are tried all the same, and what does not stand out of
+    the noise costs nothing.
+
+    1. Candidates S = (1 + extra) 3^k up to the first theta that is some noise scales above the released cap. If there
+       is one only, all of epsilon is for its answer.
+    2. Top, where the cap is large: g(cap) + noise, with all of epsilon but the guard's. Published if it exceeds what a
+       release at a far smaller theta (the guard) explains.
+    3. Else theta is chosen by `marginal_choice`, stretched, and `climb` starts from there: the answer is that of the
+       highest rung that exceeds a second release at the chosen theta (the reference) by a margin, or the start's.
+
+    Privacy
+    -------
+    Every g(theta) + U is monotone and one row changes it by at most S(theta). Let g be the guard's share (0 without a
+    top), s the choice's, r the reference's (0 without rungs), b the rest: g + s + r + b = epsilon. The guard is a
+    release of its own. If the top is accepted, the outcome's probability is that of the noisy top, released with
+    s + r + b, times that of the acceptance given the top, the guard and hidden noise, which no row touches: epsilon. If
+    it is refused, that of the index times that of the reference (released at the chosen theta; neither depends on the
+    hidden noise) times that of the position and number of `climb` together with the refusal, which is b-DP for given
+    thresholds: epsilon. What is hidden (guard, reference, index of an accepted top) only adds up outcomes. Grids,
+    rungs, thetas and thresholds are public given cap, guard, index and reference. QED
+
+    Attributes
+    ----------
+    statistic : ProjectedStatistic
+    cap : int
+        Share of epsilon for the degree cap, in percent.
+    few, many : Settings
+        For less than `enough` nano-epsilon left after the cap, and for more.
+    enough : int
+    """
+
+    statistic: ProjectedStatistic
+    cap: int
+    few: Settings
+    many: Settings
+    enough: int
+
+    def plan(self, cap: DegreeCap, epsilon: int) -> Plan:
+        """Return the plan for a released cap and what is left of epsilon."""
+        settings, size = self.many if epsilon >= self.enough else self.few, self.statistic.sensitivity
+        highest = min(cap.value, _LARGEST_CAP)
+        grid = tripling_grid(highest + math.ceil(settings.above * cap.scale), self.statistic.extra)
+        if len(grid) == 1:
+            return Plan(settings, grid, (), None, 0, 0, 0, 0, epsilon)
+        top, guard, undivided = None, 0, epsilon
+        if settings.top and size(highest) >= settings.top.least:
+            top = highest, max(1, size(highest) // settings.top.guard - self.statistic.extra)
+            guard, undivided = split(epsilon, (1, settings.top.guard - 1))
+        choice, answer = split(undivided, (settings.select, 100 - settings.select))
+        rungs, reference = settings.rungs.thetas(highest, size) if settings.rungs else (), 0
+        if settings.rungs and rungs:
+            reference, answer = split(answer, (1, settings.rungs.gap))
+        return Plan(settings, grid, rungs, top, guard, undivided, choice, reference, answer)
+
+    def thetas(self, cap: DegreeCap, epsilon: int) -> Sequence[int]:
+        """Every theta that may be read once the cap is released."""
+        return self.plan(cap, epsilon).thetas
+
+    def release(self, run: Run) -> Answer:
+        """Release as the class says; `lower` holds on every branch: beta / 2 for the start, as much for all others."""
+        plan = self.plan(run.released_cap, run.epsilon)
+        if len(plan.grid) == 1:
+            return noisy_answer(self.statistic, run.statistics, plan.grid[0], plan.answer, run.beta)
+        if run.statistics.scans_once:  # one scan for all that may follow
+            self.statistic.read(run.statistics, plan.thetas)
+        hidden = draw_hidden_noise(len(plan.rungs), plan.answer) if plan.others else None
+        if hidden and plan.top:
+            answer = self._at_top(run, plan, hidden)
+            if answer:
+                return answer
+        exact = self.statistic.read(run.statistics, plan.grid)
+        sensitivities = [self.statistic.sensitivity(theta) for theta in plan.grid]
+        chosen = marginal_choice(exact, sensitivities, plan.settings.price, plan.choice)
+        theta = plan.stretched(plan.grid[chosen])
+        if hidden is None:
+            return noisy_answer(self.statistic, run.statistics, theta, plan.answer, run.beta)
+        return self._from(theta, run, plan, hidden)
+
+    def mechanism(self, name: str, noise: str) -> Mechanism:
+        """Return it as a named mechanism."""
+        share = Fraction(100 - self.cap, 100) * Fraction(100 - self.many.select, 100)
+        rest = 100 - self.cap
+        return Mechanism(
+            name,
+            self.release,
+            share,
+            self.statistic.name,
+            noise,
+            cap_weight=self.cap,
+            answer_weight=rest,
+            no_estimate="it is the last of several draws that stands out of its noise, so its noise is not symmetric",
+        )
+
+    def _at_top(self, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer | None:
+        """Return the answer at the cap if it stands out."""
+        assert plan.top is not None
+        assert plan.settings.top is not None
+        (theta, below), top = plan.top, plan.settings.top
+        size = self.statistic.sensitivity(theta)
+        guard, _ = discrete_laplace(self._exact(run, below), self.statistic.sensitivity(below), plan.guard)
+        number, scale = discrete_laplace(in_units(self._exact(run, theta), size), UNIT, plan.undivided)
+        threshold = math.ceil(top.margin * hidden.scale) + in_units(guard, size)
+        if not stands_above(number, hidden, threshold, plan.answer):
+            return None
+        insignificant = number < scale * (top.floor + top.growth * math.log(size))
+        lower = number - laplace_tail(scale, run.beta / (2 * plan.others))
+        return self._answer(theta, 0 if insignificant else number, lower, scale)
+
+    def _from(self, theta: int, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer:
+        """Climb from the chosen theta."""
+        settings, size = plan.settings.rungs, self.statistic.sensitivity
+        rungs = [rung for rung in plan.rungs if settings and settings.is_far(rung, theta, size)]
+        thresholds = []
+        if settings and rungs:
+            reference, _ = discrete_laplace(self._exact(run, theta), size(theta), plan.reference)
+            margins = [math.ceil(settings.margin_at(size(rung)) * hidden.scale) for rung in rungs]
+            thresholds = [m + in_units(reference, size(rung)) for m, rung in zip(margins, rungs, strict=True)]
+        numbers = [in_units(self._exact(run, each), size(each)) for each in (theta, *rungs)]
+        position, number = climb(numbers[0], numbers[1:], thresholds, hidden.draws)
+        share = run.beta / (2 * plan.others) if position else run.beta / 2
+        lower = number - laplace_tail(hidden.scale, share)
+        # On average a rung's number is too low by the handicaps below it.
+        return self._answer((theta, *rungs)[position], number + position * hidden.mean_handicap, lower, hidden.scale)
+
+    def _answer(self, theta: int, number: float, lower: int, scale: float) -> Answer:
+        """Return numbers in units as an answer."""
+        size = self.statistic.sensitivity(theta)
+        return Answer(
+            value=round(Fraction(number) * size / UNIT),
+            lower=lower * size // UNIT,
+            upper_reason=FROM_BELOW,
+            theta=theta,
+            noise_scale=scale * size / UNIT,
+            estimand=self.statistic.estimand,
+        )
+
+    def _exact(self, run: Run, theta: int) -> int:
+        return run.statistics.self_conflicts + self.statistic.read(run.statistics, [theta])[0]

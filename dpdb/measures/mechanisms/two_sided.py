@@ -1,0 +1,66 @@
+"""`two_sided`: an interval with an upper end, at the price of accuracy; opt-in by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from dpdb.measures.answer import Answer
+from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.mechanisms.projected import STATISTICS, ProjectedStatistic
+from dpdb.privacy.noise import discrete_laplace
+from dpdb.privacy.tails import laplace_tail
+
+__all__ = ["declared", "two_sided"]
+
+
+def two_sided(statistic: ProjectedStatistic, measure: str, noise: str) -> Mechanism:
+    """Return the mechanism for a statistic that equals the measure once theta is at least every degree.
+
+    theta is the released degree cap plus the tail of its noise, so it is below some degree with probability at most
+    beta / 3; the answer's noise leaves either side of its tail with probability at most beta / 3. By the union bound
+    the interval holds with confidence 1 - beta, on both sides at once. The cost is that of the cap and of the answer;
+    everything else reads released numbers. `value` pays for the largest group of rows, clean or not.
+    """
+
+    def release(run: Run) -> Answer:
+        theta, statistics = run.released_cap.above_all_degrees(run.beta / 3), run.statistics
+        exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
+        noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), run.epsilon)
+        tail = laplace_tail(scale, run.beta / 3)
+        return Answer(
+            value=noisy, lower=noisy - tail, upper=noisy + tail, theta=theta, noise_scale=scale, estimand=measure
+        )
+
+    return Mechanism("two_sided", release, Fraction(9, 10), statistic.name, noise, cap_weight=1, answer_weight=9)
+
+
+def declared(mechanism: Mechanism, measure: str, theta: int) -> Mechanism:
+    """Return `two_sided` for a public theta that the owner declares to be at least every degree.
+
+    theta comes from `max_group`, the owner's word that no group of rows with a common left-hand side is larger. No row
+    is asked whether that is true, so nothing is spent on it and nothing leaks if it is not.
+
+    Privacy, for every theta, true or not: the statistic at theta has sensitivity theta + extra (`projected`), and it is
+    released once with discrete Laplace noise of that sensitivity over epsilon. The declaration is a constant.
+
+    Interval, if the declaration is true: the projection at theta keeps every conflict, so the statistic is the measure
+    itself, and the noise leaves [-t, t] with probability at most beta. If it is wrong, the statistic is below the
+    measure: `lower` still holds with probability at least 1 - beta / 2, `upper` is one of the projection only. QED
+    """
+    statistic = STATISTICS[mechanism.reads]
+
+    def release(run: Run) -> Answer:
+        exact = run.statistics.self_conflicts + statistic.read(run.statistics, [theta])[0]
+        noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), run.epsilon)
+        tail = laplace_tail(scale, run.beta / 2)
+        return Answer(
+            value=noisy,
+            lower=noisy - tail,
+            upper=noisy + tail,
+            theta=theta,
+            noise_scale=scale,
+            estimand=f"{measure}, if no group of rows is larger than the owner declares",
+        )
+
+    return replace(mechanism, answer=release, answer_share=Fraction(1), cap_weight=0, answer_weight=1)

@@ -1,0 +1,158 @@
+"""The boxes of an overlap index: their weights, per attribute where they lie, and what any point inside them collects.
+
+`tops[i]` is an upper bound on what a point inside box i collects. Let the boxes be numbered by the time of their
+query's newest addition, W_i all of their weight and U_i the bound proven for that newest addition: what a point inside
+the query collected then, all weight until then included. A point collects at most
+
+- U_i of the newest box that covers it: nothing was added to it later;
+- what any dual bound says on its atoms (`dpdb.overlap.bounds.dual`).
+
+`_replayed` refines the first: walking from old to new boxes, let A(p) be the weight of the boxes seen so far that cover
+p. When box s comes, A(p) grows by W_s for p in s, and is then at most U_s and at most the weight seen that meets s; so
+t_i >= A(p) for all p in i stays true with t_i := max(t_i, min(t_i + W_s, top_s)) for every i that meets s.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.overlap.bounds.wide import MOST_CELLS, WideFamily, wide_tops
+from dpdb.overlap.growing.arrays import Growing
+from dpdb.overlap.growing.axis import Atoms, Axis, Position, holds
+from dpdb.predicates.attribute_sets import ValueSet
+from dpdb.predicates.boxes import Box
+
+__all__ = ["IndexRows", "Point", "covers"]
+
+_MOST_REPLAYED = 4096
+
+Point = dict[str, Position]
+"""A point of the domain: a place in the order of each attribute; attributes left out are anywhere."""
+
+
+class IndexRows:
+    """Boxes with weights; made of many at once, in the order of their queries' newest additions, or one by one.
+
+    Parameters
+    ----------
+    boxes, weights
+        The boxes and all of their weight.
+    uppers
+        Per box the bound of the decision that allowed its query's newest addition; None where there was none.
+    """
+
+    def __init__(
+        self, boxes: Sequence[Box] = (), weights: Sequence[int] = (), uppers: Sequence[int | None] = ()
+    ) -> None:
+        members: defaultdict[str, tuple[list[int], list[ValueSet]]] = defaultdict(lambda: ([], []))
+        for row, box in enumerate(boxes):
+            for name, values in box:
+                rows, sets = members[name]
+                rows.append(row)
+                sets.append(values)
+        self.axes = {name: Axis(*found) for name, found in members.items()}
+        self._weights = Growing(weights, np.int64)
+        self._tops = Growing(np.zeros(0), np.int64)
+        if boxes:
+            self._tops.extend(self._proven(boxes, np.array([self.total if u is None else u for u in uppers])))
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def copy(self) -> IndexRows:
+        """The same boxes, to be added to apart."""
+        same = IndexRows()
+        same.axes = {name: axis.copy() for name, axis in self.axes.items()}
+        same._weights, same._tops = self._weights.copy(), self._tops.copy()
+        return same
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Weight of each box."""
+        return self._weights.values
+
+    @property
+    def tops(self) -> NDArray[np.int64]:
+        """Upper bound on what any point inside each box collects."""
+        return self._tops.values
+
+    @property
+    def total(self) -> int:
+        """Sum of the weights."""
+        return int(self.weights.sum())
+
+    def add(self, box: Box, weight: int, upper: int | None) -> None:
+        """Add a box; `upper` bounds what a point inside it collects then, None when that was not asked."""
+        row = len(self)
+        near = self.near(box)
+        top = self._rise(near, weight, upper)
+        self._weights.extend([weight])
+        self._tops.extend([top])
+        for name, values in box:
+            self.axes.setdefault(name, Axis()).add(row, values)
+
+    def add_again(self, row: int, box: Box, weight: int, upper: int | None) -> None:
+        """Add weight to the box of a row."""
+        near = self.near(box)
+        before = int(self.tops[row])
+        top = self._rise(near, weight, upper)
+        self.tops[row] = min(before + weight, top)
+        self.weights[row] += weight
+
+    def near(self, box: Box, rows: int | None = None) -> NDArray[np.int64]:
+        """Rows, of the first so many, that share a point with a box."""
+        meeting = np.ones(len(self) if rows is None else rows, bool)
+        for name, values in box:
+            axis = self.axes.get(name)
+            if axis is not None:
+                meeting &= axis.meeting(values, len(meeting))
+        return np.flatnonzero(meeting)
+
+    def covering(self, point: Point) -> NDArray[np.int64]:
+        """Rows that cover a point."""
+        covered = np.ones(len(self), bool)
+        for name, axis in self.axes.items():
+            covered &= axis.covering(point.get(name, "low"), len(self))
+        return np.flatnonzero(covered)
+
+    def atoms(self, rows: NDArray[np.int64], box: Box = ()) -> dict[str, Atoms]:
+        """Per attribute that restricts some of the rows, the atoms inside a box that matter."""
+        inside = dict(box)
+        found = {name: axis.atoms(inside.get(name), rows) for name, axis in self.axes.items()}
+        return {name: atoms for name, atoms in found.items() if atoms is not None}
+
+    def _rise(self, near: NDArray[np.int64], weight: int, upper: int | None) -> int:
+        """Raise the tops of the rows that meet new weight; return the top of what it is added to."""
+        top = int(self.weights[near].sum()) + weight
+        top = top if upper is None else min(top, upper)
+        tops = self.tops[near]
+        self.tops[near] = np.maximum(tops, np.minimum(tops + weight, top))
+        return top
+
+    def _proven(self, boxes: Sequence[Box], uppers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Tops of boxes made at once."""
+        tops = np.maximum.accumulate(uppers[::-1])[::-1]
+        if len(boxes) <= _MOST_REPLAYED:
+            return np.minimum(tops, self._replayed(boxes, uppers))
+        if len(boxes) * len(self.axes) > MOST_CELLS:
+            return tops
+        families = tuple(WideFamily(atoms.users, atoms.table) for atoms in self.atoms(np.arange(len(boxes))).values())
+        return np.minimum(tops, wide_tops(self.weights, families))
+
+    def _replayed(self, boxes: Sequence[Box], uppers: NDArray[np.int64]) -> NDArray[np.int64]:
+        tops = np.zeros(len(boxes), np.int64)
+        for row, (box, weight, upper) in enumerate(zip(boxes, self.weights.tolist(), uppers.tolist(), strict=True)):
+            near = self.near(box, row)
+            top = min(int(self.weights[near].sum()) + weight, upper)
+            tops[near] = np.maximum(tops[near], np.minimum(tops[near] + weight, top))
+            tops[row] = top
+        return tops
+
+
+def covers(box: Box, point: Point) -> bool:
+    """Whether a box covers a point."""
+    return all(holds(values, point.get(name, "low")) for name, values in box)

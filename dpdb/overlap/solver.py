@@ -1,0 +1,266 @@
+"""The maximum overlap of a set of predicates (paper B): the largest total charge that one possible row can collect.
+
+NP-hard, so the solver is an anytime portfolio: reductions, enumeration of small domains, upper bounds by total,
+colouring and dual, lower bounds by ascent, then branch and bound until the deadline. The upper bound is safe at any
+moment; it is what is charged.
+
+Neighbours differ by adding or removing one row. When they differ by replacing a row, the bound doubles: the old and the
+new row can each collect it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.errors import ParameterError
+from dpdb.overlap.bounds.ascent import ascend, value_of
+from dpdb.overlap.bounds.bound import Bound, Deadline, Witness
+from dpdb.overlap.bounds.colouring import colouring_bound, colouring_cost, dsatur
+from dpdb.overlap.bounds.dual import Split, dual_bound
+from dpdb.overlap.encoding import encode
+from dpdb.overlap.instance import Instance, check_weights
+from dpdb.overlap.reductions import Problem, reduce, restrict, unmerged
+from dpdb.overlap.search.clique import CliqueSearch
+from dpdb.overlap.search.compiled import ask_for_tree, wait_for_tree
+from dpdb.overlap.search.enumeration import MOST_POINTS, MOST_WORK, enumerate_points, points
+from dpdb.overlap.search.hypergraph import hypergraph_rank
+from dpdb.overlap.search.query_branching import QuerySearch
+from dpdb.overlap.search.query_graph import components, overlap_graph
+from dpdb.overlap.search.value_branching import ValueSearch
+from dpdb.predicates.region import Region
+
+__all__ = ["METHODS", "maximum_overlap"]
+
+MOST_GRAPH_ROWS = 8000
+"""Largest number of rows for which a query graph is built."""
+
+DENSE = 0.25
+"""Share of overlapping pairs from which branching over values comes before branching over queries."""
+
+
+MOST_DENSE_ATTRIBUTES = 200
+"""Most attributes for branching over values."""
+
+LEAST_LOADING = 1.0
+"""Seconds left from which the compiled search is worth loading."""
+
+
+def maximum_overlap(
+    predicates: Sequence[Region] | Instance,
+    weights: Sequence[int] | None = None,
+    *,
+    method: str = "auto",
+    deadline: float = 10.0,
+) -> Bound:
+    """Bound the weighted maximum overlap of a set of predicates.
+
+    Parameters
+    ----------
+    predicates
+        One predicate per query, or an instance already in numbers.
+    weights
+        Integer charges, one per query; ones by default. Not given with an instance, which has its own.
+    method
+        `auto`: the portfolio. `clique`: maximum clique (paper B, Algorithm 1, repaired). `clique_overlap`: its maximum
+        overlap variant (section 6.2). `dsatur`: colouring (Algorithm 2). `hypergraph`: every set of queries (appendix
+        A), for at most 20 queries.
+    deadline
+        Seconds after which the search stops.
+
+    Returns
+    -------
+    Bound
+        `lower <= overlap <= upper` always; `upper` is what may be charged.
+
+    Raises
+    ------
+    ParameterError
+        An unknown method, unusable weights, or too many queries for `hypergraph`.
+    """
+    if method not in METHODS:
+        raise ParameterError(f"method {method!r} is not known; use one of {', '.join(METHODS)}")
+    if method == "hypergraph":
+        return _hypergraph(predicates, weights)
+    if isinstance(predicates, Instance):
+        if weights is not None:
+            raise ParameterError("an instance has its own weights; give weights only with predicates")
+        instance = predicates
+    else:
+        instance = encode(predicates, check_weights(weights, len(predicates)))
+    return _SOLVERS[method](instance, Deadline(deadline))
+
+
+def _answer(instance: Instance, atoms: list[int], upper: int, method: str) -> Bound:
+    """A bound whose lower side is what the point really collects."""
+    if not len(instance.weights):
+        return Bound(0, 0, None, method)
+    queries = instance.covering(atoms)
+    lower = int(instance.query_weights()[queries].sum())
+    witness = Witness(instance.describe(atoms), tuple(queries.tolist()))
+    return Bound(lower, max(lower, upper), witness, method)
+
+
+def _auto(instance: Instance, deadline: Deadline) -> Bound:
+    problem = reduce(instance)
+    upper, choice = solve(problem, deadline)
+    return _answer(instance, problem.point(choice), upper, "auto")
+
+
+@dataclass
+class _State:
+    """Where the portfolio stands on one problem."""
+
+    problem: Problem
+    deadline: Deadline
+    upper: int
+    lower: int
+    choice: dict[int, int]
+
+    @property
+    def settled(self) -> bool:
+        """Whether the bounds meet."""
+        return self.upper <= self.lower
+
+
+def solve(problem: Problem, deadline: Deadline, graph: NDArray[np.bool_] | None = None) -> tuple[int, dict[int, int]]:
+    """The portfolio on a reduced problem: an upper bound and the best point found (family -> atom).
+
+    `graph` is the query graph where it is known already.
+    """
+    if not problem.families:
+        return problem.total, {}
+    if points(problem) <= MOST_POINTS and points(problem) * problem.size <= MOST_WORK:
+        return enumerate_points(problem)
+    many = len(problem.families) > MOST_DENSE_ATTRIBUTES  # then overlaps are rare, and both have little to say
+    lower, choice = ascend(problem, deadline.share(0.04), 1 if many else 300)
+    dual, split = dual_bound(problem, deadline.share(0.3), 2 if many else 300)
+    state = _State(problem, deadline, min(problem.total, dual), lower, choice)
+    if not state.settled and not many and deadline.left > LEAST_LOADING:
+        ask_for_tree()
+    if not state.settled and problem.size <= MOST_GRAPH_ROWS:
+        graph = overlap_graph(problem) if graph is None else graph
+        state.upper = min(state.upper, problem.constant + colouring_bound(graph, problem.weights))
+        _search(state, graph, split)
+    return max(state.upper, state.lower), state.choice
+
+
+def _search(state: _State, graph: NDArray[np.bool_], split: Split) -> None:
+    """Branch and bound of the kind that suits the graph."""
+    problem = state.problem
+    if state.settled:
+        return
+    parts = components(graph)
+    if len(parts) > 1:
+        _by_components(state, graph, parts)
+        return
+    dense = np.count_nonzero(graph) >= DENSE * problem.size**2 and len(problem.families) <= MOST_DENSE_ATTRIBUTES
+    # Also of a dense graph many are settled at once by queries, and the others lose a little time.
+    queries = QuerySearch(problem, graph, state.lower, state.deadline.share(0.04) if dense else state.deadline)
+    state.upper = min(state.upper, queries.run(state.upper))
+    if queries.rows:
+        state.lower, state.choice = queries.best, shared_point(problem, queries.rows)
+    if dense and not state.settled:
+        if state.deadline.left > LEAST_LOADING:
+            wait_for_tree(state.deadline.share(0.2))
+        values = ValueSearch(problem, state.lower, state.choice, state.deadline)
+        state.upper = min(state.upper, values.run(split, state.upper))
+        state.lower, state.choice = values.best, values.choice
+
+
+def _by_components(state: _State, graph: NDArray[np.bool_], parts: list[NDArray[np.int64]]) -> None:
+    """No point is covered by rows of two components, so the overlap is that of the worst one; heavy ones go first."""
+    problem = state.problem
+    bound = state.lower
+    for rows in sorted(parts, key=lambda rows: -int(problem.weights[rows].sum())):
+        part = restrict(problem, rows)
+        if problem.constant + part.total <= bound:
+            break
+        reached, point = solve(part, state.deadline, graph[np.ix_(rows, rows)])
+        bound = max(bound, problem.constant + reached)
+        collected = problem.constant + value_of(part, point)
+        if collected > state.lower:
+            state.lower, state.choice = collected, _translate(problem, part, point)
+    state.upper = min(state.upper, bound)
+
+
+def shared_point(problem: Problem, rows: Sequence[int]) -> dict[int, int]:
+    """A point (family -> atom) that all the given rows cover; they must share one."""
+    chosen = np.zeros(problem.size, bool)
+    chosen[list(rows)] = True
+    return {
+        k: int(family.member[:, chosen[family.users]].all(axis=1).argmax()) for k, family in enumerate(problem.families)
+    }
+
+
+def _translate(problem: Problem, part: Problem, point: dict[int, int]) -> dict[int, int]:
+    """The same point in terms of the families and atoms of the whole problem."""
+    place = {family.attribute: k for k, family in enumerate(problem.families)}
+    choice = {}
+    for k, family in enumerate(part.families):
+        whole = place[family.attribute]
+        atom = family.atoms[point.get(k, 0)]
+        choice[whole] = int(np.flatnonzero(problem.families[whole].atoms == atom)[0])
+    return choice
+
+
+def _dsatur(instance: Instance, deadline: Deadline) -> Bound:
+    """Algorithm 2 on the rows as they are: identical queries are not merged, so copies may be coloured apart."""
+    problem = _as_given(instance)
+    graph = overlap_graph(problem)
+    upper = problem.constant + colouring_cost(dsatur(graph), problem.weights)
+    _, choice = ascend(problem, deadline, 5)
+    return _answer(instance, problem.point(choice), upper, "dsatur")
+
+
+def _clique(instance: Instance, deadline: Deadline, *, joint: bool = False, method: str = "clique") -> Bound:
+    problem = _as_given(instance)
+    graph = overlap_graph(problem)
+    ceiling = min(problem.total, problem.constant + colouring_cost(dsatur(graph), problem.weights))
+    search = CliqueSearch(problem, graph, deadline, joint=joint)
+    upper = min(ceiling, problem.constant + search.run())
+    if joint and search.clique:
+        choice = shared_point(problem, search.clique)
+    else:
+        _, choice = ascend(problem, deadline, 5)
+    return _answer(instance, problem.point(choice), upper, method)
+
+
+def _clique_overlap(instance: Instance, deadline: Deadline) -> Bound:
+    return _clique(instance, deadline, joint=True, method="clique_overlap")
+
+
+def _as_given(instance: Instance) -> Problem:
+    """The rows as they are, for the paper's own methods: nothing is merged, only contradictions are dropped."""
+    problem = unmerged(instance)
+    if problem.size > 4 * MOST_GRAPH_ROWS:
+        raise ParameterError(
+            f"this method builds the graph of all {problem.size} queries, more than {4 * MOST_GRAPH_ROWS}; use 'auto'"
+        )
+    return problem
+
+
+def _hypergraph(predicates: Sequence[Region] | Instance, weights: Sequence[int] | None) -> Bound:
+    if isinstance(predicates, Instance):
+        raise ParameterError("method 'hypergraph' needs predicates, not an instance in numbers")
+    checked = check_weights(weights, len(predicates)).tolist()
+    rank, edge = hypergraph_rank(predicates, checked)
+    together = Region()
+    for query in edge:
+        together = together & predicates[query]
+    region = {"row": together.describe()} if edge else {}
+    return Bound(rank, rank, Witness(region, edge) if edge else None, "hypergraph")
+
+
+_SOLVERS: dict[str, Callable[[Instance, Deadline], Bound]] = {
+    "auto": _auto,
+    "clique": _clique,
+    "clique_overlap": _clique_overlap,
+    "dsatur": _dsatur,
+}
+
+METHODS = (*_SOLVERS, "hypergraph")
+"""Names accepted by `maximum_overlap`."""

@@ -1,0 +1,1 @@
+"""What only the owner of a table may see or make: exact values, expected errors, proposed types, dirty copies."""

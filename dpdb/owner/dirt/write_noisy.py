@@ -1,0 +1,192 @@
+"""The command behind `dpdb noise`: read a source, sample it, make it dirty, write it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpdb.constraints import ConstraintsLike, load_constraints
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sources.open import SourceLike
+from dpdb.engine.sql.bind import bind
+from dpdb.errors import ParameterError
+from dpdb.owner.dirt.column import Column
+from dpdb.owner.dirt.conoise import conoise
+from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, fresh_seed, generator
+from dpdb.owner.dirt.rnoise import change_count, rnoise
+from dpdb.owner.dirt.table_io import OutputFile, arrow_forgets, read_table
+
+__all__ = ["NoiseSummary", "write_noisy"]
+
+_DEFAULT_ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class NoiseSummary:
+    """What was written. For the owner: it has exact counts.
+
+    Attributes
+    ----------
+    kind : str
+        ``"rnoise"`` or ``"conoise"``.
+    out : str
+        The file.
+    seed : int
+        Repeats the run.
+    rows, columns : int
+        Size of the table written.
+    constrained_columns : tuple of str
+        The columns that could change.
+    iterations : int
+        Changes made by RNoise, or iterations of CONoise.
+    changed_cells : int
+        Cells that differ from the source.
+    """
+
+    kind: str
+    out: str
+    seed: int
+    rows: int
+    columns: int
+    constrained_columns: tuple[str, ...]
+    iterations: int
+    changed_cells: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain values."""
+        return asdict(self)
+
+
+def write_noisy(
+    source: SourceLike,
+    constraints: ConstraintsLike,
+    out: str | os.PathLike[str],
+    kind: Literal["rnoise", "conoise"],
+    *,
+    alpha: float | None = None,
+    typo: float | None = None,
+    skew: float | None = None,
+    iterations: int | None = None,
+    seed: int | None = None,
+    sample: int | None = None,
+    table: str | None = None,
+    csv_schema: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+) -> NoiseSummary:
+    """Write a dirty copy of a source to a new file.
+
+    Parameters
+    ----------
+    source, table, csv_schema
+        See `dpdb.engine.sources.open.open_source`. Only read.
+    constraints : path, text, list of texts or of `DenialConstraint`
+        See `load_constraints`.
+    out : path
+        Ends in ``.parquet``, ``.csv`` or ``.duckdb``; a DuckDB file gets one table, called as `table` or ``data``.
+        Appears only when complete.
+    kind : str
+        ``"rnoise"`` (takes `alpha`, which it needs, `typo` and `skew`) or ``"conoise"`` (takes `iterations`). None
+        is the default that `rnoise` and `conoise` document.
+    seed : int, optional
+        The same seed and version give the same rows; without one, the summary has the seed that was drawn.
+    sample : int, optional
+        Take this many random rows first, without replacement and in their order; all rows where there are fewer.
+    overwrite : bool
+        Whether an existing `out` may be replaced; never the source.
+
+    Returns
+    -------
+    NoiseSummary
+
+    Raises
+    ------
+    DpdbError
+        `ParameterError`, `SourceError`, `ConstraintSyntaxError`, `UnknownColumnError`, `ConstraintTypeError` before
+        anything is written; `EngineError` if writing fails. Then no file is left behind.
+
+    Notes
+    -----
+    For experiments by the owner: the noise is seeded, protects nobody, and the file has the source's private rows.
+    Columns keep their types, except constrained ones of type ENUM, UUID, JSON, BIT or TIME WITH TIME ZONE, which a
+    DuckDB file gets as VARCHAR, and UHUGEINT, as DECIMAL: a typo need not be a value of such a type. CSV has no types.
+    """
+    _refuse_foreign(kind, {"alpha": alpha, "typo": typo, "skew": skew}, {"iterations": iterations})
+    wanted = None if sample is None else check_count("sample", sample)
+    chosen_seed = check_seed(seed)
+    seed = fresh_seed() if chosen_seed is None else chosen_seed
+    target = OutputFile(out, source, overwrite=overwrite)
+    with Database() as database:
+        read = read_table(database, source, table=table, csv_schema=csv_schema)
+        loaded = load_constraints(constraints, read.schema.names)
+        bind(database, loaded, read.schema)  # refuses what does not compare, as a measurement would
+        clean = _sampled(read.rows, wanted, seed)
+        if kind == "rnoise" and alpha is not None:
+            noisy = rnoise(clean, loaded, alpha=alpha, typo=_or(typo, 0.5), skew=_or(skew, 0.0), seed=seed)
+            done = change_count(clean, alpha)
+        else:
+            done = _DEFAULT_ITERATIONS if iterations is None else iterations
+            noisy = conoise(clean, loaded, iterations=done, seed=seed)
+        named = {name for dc in loaded for name in dc.columns}
+        types = _types_to_restore(read.schema, named)
+        target.write(database, noisy, types, "data" if table is None else table.rpartition(".")[2])
+    constrained = tuple(name for name in clean.column_names if name in named)
+    return NoiseSummary(
+        kind=kind,
+        out=str(target.path),
+        seed=seed,
+        rows=clean.num_rows,
+        columns=clean.num_columns,
+        constrained_columns=constrained,
+        iterations=done,
+        changed_cells=_differing_cells(clean, noisy, constrained),
+    )
+
+
+def _refuse_foreign(kind: str, of_rnoise: Mapping[str, object], of_conoise: Mapping[str, object]) -> None:
+    if kind not in {"rnoise", "conoise"}:
+        raise ParameterError(f"the kind of noise must be 'rnoise' or 'conoise', got {kind!r}")
+    if kind == "rnoise" and of_rnoise["alpha"] is None:
+        raise ParameterError("rnoise needs alpha, the noise level: the share of all cells that it makes changes for")
+    for name, value in (of_conoise if kind == "rnoise" else of_rnoise).items():
+        if value is not None:
+            raise ParameterError(f"{name} does not apply to {kind}")
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
+
+
+def _types_to_restore(schema: TableSchema, constrained: Collection[str]) -> dict[str, str]:
+    """Return the declared types that Arrow forgets; not where a typo need not be a value of the type."""
+    return {
+        column.name: column.declared_type
+        for column in schema.columns
+        if arrow_forgets(column.declared_type) and (column.name not in constrained or column.declared_type == "HUGEINT")
+    }
+
+
+def _sampled(table: pa.Table, wanted: int | None, seed: int) -> pa.Table:
+    if wanted is None or wanted >= table.num_rows:
+        return table
+    rows = generator(seed, Purpose.SAMPLE).choice(table.num_rows, wanted, replace=False)
+    return table.take(pa.array(np.sort(rows)))
+
+
+def _differing_cells(clean: pa.Table, noisy: pa.Table, names: Iterable[str]) -> int:
+    return sum(_differing(Column(clean, name).plain, Column(noisy, name).plain) for name in names)
+
+
+def _differing(before: pa.ChunkedArray, after: pa.ChunkedArray) -> int:
+    """Count differences; NULL equals NULL and NaN equals NaN."""
+    changed = pc.or_(pc.fill_null(pc.not_equal(before, after), False), pc.xor(before.is_null(), after.is_null()))
+    if pa.types.is_floating(before.type):
+        both_nan = pc.and_(pc.fill_null(pc.is_nan(before), False), pc.fill_null(pc.is_nan(after), False))
+        changed = pc.and_not(changed, both_nan)
+    return int(pc.sum(changed).as_py() or 0)

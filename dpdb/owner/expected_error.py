@@ -1,0 +1,238 @@
+"""`plan`: the error to expect of private releases, before anything is spent and without reading a row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpdb.constraints import ConstraintsLike, DenialConstraint, load_constraints
+from dpdb.constraints import distinct as distinct_constraints
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sources.open import SourceLike, declared_schema, open_empty
+from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.joins import NESTED_LOOP_ROWS
+from dpdb.errors import ParameterError
+from dpdb.owner.simulation import ExpectedError, Simulation, mechanisms_of
+from dpdb.privacy.epsilon import as_float
+from dpdb.release.request import MEASURES, parse_request
+from dpdb.release.risk import Risk, risk_of
+from dpdb.release.session import Epsilon, Session
+
+__all__ = ["Plan", "Rung", "plan"]
+
+# Beyond this many conflicts the linear programs of `r2t` are too slow for a plan.
+_MOST_FOR_R2T = 200_000
+_LADDER = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
+_SECONDS = 20.0  # for all repetitions together
+
+
+@dataclass(frozen=True)
+class Rung:
+    """An epsilon of the ladder: its risk, and the relative error that 90% of the releases stay below, by measure."""
+
+    risk: Risk
+    relative_error_90: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to expect, simulated on a synthetic table.
+
+    Attributes
+    ----------
+    rows : int
+        Of the synthetic table.
+    error_rate, epsilon : float
+    seed : int
+        Repeats the synthetic table; the noise of the releases is fresh in every plan.
+    distinct : dict
+        Constrained column -> number of values that it was given.
+    notes : tuple of str
+        Where the synthetic table is not what was asked for, in words.
+    expected : tuple of ExpectedError
+        Every measure and mechanism, released alone at `epsilon`.
+    together : tuple of ExpectedError
+        The three measures released together (``measure="all"``) at `epsilon` in total.
+    skipped : dict
+        ``"measure mechanism"`` -> why it was not simulated.
+    target : float or None
+    smallest_epsilon : dict
+        With a target: measure -> the smallest epsilon of a short ladder at which the default mechanism, alone, has a
+        relative error of at most `target` in 90% of the releases; None if it is above the ladder.
+    risk : Risk
+        What `epsilon` means for one person.
+    ladder : tuple of Rung
+        With a target: the epsilons that were tried, what each means for one person and how accurate it is.
+    """
+
+    rows: int
+    error_rate: float
+    epsilon: float
+    seed: int
+    distinct: dict[str, int]
+    notes: tuple[str, ...]
+    expected: tuple[ExpectedError, ...]
+    together: tuple[ExpectedError, ...]
+    skipped: dict[str, str]
+    target: float | None
+    smallest_epsilon: dict[str, float | None]
+    risk: Risk
+    ladder: tuple[Rung, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, ready for JSON."""
+        return asdict(self)
+
+
+def plan(
+    source: SourceLike | None,
+    constraints: ConstraintsLike,
+    *,
+    rows: int,
+    error_rate: float,
+    epsilon: Epsilon = 1.0,
+    table: str | None = None,
+    schema: Mapping[str, str] | None = None,
+    distinct: Mapping[str, int] | None = None,
+    max_degree: int | None = None,
+    target: float | None = None,
+    repetitions: int = 50,
+    seed: int | None = None,
+) -> Plan:
+    """Simulate private releases on a synthetic table of a guessed shape. Spends nothing; reads the schema only.
+
+    The table has `rows` rows over the constrained columns and satisfies the constraints; its values are spread evenly.
+    RNoise then changes `error_rate` of its cells. All figures are of that table: they are as good as the guesses.
+
+    Parameters
+    ----------
+    source : as `dpdb.open`, or None
+        Only its column names and types are read, never a row. None: `schema` has them.
+    constraints : as `dpdb.open`
+    rows : int
+        A guess of the number of rows. Above 50,000 (5,000 where a constraint over two tuples is neither a functional
+        dependency, a key nor an order constraint) the plan is made for so many rows, with as many rows per value.
+    error_rate : float
+        A guess of the share of wrong cells in the constrained columns, from 0 to 1.
+    epsilon : number
+        Privacy cost to plan for.
+    table : str, optional
+        Table or view of a DuckDB file or connection.
+    schema : mapping of column to SQL type, optional
+        Without a source: all columns that matter. With a CSV file: types of its columns.
+    distinct : mapping of column to int, optional
+        Guessed numbers of distinct values; the square root of `rows` for the others, more where a key needs more.
+    max_degree : int, optional
+        The public bound that `em`, `hierarchical`, `baseline_max` and `r2t` need; without it they are left out.
+    target : float, optional
+        A relative error that is small enough, such as 0.05: also look for the smallest epsilon that reaches it.
+    repetitions : int
+        Releases per figure; fewer where they would take too long.
+    seed : int, optional
+        Repeats the synthetic table, not the noise.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, a column given is not constrained, neither source nor schema is given, or less
+        than a quarter of the rows that are made agree with one another.
+    DpdbError
+        As `Session`, for what is wrong with source or constraints.
+    """
+    # Not at the top of the file: nothing that makes a release may load the noise generators.
+    from dpdb.owner.dirt.parameters import check_count, check_real
+    from dpdb.owner.planned_table import planned_table
+
+    repetitions = check_count("repetitions", repetitions)
+    if target is not None:
+        target = check_real("target", target, low=0, above_low=True)
+    dcs, types = _constrained_types(source, constraints, table, schema)
+    request = parse_request(
+        "all",
+        epsilon,
+        mechanism=None,
+        confidence=0.95,
+        max_degree=max_degree,
+        rows_per_person=1,
+        covers_all_rows=False,
+    )
+    made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
+    with Session(made.rows, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
+        simulation = Simulation(session, repetitions=repetitions, max_degree=max_degree)
+        simulated, skipped = _simulated(simulation, epsilon, max_degree)
+        smallest, ladder = ({}, ()) if target is None else _smallest(simulation, target)
+        return Plan(
+            rows=made.rows.num_rows,
+            error_rate=made.error_rate,
+            epsilon=as_float(request.charged),
+            seed=made.seed,
+            distinct=made.distinct,
+            notes=made.notes,
+            expected=simulated,
+            together=simulation.together(epsilon, _SECONDS / 4),
+            skipped=skipped,
+            target=target,
+            smallest_epsilon=smallest,
+            risk=risk_of(as_float(request.charged)),
+            ladder=ladder,
+        )
+
+
+def _constrained_types(
+    source: SourceLike | None, constraints: ConstraintsLike, table: str | None, schema: Mapping[str, str] | None
+) -> tuple[tuple[DenialConstraint, ...], dict[str, str]]:
+    """Bind the constraints to the schema, and to nothing else; return the columns they name with their types."""
+    with Database() as database:
+        known: TableSchema
+        if source is None:
+            if not schema:
+                raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
+            known = declared_schema(database, schema)
+        else:
+            known = open_empty(database, source, table=table, csv_schema=schema).schema
+        dcs = distinct_constraints(load_constraints(constraints, known.names))
+        bind(database, dcs, known)
+    named = {name for dc in dcs for name in dc.columns}
+    return dcs, {column.name: column.type or "VARCHAR" for column in known.columns if column.name in named}
+
+
+def _simulated(
+    simulation: Simulation, epsilon: Epsilon, max_degree: int | None
+) -> tuple[tuple[ExpectedError, ...], dict[str, str]]:
+    expected, skipped = [], {}
+    shown = [(measure, name) for measure in MEASURES for name in mechanisms_of(measure)]
+    todo = sorted(shown, key=lambda each: each[1] == "r2t")  # the slow one last
+    end = time.monotonic() + _SECONDS
+    for position, (measure, name) in enumerate(todo):
+        if mechanisms_of(measure)[name].needs_max_degree and max_degree is None:
+            skipped[f"{measure} {name}"] = "it needs a public max_degree"
+        elif name == "r2t" and simulation.conflicts > _MOST_FOR_R2T:
+            skipped[f"{measure} {name}"] = f"slow beyond {_MOST_FOR_R2T:,} conflicts"
+        else:
+            seconds = (end - time.monotonic()) / (len(todo) - position)
+            expected.append(simulation.alone(measure, name, epsilon, seconds))
+    expected.sort(key=lambda error: shown.index((error.measure, error.mechanism)))
+    return tuple(expected), skipped
+
+
+def _smallest(simulation: Simulation, target: float) -> tuple[dict[str, float | None], tuple[Rung, ...]]:
+    """Climb the ladder with each measure until it reaches the target; return how far, and what was seen."""
+    found: dict[str, float | None] = {}
+    rungs = {epsilon: Rung(risk_of(float(epsilon)), {}) for epsilon in _LADDER}
+    for measure in MEASURES:
+        name = simulation.default(measure)
+        found[measure] = None
+        for epsilon, rung in rungs.items():
+            error = simulation.alone(measure, name, epsilon, _SECONDS / (len(MEASURES) * len(_LADDER)))
+            rung.relative_error_90[measure] = error.relative_error_90
+            if error.relative_error_90 is not None and error.relative_error_90 <= target:
+                found[measure] = float(epsilon)
+                break
+    return found, tuple(rung for rung in rungs.values() if rung.relative_error_90)

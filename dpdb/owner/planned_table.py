@@ -1,0 +1,124 @@
+"""The synthetic table that a plan is simulated on: clean, then dirtied by RNoise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from dpdb.constraints import DenialConstraint, describe, functional_dependency, key_columns, order_dependency
+from dpdb.errors import ParameterError
+from dpdb.owner.consistent_rows import consistent_rows
+from dpdb.owner.dirt import rnoise
+from dpdb.owner.dirt.parameters import Purpose, check_count, check_real, check_seed, fresh_seed, generator
+from dpdb.owner.synthetic import SyntheticTable, synthesize
+
+__all__ = ["PlannedTable", "planned_table"]
+
+# Larger tables are planned on this many rows, with as many rows per value.
+_MOST_ROWS = 50_000
+_MOST_ROWS_IF_GENERAL = 5_000  # where conflicts have to be listed
+_LEAST_KEPT = 4  # a synthetic table keeps at least one in this many of its rows
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedTable:
+    """A dirty synthetic table, and the guesses that it was made from."""
+
+    rows: pa.Table
+    error_rate: float
+    distinct: dict[str, int]
+    notes: tuple[str, ...]
+    seed: int
+
+
+def planned_table(
+    dcs: Sequence[DenialConstraint],
+    types: Mapping[str, str],
+    *,
+    rows: int,
+    error_rate: float,
+    distinct: Mapping[str, int],
+    seed: int | None,
+) -> PlannedTable:
+    """Make a table that satisfies the constraints and change cells of it. Parameters and errors as `plan`.
+
+    Parameters
+    ----------
+    types : mapping of str to str
+        The constrained columns with their SQL types.
+    """
+    rows, error_rate = check_count("rows", rows), check_real("error_rate", error_rate, low=0, high=1)
+    chosen = check_seed(seed)
+    seed = fresh_seed() if chosen is None else chosen
+    shape, notes = _Shape(rows, _counts(distinct, types, rows), max(1, round(math.sqrt(rows)))), []
+    most = _MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(dcs)) else _MOST_ROWS
+    if rows > most:
+        shape = shape.scaled(most)
+        notes.append(
+            f"planned on {most:,} rows instead of {rows:,}, with as many rows per value: relative errors of the whole "
+            "table are smaller where every rule compares rows with equal values"
+        )
+    clean, left_out = _clean(dcs, types, shape, seed)
+    dirty = rnoise(clean.rows, dcs, alpha=error_rate, seed=seed) if error_rate else clean.rows
+    return PlannedTable(dirty, error_rate, clean.distinct, (*notes, *clean.notes, *left_out), seed)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Guesses: rows, distinct values by column, and of the columns that nobody guessed."""
+
+    rows: int
+    distinct: dict[str, int]
+    usual: int
+
+    def scaled(self, rows: int) -> _Shape:
+        """Return the shape of fewer rows with as many rows per value."""
+        fewer = {name: max(1, round(count * rows / self.rows)) for name, count in self.distinct.items()}
+        return _Shape(rows, fewer, max(1, round(self.usual * rows / self.rows)))
+
+
+def _counts(guessed: Mapping[str, int], types: Mapping[str, str], rows: int) -> dict[str, int]:
+    for name, count in guessed.items():
+        if name not in types:
+            raise ParameterError(
+                f"distinct values of {name!r}: no constraint has that column (known: {', '.join(types)})"
+            )
+        if check_count(f"distinct values of {name!r}", count) > rows:
+            raise ParameterError(f"distinct values of {name!r}: {count:,} are more than the {rows:,} rows")
+    return dict(guessed)
+
+
+def _clean(
+    dcs: Sequence[DenialConstraint], types: Mapping[str, str], shape: _Shape, seed: int
+) -> tuple[SyntheticTable, list[str]]:
+    """Make a table without conflicts: rows that still have some are left out, and others made in their place."""
+    rng, rows = generator(seed, Purpose.SYNTHETIC), shape.rows
+
+    def made(count: int) -> SyntheticTable:
+        return synthesize(dcs, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng)
+
+    first = made(rows)
+    kept = consistent_rows(first.rows, dcs)
+    if len(kept) == rows:
+        return first, []
+    beside = "; ".join(map(describe, _general(dcs)))
+    if _LEAST_KEPT * len(kept) < rows:
+        raise ParameterError(
+            f"no synthetic table for these constraints: of {rows:,} rows only {len(kept):,} agree with one another"
+            + (f"; it is not built around the rule: {beside}" if beside else "; guess other numbers of distinct values")
+        )
+    more = made(round(1.1 * rows * rows / len(kept)))
+    kept = consistent_rows(more.rows, dcs)[:rows]
+    note = f"of the rows made only {len(kept):,} that agree with one another were kept, so values are not spread evenly"
+    return SyntheticTable(more.rows.take(pa.array(kept)), more.distinct, more.notes), [
+        note + (f"; they are not made around the rule: {beside}" if beside else "")
+    ]
+
+
+def _general(dcs: Sequence[DenialConstraint]) -> list[DenialConstraint]:
+    """The constraints that tables are not built around."""
+    shapes = (functional_dependency, key_columns, order_dependency)
+    return [dc for dc in dcs if not any(shape(dc) is not None for shape in shapes)]

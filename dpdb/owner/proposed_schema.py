@@ -1,0 +1,189 @@
+"""Types proposed for columns that are text because nobody has given them a type. For the owner only: it reads rows.
+
+Nothing else uses a proposal. A release takes types from the owner, never from rows: one row could change them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine.sources.open import SourceLike, open_source
+from dpdb.engine.sources.text_columns import column_definition
+from dpdb.errors import EngineError, SourceError
+
+__all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
+
+# Words for a cell that is not there; as NULL they are what they mean.
+_MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "nil", "-", "--", "?", "unknown", "missing")
+_WHOLE = "[+-]?(0|[1-9][0-9]*)"
+_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
+# (type, what all cells must look like): the first that all cells are, and convert to, is proposed. The looks keep what
+# a conversion would lose: 007 is a code, not 7.
+_CANDIDATES = (
+    ("INTEGER", _WHOLE),
+    ("BIGINT", _WHOLE),
+    ("HUGEINT", _WHOLE),
+    ("DOUBLE", _NUMBER),
+    ("BOOLEAN", "true|false"),
+    ("DATE", _DAY),
+    ("TIMESTAMP", f"{_DAY}[ T]{_CLOCK}"),
+    ("TIMESTAMPTZ", f"{_DAY}[ T]{_CLOCK} ?(z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"),
+    ("TIME", _CLOCK),
+)
+_CODE = "[+-]?0[0-9]+"
+_SAMPLE = 1_000
+_TOML_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class ProposedColumn:
+    """What the cells of one untyped column look like. Exact, for the owner only.
+
+    Attributes
+    ----------
+    type : str
+        A SQL type that all cells convert to, but for the `missing` ones; VARCHAR if there is none.
+    cells : int
+        Cells that are not empty.
+    missing : int
+        Of these, words such as ``n/a``, which become NULL.
+    note : str or None
+        What speaks against another type.
+    """
+
+    name: str
+    type: str
+    cells: int
+    missing: int
+    note: str | None
+
+
+@dataclass(frozen=True)
+class ProposedSchema:
+    """Types for the owner to confirm: none is used before it is given as a schema option."""
+
+    source: str
+    columns: tuple[ProposedColumn, ...]
+    faults: Faults | None
+
+    @property
+    def option(self) -> str:
+        """The proposal as the text of ``--schema``; texts are left out, so that nobody compares them by accident."""
+        return ", ".join(column_definition(name, kind) for name, kind in self._pairs())
+
+    @property
+    def toml(self) -> str:
+        """The proposal as the table of a job file."""
+        return "\n".join(["[schema]", *(f'{_toml_key(name)} = "{kind}"' for name, kind in self._pairs())])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and both spellings, ready for JSON."""
+        return {"non_private": True} | asdict(self) | {"schema": self.option, "toml": self.toml}
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        return [(column.name, column.type) for column in self.columns if column.type != "VARCHAR"]
+
+
+def _toml_key(name: str) -> str:
+    return name if _TOML_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+def propose_schema(
+    source: SourceLike,
+    *,
+    table: str | None = None,
+    memory_limit: str | None = None,
+    temp_directory: str | Path | None = None,
+    threads: int | None = None,
+) -> ProposedSchema:
+    """Propose a type for each column of a source that nobody has given one. Owner only: the result is not private.
+
+    Every row is read. A type is proposed if every cell that is not empty, or a word for a missing one, looks like a
+    value of it and converts to it; else VARCHAR.
+
+    Raises
+    ------
+    SourceError
+        As `open_source`.
+    """
+    with Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads) as database:
+        opened = open_source(database, source, table=table)
+        names = [column.name for column in opened.schema.columns if column.is_untyped]
+        try:
+            columns = tuple(_proposed(database, opened.scan, name) for name in names)
+        except EngineError:
+            raise SourceError(f"{opened.description}: its cells could not be counted; see the owner's log") from None
+        return ProposedSchema(opened.description, columns, opened.faults)
+
+
+def _proposed(database: Database, scan: exp.Expr, name: str) -> ProposedColumn:
+    column = exp.column(name, quoted=True)
+    present = exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
+    words = exp.select(exp.alias_(column, "word"), exp.alias_(exp.Count(this=exp.Star()), "cells"))
+    words = words.from_(scan.copy()).where(present).group_by(column.copy())
+    # What few of the first cells look like is not asked of all.
+    some = _count(database, words.copy().limit(_SAMPLE), range(len(_CANDIDATES)))
+    counts = _count(database, words, [at for at, fit in some.fitting.items() if 2 * fit > some.known or not some.known])
+    fitting = [at for at, count in counts.fitting.items() if counts.known and count == counts.known]
+    if fitting:
+        return ProposedColumn(name, _CANDIDATES[fitting[0]][0], counts.cells, counts.cells - counts.known, None)
+    return ProposedColumn(name, "VARCHAR", counts.cells, 0, counts.note())
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Cells of a column; those that are no words for a missing one; of these, those that fit each candidate; codes."""
+
+    cells: int
+    known: int
+    fitting: dict[int, int]
+    codes: int
+
+    def note(self) -> str | None:
+        """Say why a column that nearly has another type is proposed as text."""
+        if not self.known:
+            return "no cell to judge by"
+        if self.codes:
+            return f"{self.codes:,} of {self.known:,} cells are digits that begin with 0, as codes do"
+        most = max(self.fitting.values(), default=0)
+        if 2 * most <= self.known:
+            return None
+        kind = next(_CANDIDATES[at][0] for at, count in self.fitting.items() if count == most)
+        return f"all but {self.known - most:,} of {self.known:,} cells are {kind}; declared so, those are NULL"
+
+
+def _count(database: Database, words: exp.Select, candidates: Iterable[int]) -> _Counts:
+    column = exp.column("word")
+    cell = exp.Lower(this=exp.Trim(this=column))
+    there = exp.Not(this=exp.In(this=cell, expressions=[exp.Literal.string(word) for word in _MISSING]))
+    asked = [*candidates]
+    fits = [exp.and_(there, _looks(cell, _CANDIDATES[at][1]), _converts(column, _CANDIDATES[at][0])) for at in asked]
+    sums = [_summed(condition) for condition in (exp.true(), there, _looks(cell, _CODE), *fits)]
+    totals = database.rows(exp.select(*sums).from_(words.subquery("word")))[0]
+    cells, known, codes, *fitting = (int(total or 0) for total in totals)
+    return _Counts(cells, known, dict(zip(asked, fitting, strict=True)), codes)
+
+
+def _looks(cell: exp.Expr, looks: str) -> exp.Expr:
+    return exp.Anonymous(this="regexp_full_match", expressions=[cell.copy(), exp.Literal.string(looks.lower())])
+
+
+def _converts(column: exp.Expr, kind: str) -> exp.Expr:
+    value = exp.TryCast(this=column.copy(), to=exp.DataType.build(kind, dialect="duckdb"))
+    return exp.Not(this=exp.Is(this=value, expression=exp.null()))
+
+
+def _summed(condition: exp.Expr) -> exp.Expr:
+    total = exp.Sum(this=exp.column("cells"))
+    return exp.Filter(this=total, expression=exp.Where(this=condition.copy()))

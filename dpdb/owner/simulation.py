@@ -1,0 +1,145 @@
+"""The error of the private measures on a table that is not private, by repeated releases with the real noise."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures.mechanism import Mechanism
+from dpdb.release.release import Release
+from dpdb.release.request import MEASURES
+from dpdb.release.session import Epsilon, Session
+
+__all__ = ["ExpectedError", "Simulation", "mechanisms_of"]
+
+T = TypeVar("T")
+
+_ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
+_FEWEST = 5  # repetitions, whatever the time
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """What to expect of one mechanism.
+
+    Attributes
+    ----------
+    measure, mechanism : str
+    default : bool
+        Whether it is the measure's default mechanism.
+    epsilon : float
+        Of the release; of all measures together where they are released together.
+    repetitions : int
+        Releases simulated.
+    truth : float
+        The measure of the synthetic table; for repair the fractional one.
+    absolute_error, absolute_error_90 : float
+        Mean and 90% quantile of the distance between value and truth.
+    relative_error, relative_error_90 : float or None
+        The same over the truth; None if that is 0.
+    lower_held : float
+        Share of the releases whose `lower` was at most what they estimate.
+    """
+
+    measure: str
+    mechanism: str
+    default: bool
+    epsilon: float
+    repetitions: int
+    truth: float
+    absolute_error: float
+    absolute_error_90: float
+    relative_error: float | None
+    relative_error_90: float | None
+    lower_held: float
+
+
+def mechanisms_of(measure: str) -> dict[str, Mechanism]:
+    """All mechanisms of a measure, by name."""
+    found: dict[str, Mechanism] = _ROOMS[measure].MECHANISMS
+    return found
+
+
+class Simulation:
+    """Releases of a synthetic table, compared with its exact measures.
+
+    Parameters
+    ----------
+    session : Session
+        Over a table that is not private.
+    repetitions : int
+        Releases for each figure; fewer, but at least 5, where `seconds` do not suffice.
+    max_degree : int, optional
+        For mechanisms that need one.
+    """
+
+    def __init__(self, session: Session, *, repetitions: int, max_degree: int | None) -> None:
+        self._session, self._repetitions, self._max_degree = session, repetitions, max_degree
+        statistics = session._statistics(None)
+        summary, alone = statistics.graph.degree_summary(), statistics.self_conflicts
+        self.conflicts = summary.edge_count
+        self.truth: dict[str, float] = {
+            "minimal_inconsistency": summary.edge_count + alone,
+            "problematic": summary.positive_degree_nodes + alone,
+            "repair": statistics.twice_fractional_cover() / 2 + alone,
+        }
+        self._greedy = statistics.greedy_cover() + alone
+
+    def default(self, measure: str) -> str:
+        """Name of the default mechanism of a measure under the session's constraints."""
+        covers = self._session._statistics(None).covers_all_rows
+        name: str = _ROOMS[measure].default_mechanism(covers_all_rows=covers).name
+        return name
+
+    def alone(self, measure: str, mechanism: str, epsilon: Epsilon, seconds: float) -> ExpectedError:
+        """Expect the error of one measure released alone."""
+
+        def release() -> Release:
+            released = self._session.dp_inconsistency(
+                measure, epsilon, mechanism=mechanism, max_degree=self._max_degree
+            )
+            return cast("Release", released)
+
+        return self._expected(list(self._repeat(release, seconds)))
+
+    def together(self, epsilon: Epsilon, seconds: float) -> tuple[ExpectedError, ...]:
+        """Expect the errors of all three measures released together at a total epsilon."""
+
+        def release() -> tuple[Release, ...]:
+            return cast("tuple[Release, ...]", self._session.dp_inconsistency("all", epsilon))
+
+        releases = list(self._repeat(release, seconds))
+        return tuple(self._expected([several[k] for several in releases]) for k in range(len(MEASURES)))
+
+    def _repeat(self, release: Callable[[], T], seconds: float) -> Iterator[T]:
+        yield release()  # computes the statistics that the others reuse, so it says nothing about their time
+        end = time.monotonic() + seconds
+        for done in range(1, self._repetitions):
+            if done >= _FEWEST and time.monotonic() > end:
+                return
+            yield release()
+
+    def _expected(self, releases: list[Release]) -> ExpectedError:
+        one = releases[0]
+        assert one.epsilon is not None, "simulated releases are pure"
+        truth = self.truth[one.measure]
+        estimated = self._greedy if one.mechanism == "greedy" else truth
+        errors = sorted(abs(release.value - truth) for release in releases)
+        mean, most = math.fsum(errors) / len(errors), errors[math.ceil(0.9 * len(errors)) - 1]
+        return ExpectedError(
+            measure=one.measure,
+            mechanism=one.mechanism,
+            default=one.mechanism == self.default(one.measure),
+            epsilon=one.epsilon,
+            repetitions=len(releases),
+            truth=truth,
+            absolute_error=mean,
+            absolute_error_90=most,
+            relative_error=mean / truth if truth else None,
+            relative_error_90=most / truth if truth else None,
+            lower_held=sum(release.lower <= estimated for release in releases) / len(releases),
+        )

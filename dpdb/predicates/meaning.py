@@ -1,0 +1,69 @@
+"""What comparisons with one literal may match on one column, as value sets that are never too small."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpdb.predicates.attribute_sets import Key, ValueSet, canonical_number
+
+__all__ = ["UNSURE", "Meaning", "enclosed", "exactly", "neighbours"]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What comparisons with one literal may match on one column.
+
+    `low` and `high` enclose the literal in the column's order and are equal when its place is exact; None means that
+    its place is not known and a range covers every value that is not NULL.
+    """
+
+    equal: ValueSet
+    unequal: ValueSet
+    low: Key | None
+    high: Key | None
+
+    @property
+    def understood(self) -> bool:
+        """Whether the literal restricts anything at all."""
+        return self != UNSURE
+
+    def compare(self, operator: str) -> ValueSet:
+        """Values for which `column operator literal` may be true."""
+        if operator == "=":
+            return self.equal
+        if operator == "<>":
+            return self.unequal
+        if self.low is None:
+            return ValueSet.present()
+        closed = operator in ("<=", ">=") or self.low != self.high
+        if operator in ("<", "<="):
+            return ValueSet.below(self.high, closed=closed)
+        return ValueSet.above(self.low, closed=closed)
+
+
+UNSURE = Meaning(ValueSet.present(), ValueSet.present(), None, None)
+
+
+def exactly(key: Key) -> Meaning:
+    """The literal is one value of the column."""
+    point = ValueSet.points([key])
+    return Meaning(point, ValueSet.present() & ~point, key, key)
+
+
+def enclosed(low: Key, high: Key) -> Meaning:
+    """The literal may be any value from `low` to `high`."""
+    low, high = canonical_number(low), canonical_number(high)
+    if low == high:
+        return exactly(low)
+    return Meaning(ValueSet.interval(low, high), ValueSet.present(), low, high)
+
+
+def neighbours(near: float) -> tuple[float, float]:
+    """The ends of what a DOUBLE stands for where numbers of another type are rounded to one before a comparison.
+
+    Two neighbours on either side: converting a number of 128 bits or a decimal takes up to three roundings (both halves
+    and their sum; digits, power of ten and quotient), each off by half the distance between neighbours.
+    """
+    low = math.nextafter(math.nextafter(near, -math.inf), -math.inf)
+    return low, math.nextafter(math.nextafter(near, math.inf), math.inf)

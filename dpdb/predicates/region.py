@@ -1,0 +1,117 @@
+"""Predicates of releases: which rows a release may depend on, as disjoint boxes over the attributes of one table.
+
+A predicate covers every row that can change the answer. What cannot be understood (functions, casts, subqueries,
+comparisons between columns, collations) covers everything and says so in `notes`; coverage is never under-stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpdb.errors import PredicateError
+from dpdb.predicates.attribute_sets import ValueSet
+from dpdb.predicates.boxes import Box, disjoint, hull, make_box, meet
+
+__all__ = ["TOO_MANY_PARTS", "UNION_LIMIT", "Region", "lower_ascii"]
+
+UNION_LIMIT = 24
+"""Most disjoint boxes one predicate is split into; a larger union is charged as the box around it."""
+
+TOO_MANY_PARTS = "an OR over several columns has too many parts and is charged as the box around them"
+"""A note on such a union."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """The rows one release covers.
+
+    Parameters
+    ----------
+    boxes
+        Pairwise disjoint boxes; none for a contradiction, one empty tuple for everything.
+    notes
+        What was over-approximated, as sentences for `explain`.
+    text
+        The clause it was read from.
+    """
+
+    boxes: tuple[Box, ...] = ((),)
+    notes: tuple[str, ...] = ()
+    text: str = field(default="", compare=False)
+
+    @staticmethod
+    def of(sets: Mapping[str, ValueSet]) -> Region:
+        """The conjunction of one value set per attribute."""
+        box = make_box({lower_ascii(name): values for name, values in sets.items()})
+        return Region(() if box is None else (box,))
+
+    @staticmethod
+    def union(boxes: list[Box], notes: tuple[str, ...] = (), text: str = "") -> Region:
+        """The union of boxes that may overlap; a union that is too large becomes the box around it, with a note."""
+        parts = disjoint(boxes, UNION_LIMIT)
+        if parts is None:
+            parts = [hull(boxes)]
+            notes = (
+                *notes,
+                f"an alternative over several columns is charged as a whole: {parts_words(parts)}",
+            )
+        return Region(tuple(parts), tuple(dict.fromkeys(notes)), text)
+
+    @property
+    def covers_everything(self) -> bool:
+        """Whether every possible row is covered."""
+        return () in self.boxes
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether no row is covered."""
+        return not self.boxes
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that are restricted."""
+        return frozenset(name for box in self.boxes for name, _ in box)
+
+    def refuse_no_row(self) -> None:
+        """Raise `PredicateError` if no row is covered: nothing would be charged, and nothing is free."""
+        if self.is_contradiction:
+            raise PredicateError("the predicate selects no row, whatever the table holds; nothing was spent")
+
+    def __and__(self, other: Region) -> Region:
+        """Rows covered by both, as when a slice of public keys is taken inside a WHERE clause."""
+        boxes = [both for mine in self.boxes for theirs in other.boxes if (both := meet(mine, theirs)) is not None]
+        return Region.union(boxes, self.notes + other.notes)
+
+    def overlaps(self, other: Region) -> bool:
+        """Whether some row is covered by both (paper B, Proposition 3: attribute by attribute)."""
+        return any(meet(mine, theirs) is not None for mine in self.boxes for theirs in other.boxes)
+
+    def covers(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row, given as attribute -> value with None for NULL, is covered."""
+        return any(all(row.get(name) in values for name, values in box) for box in self.boxes)
+
+    def describe(self) -> str:
+        """The covered region, in SQL words."""
+        return parts_words(list(self.boxes))
+
+
+def parts_words(boxes: list[Box]) -> str:
+    """A union of boxes in SQL words."""
+    if not boxes:
+        return "no row"
+    words = [" and ".join(_side_words(name, values) for name, values in box) or "every row" for box in boxes[:4]]
+    if len(boxes) > 4:
+        words.append(f"{len(boxes) - 4} more boxes")
+    return " or ".join(f"({word})" for word in words) if len(words) > 1 else words[0]
+
+
+def _side_words(name: str, values: ValueSet) -> str:
+    words = values.describe(name)
+    return f"({words})" if " or " in words else words
+
+
+def lower_ascii(name: str) -> str:
+    """A column name as the database compares it: ASCII letters only, so that two columns are never taken for one."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)

@@ -1,0 +1,169 @@
+"""Charges: what one release costs in pure epsilon, zCDP or GDP, as integers that add up along an overlap.
+
+Every notion here composes by a sum (of epsilon, of rho, of mu squared), also when releases are chosen adaptively
+(Feldman & Zrnic 2021; Whitehouse et al. 2023; Smith & Thakurta 2022). Charges are rounded up and budgets down, so
+rounding never spends more than was allowed. The paper's central limit theorem (Theorem 4) is an approximation, not an
+upper bound, and is not used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from dpdb.errors import ParameterError
+from dpdb.privacy.gdp import gdp_delta, gdp_epsilon, gdp_of_pure
+
+__all__ = ["GDP", "NOTIONS", "PURE", "ZCDP", "Notion", "zcdp_delta", "zcdp_epsilon"]
+
+Number = int | float | str | Decimal | Fraction
+
+
+@dataclass(frozen=True)
+class Notion:
+    """A way of counting privacy loss.
+
+    Parameters
+    ----------
+    name
+        `pure`, `zcdp` or `gdp`.
+    parameter
+        Name of its native parameter.
+    unit
+        Units per 1.0 of what is added up: nano-epsilon for pure, 10^-12 for rho and mu squared.
+    """
+
+    name: str
+    parameter: str
+    unit: int
+
+    def charge(self, value: Number) -> int:
+        """Charge of a release with native parameter `value` (epsilon, rho or mu), rounded up."""
+        return _ceil(self._additive(value) * self.unit)
+
+    def budget(self, value: Number) -> int:
+        """Charges that fit in a budget with native parameter `value`, rounded down."""
+        return math.floor(self._additive(value) * self.unit)
+
+    def charge_pure(self, epsilon: Number) -> int:
+        """Charge of a pure epsilon-DP release under this notion, rounded up.
+
+        Notes
+        -----
+        zCDP: rho = epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4). GDP: the largest Gaussian trade-off curve below
+        that of epsilon-DP touches it where both errors are equal, mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)); see
+        `gdp_of_pure`.
+        """
+        exact = _fraction(epsilon, "epsilon")
+        if self is PURE:
+            return _ceil(exact * self.unit)
+        if self is ZCDP:
+            return _ceil(exact * exact / 2 * self.unit)
+        if exact == 0:
+            return 0
+        if exact > 30:
+            raise ParameterError(f"epsilon {float(exact)} is too large to be charged as GDP; use at most 30")
+        return _ceil(Fraction(gdp_of_pure(float(exact))) ** 2 * self.unit)
+
+    def value(self, charge: int) -> float:
+        """Native parameter of a sum of charges."""
+        added = charge / self.unit
+        return math.sqrt(added) if self is GDP else added
+
+    def epsilon(self, charge: int, delta: float = 0.0) -> float:
+        """The epsilon of (epsilon, delta)-DP for a sum of charges; infinite at `delta` 0 unless the notion is pure."""
+        _check_delta(delta)
+        if self is PURE:
+            return charge / self.unit
+        return (zcdp_epsilon if self is ZCDP else gdp_epsilon)(self._at_least(charge), delta)
+
+    def delta(self, charge: int, epsilon: float) -> float:
+        """The delta of (epsilon, delta)-DP for a sum of charges."""
+        if self is PURE:  # tight for a pure guarantee: randomized response reaches it
+            loss = charge / self.unit
+            return max(0.0, math.tanh(loss / 2) if epsilon <= 0 else _pure_delta(loss, epsilon))
+        return (zcdp_delta if self is ZCDP else gdp_delta)(self._at_least(charge), epsilon)
+
+    def _at_least(self, charge: int) -> float:
+        """`value`, rounded up."""
+        value = self.value(charge)
+        return math.nextafter(value, math.inf) if value else 0.0
+
+    def _additive(self, value: Number) -> Fraction:
+        exact = _fraction(value, self.parameter)
+        return exact * exact if self is GDP else exact
+
+
+PURE = Notion("pure", "epsilon", 10**9)
+ZCDP = Notion("zcdp", "rho", 10**12)
+GDP = Notion("gdp", "mu", 10**12)
+
+NOTIONS = {notion.name: notion for notion in (PURE, ZCDP, GDP)}
+"""The notions by name."""
+
+
+def _fraction(value: Number, name: str) -> Fraction:
+    """The number as it was written: 0.1 is one tenth."""
+    try:
+        if isinstance(value, str) and not value.isascii():  # Fraction reads the digits of all scripts
+            raise ValueError
+        exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError) as error:
+        raise ParameterError(f"{name} must be a finite number, got {value!r}") from error
+    if exact < 0:
+        raise ParameterError(f"{name} must be non-negative, got {value!r}")
+    return exact
+
+
+def _ceil(value: Fraction) -> int:
+    return -((-value.numerator) // value.denominator)
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 <= delta < 1:
+        raise ParameterError(f"delta must be at least 0 and below 1, got {delta!r}")
+
+
+def _pure_delta(loss: float, epsilon: float) -> float:
+    return max(0.0, -math.expm1(epsilon - loss) / (1 + math.exp(-loss)))
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Epsilon of a rho-zCDP guarantee (Canonne, Kamath & Steinke 2020, Proposition 12): safe for every order tried."""
+    if rho == 0:
+        return 0.0
+    if delta == 0:
+        return math.inf
+
+    def at(log_order: float) -> float:
+        order = 1 + math.exp(log_order)
+        return rho * order + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+
+    return max(0.0, _least(at, -20.0, 25.0))
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """Delta of a rho-zCDP guarantee at `epsilon`, from the same proposition."""
+    if rho == 0:
+        return 0.0
+
+    def at(log_order: float) -> float:
+        order = 1 + math.exp(log_order)
+        return (order - 1) * (order * rho - epsilon + math.log1p(-1 / order)) - math.log(order)
+
+    return min(1.0, math.exp(min(0.0, _least(at, -20.0, 25.0))))
+
+
+def _least(function: Callable[[float], float], low: float, high: float) -> float:
+    """Smallest value found by a grid and a golden section around its best point."""
+    step = (high - low) / 200
+    start = min((low + k * step for k in range(201)), key=function)
+    low, high = start - step, start + step
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if function(left) <= function(right) else (left, high)
+    return float(min(function(start), function((low + high) / 2)))

@@ -1,0 +1,98 @@
+"""Where a session's releases are charged: in memory (`Budget`) or in a ledger (`LedgerAccount`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpdb.ledger.lines import Reservation
+from dpdb.predicates.region import Region
+
+__all__ = ["Account", "Charge", "Reservation"]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a release costs, before it is made.
+
+    Parameters
+    ----------
+    epsilon
+        Nano-epsilon of a pure release; 0 if it is paid in rho.
+    coverage
+        The rows that can change its answer.
+    request
+        Everything public that was asked: a run id may be used again for the same request only.
+    run_id
+        Name of the run, if it may be retried.
+    rho
+        Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
+    rule_set
+        Digest of the constraints, for the history of a ledger.
+
+    Raises
+    ------
+    PredicateError
+        If it covers no row: a ledger would take it for nothing, so no account is ever asked.
+    """
+
+    epsilon: int
+    coverage: Region
+    request: Mapping[str, Any]
+    run_id: str | None = None
+    rho: int | None = None
+    rule_set: str | None = None
+
+    def __post_init__(self) -> None:
+        self.coverage.refuse_no_row()
+
+    @property
+    def request_text(self) -> str:
+        """The request as canonical JSON."""
+        return json.dumps(self.request, sort_keys=True, default=str)
+
+
+class Account(Protocol):
+    """Every release of every door goes: `debit`, draw noise, `record`, publish; `Reservation.close` in the end."""
+
+    def will_draw(self, charge: Charge) -> bool:
+        """Whether a debit will be followed by a draw: not in a rehearsal, and not for a run that is answered."""
+
+    def debit(self, charge: Charge) -> Reservation:
+        """Spend, before any noise is drawn; a reservation with an answer is a run that was answered before.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it is more than what remains; nothing is spent then.
+        ParameterError
+            If it is paid in rho, which this account does not count.
+        """
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Check that releases could be debited one after another now; spend nothing.
+
+        Raises
+        ------
+        BudgetExceededError
+            If they cost more together than what remains.
+        ParameterError
+            If one of them is paid in rho, which this account does not count.
+        """
+
+    def cost_together(self, charges: Sequence[Charge]) -> float:
+        """Bound what releases with these charges cost together, in the account's parameter; spend nothing."""
+
+    def record(self, reservation: Reservation, answer: str) -> None:
+        """Keep the answer, before it is published."""
+
+    def spent(self) -> float:
+        """What was spent so far."""
+
+    def remaining(self) -> float | None:
+        """What a release of the whole table may still cost; None if that is unlimited."""
+
+    def close(self) -> None:
+        """Let go of files. May be called twice."""

@@ -1,0 +1,100 @@
+"""The in-memory budget of a session: debits are checked first and never given back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from threading import Lock
+
+from dpdb.errors import BudgetExceededError, ParameterError
+from dpdb.privacy.epsilon import as_float, format_epsilon, parse_epsilon
+from dpdb.release.account import Charge, Reservation
+
+__all__ = ["Budget", "as_budget"]
+
+
+class Budget:
+    """Total epsilon that the releases of a session may cost together (sequential composition).
+
+    Parameters
+    ----------
+    total : number or None
+        None means unlimited, and `repr` says so.
+    """
+
+    def __init__(self, total: float | int | str | Decimal | None) -> None:
+        self._total = None if total is None else parse_epsilon(total, name="budget")
+        self._spent = 0
+        self._lock = Lock()
+
+    def will_draw(self, charge: Charge) -> bool:
+        """Every debit is drawn: a budget remembers no answers."""
+        del charge
+        return True
+
+    def debit(self, charge: Charge) -> Reservation:
+        """Spend, before any noise is drawn.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it is more than what remains; nothing is spent then.
+        ParameterError
+            If it is paid in rho.
+        """
+        with self._lock:
+            self.check(_epsilon(charge))
+            self._spent += _epsilon(charge)
+        return Reservation(0)
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Raise as `debit` if the charges together are more than what remains or are paid in rho; spend nothing."""
+        self.check(sum(map(_epsilon, charges)))
+
+    def cost_together(self, charges: Sequence[Charge]) -> float:
+        """Return the sum of the charges, in epsilon."""
+        return as_float(sum(map(_epsilon, charges)))
+
+    def check(self, epsilon: int) -> None:
+        """Raise `BudgetExceededError` if it is more than what remains; spend nothing."""
+        remaining = None if self._total is None else self._total - self._spent
+        if remaining is not None and epsilon > remaining:
+            raise BudgetExceededError(
+                f"budget refused: requested epsilon {format_epsilon(epsilon)}, remaining "
+                f"{format_epsilon(remaining)}, short by {format_epsilon(epsilon - remaining)}; nothing was spent",
+                requested=as_float(epsilon),
+                remaining=as_float(remaining),
+            )
+
+    def record(self, reservation: Reservation, answer: str) -> None:
+        """Keep nothing: the answer is published at once, and the session ends with its process."""
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def spent(self) -> float:
+        """Epsilon spent so far."""
+        return as_float(self._spent)
+
+    def remaining(self) -> float | None:
+        """Epsilon that may still be spent; None if the budget is unlimited."""
+        return None if self._total is None else as_float(self._total - self._spent)
+
+    def __repr__(self) -> str:
+        if self._total is None:
+            return f"UNLIMITED budget, {format_epsilon(self._spent)} spent"
+        return f"budget {format_epsilon(self._total)}, {format_epsilon(self._total - self._spent)} remaining"
+
+
+def _epsilon(charge: Charge) -> int:
+    """Nano-epsilon of a charge, all of it: what is paid in rho has none."""
+    if charge.rho is not None:
+        raise ParameterError(
+            "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
+        )
+    return charge.epsilon
+
+
+def as_budget(budget: Budget | float | int | str | Decimal | None) -> Budget:
+    """Return a new budget of that total, or the given one: several sessions may share it."""
+    return budget if isinstance(budget, Budget) else Budget(budget)

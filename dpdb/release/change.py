@@ -1,0 +1,138 @@
+"""`Change`: the difference of two releases of one statistic, with a two-sided interval. Reads releases only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpdb.errors import ParameterError
+from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
+from dpdb.release.html import quantity_text
+from dpdb.release.request import mechanism_named, parse_confidence
+
+if TYPE_CHECKING:  # `Release.change` makes it
+    from dpdb.release.release import Release
+
+__all__ = ["Change", "change_between"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """By how much a released statistic differs from an earlier one.
+
+    Attributes
+    ----------
+    value : float
+        Of the unclamped values; above 0 where the later one is larger.
+    lower, upper : float
+        With probability at least `confidence`, over both noises, the statistic rose by so much; below 0 it fell.
+    confidence : float
+    quantity : str
+        What is counted, as in `Release`.
+    earlier_id, later_id : str
+        The releases.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    confidence: float
+    quantity: str
+    earlier_id: str
+    later_id: str
+
+    @property
+    def words(self) -> str:
+        """``"rose by 120 to 340"``, ``"fell by 7 to 95"`` or ``"no change seen"``."""
+        if self.lower > 0:
+            return f"rose by {self._text(self.lower)} to {self._text(self.upper)}"
+        if self.upper < 0:
+            return f"fell by {self._text(-self.upper)} to {self._text(-self.lower)}"
+        return "no change seen"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return asdict(self)
+
+    def _text(self, value: float) -> str:
+        return quantity_text(value, self.quantity)
+
+
+# What must be equal for two releases to estimate one statistic, with its name for people.
+_SAME = {
+    "measure": "measures",
+    "estimand": "estimands",
+    "theta": "thetas",
+    "where": "slices",
+    "constraint": "constraints",
+    "constraints_sha256": "constraints",
+    "quantity": "quantities",
+    "unit": "privacy units",
+}
+
+
+def change_between(later: Release, earlier: Release, confidence: float | None) -> Change:
+    """Bound the difference of what two releases estimate; see `Release.change`.
+
+    Proof. Let g and g' be the exact statistics of the two tables at the theta that both releases have, and N and N'
+    their last noises, independent of one another and of everything drawn before them (`with_estimate`), the scales
+    being public. raw' - raw = (g' - g) + (N' - N), so whenever |N' - N| <= t, g' - g lies in [raw' - raw - t,
+    raw' - raw + t]. t is the exact quantile of |N' - N| at beta (`laplace_difference_tail`), also given that both
+    thetas are equal, because thetas are drawn before. Clamped values would not do: their errors are not symmetric.
+    Where a release is one of m draws that were looked at, and the other one of m', beta is divided by m m' (union
+    bound). QED
+
+    The two tables may be the same one, or any two: nothing is assumed of how they differ.
+    """
+    if later.raw is None or earlier.raw is None or later.unit is None:
+        raise _refused("a release of an older version of dpdb did not keep its unclamped value")
+    for field, name in _SAME.items():
+        if getattr(later, field) != getattr(earlier, field):
+            raise _refused(f"their {name} differ: {_shown(earlier, field)} and {_shown(later, field)}")
+    if later.release_id == earlier.release_id:
+        raise _refused("they are one and the same release")
+    if later.quantity == "share of rows":
+        raise _refused("a rate divides by a noisy number of rows; release the measure without rate, and compare that")
+    chosen = min(later.confidence, earlier.confidence) if confidence is None else parse_confidence(confidence)
+    tail = _tail(later, earlier, 1 - chosen)
+    value = later.raw - earlier.raw
+    return Change(
+        value=value,
+        lower=value - tail,
+        upper=value + tail,
+        confidence=chosen,
+        quantity=later.quantity,
+        earlier_id=earlier.release_id,
+        later_id=later.release_id,
+    )
+
+
+def _tail(later: Release, earlier: Release, beta: float) -> float:
+    """How far the two noises may lie apart, except with probability `beta`."""
+    if "gaussian" in {later.mechanism, earlier.mechanism}:  # each noise gets half of beta (union bound)
+        return sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
+    step, draws = 1.0, 1
+    for release in (later, earlier) if later.measure != "count" else ():
+        mechanism = mechanism_named(release.measure, release.mechanism)
+        if release.theta_from is None:  # else nothing was chosen
+            if mechanism.no_estimate is not None:
+                raise _refused(f"mechanism {mechanism.name!r} gives no interval: {mechanism.no_estimate}")
+            draws *= mechanism.alternatives
+        step = float(mechanism.step)  # of the estimand, so the same for both
+    return step * laplace_difference_tail(later.noise_scale / step, earlier.noise_scale / step, beta / draws)
+
+
+def _alone(release: Release) -> Callable[[float, float], int]:
+    return gaussian_tail if release.mechanism == "gaussian" else laplace_tail
+
+
+def _refused(why: str) -> ParameterError:
+    return ParameterError(f"these releases cannot be compared: {why}")
+
+
+def _shown(release: Release, field: str) -> str:
+    value = getattr(release, field)
+    if field == "constraints_sha256":
+        return f"digest {str(value)[:12]}"
+    return "none" if value is None else str(value)

@@ -1,0 +1,95 @@
+"""Releases as HTML for notebooks: escaped, no script, nothing loaded, readable on light and dark pages alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `Release` renders itself with this module
+    from dpdb.release.release import Release
+
+__all__ = ["bounds_words", "quantity_text", "release_card", "releases_table"]
+
+# Colours that are readable on white and on black; text takes the page's own colour.
+_BLUE = "#4a8fd6"
+_CARD = "border:1px solid rgba(128,128,128,.4);border-radius:8px;padding:10px 14px;max-width:34em;font:inherit"
+_FAINT = "opacity:.75;font-size:90%"
+_CELL = "padding:3px 12px 3px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.3)"
+_WIDTH, _HEIGHT, _ARROW = 320, 18, 6
+
+
+def quantity_text(value: float, quantity: str | None) -> str:
+    """A released number as people read it: `1,230`, `12.5`, or `1.2%` for a share."""
+    if quantity == "share of rows":
+        return f"{value * 100:.3g}%"
+    return f"{value:,.10g}" if value < 1e10 else f"{value:.4g}"
+
+
+def bounds_words(release: Release) -> str:
+    """The interval in words; an open side is said, not left out."""
+    lower = quantity_text(release.lower, release.quantity)
+    sure = f"({release.confidence * 100:.6g}% sure)"
+    if release.upper is None:
+        return f"at least {lower}, no upper bound {sure}"
+    return f"between {lower} and {quantity_text(release.upper, release.quantity)} {sure}"
+
+
+def release_card(release: Release) -> str:
+    """One release as a card: value, interval as a bar and in words, slice, cost and guarantee."""
+    where = f"<code>{escape(release.where)}</code>" if release.where else "whole table"
+    rule = f" &middot; <code>{escape(release.constraint)}</code>" if release.constraint else ""
+    return (
+        f'<div style="{_CARD}">'
+        f'<div style="{_FAINT}">{escape(release.measure)} &middot; {where}{rule}</div>'
+        f'<div><span style="font-size:160%;font-weight:600">{quantity_text(release.value, release.quantity)}</span> '
+        f"{escape(release.quantity)}</div>"
+        f"{_bar(release)}"
+        f"<div>{escape(bounds_words(release))}</div>"
+        f'<div style="{_FAINT}">estimates {escape(release.estimand)}; epsilon {release.epsilon:g}, '
+        f"{escape(release.mechanism)}, noise scale {release.noise_scale:.4g}<br>{escape(release.guarantee)}</div>"
+        "</div>"
+    )
+
+
+def releases_table(
+    releases: Sequence[Release], columns: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
+) -> str:
+    """Several releases as a table; `columns` with their `cells` go first."""
+    heads = [*columns, "measure", "rows", "value", "interval", "epsilon"]
+    head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
+    before = cells if cells is not None else [()] * len(releases)
+    body = "".join(f"<tr>{_row([*first, *_cells(r)])}</tr>" for first, r in zip(before, releases, strict=True))
+    return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _cells(release: Release) -> list[str]:
+    measure = release.measure if release.constraint is None else f"{release.measure} of {release.constraint}"
+    value = f"{quantity_text(release.value, release.quantity)} {release.quantity}"
+    return [measure, release.where or "whole table", value, bounds_words(release), f"{release.epsilon:g}"]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
+
+
+def _bar(release: Release) -> str:
+    """The interval on a line from 0; without an upper bound it ends in an arrow."""
+    top = (release.upper if release.upper is not None else max(release.value, release.lower) * 1.25) or 1.0
+    span = _WIDTH - _ARROW - 4
+    left, value = (2 + span * number / top for number in (release.lower, min(release.value, top)))
+    right = 2 + span * (release.upper / top if release.upper else 0 if release.upper == 0 else 1)
+    middle = _HEIGHT / 2
+    arrow = (
+        f'<path d="M{right:.1f} {middle - _ARROW} L{right + _ARROW:.1f} {middle} L{right:.1f} {middle + _ARROW} Z" '
+        f'fill="{_BLUE}"/>'
+        if release.upper is None
+        else ""
+    )
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="100%" style="max-width:{_WIDTH}px;display:block;margin:4px 0" '
+        f'role="img" aria-label="{escape(bounds_words(release))}">'
+        f'<line x1="2" y1="{middle}" x2="{_WIDTH - 2}" y2="{middle}" stroke="currentColor" stroke-opacity=".25"/>'
+        f'<rect x="{left:.1f}" y="{middle - 4}" width="{max(right - left, 2):.1f}" height="8" rx="3" fill="{_BLUE}" '
+        f'fill-opacity=".45"/>{arrow}<circle cx="{value:.1f}" cy="{middle}" r="4.5" fill="{_BLUE}"/></svg>'
+    )

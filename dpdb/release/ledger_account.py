@@ -1,0 +1,173 @@
+"""`LedgerAccount`: releases of a session, charged to a durable ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+from dpdb.engine.schema import TableSchema
+from dpdb.errors import LedgerError, ParameterError
+from dpdb.ledger import Ledger, SourceMark
+from dpdb.overlap import maximum_overlap
+from dpdb.privacy import GDP, PURE, ZCDP, Notion
+from dpdb.privacy.epsilon import NANO
+from dpdb.release.account import Charge, Reservation
+from dpdb.release.budget import Budget, as_budget
+from dpdb.release.privacy_unit import PrivacyUnit
+
+__all__ = ["LedgerAccount", "pure_units", "table_text"]
+
+
+class LedgerAccount:
+    """A ledger, and optionally a smaller budget for this session: both hold.
+
+    Parameters
+    ----------
+    path
+        The ledger's file.
+    budget
+        Total epsilon of the session, or None.
+    schema
+        Columns and types: with them the ledger knows its table.
+    opened
+        The state of the source's rows that this session has read, or will read unless it changes.
+    content
+        Tells that state anew, whenever it is called.
+    unit
+        What is protected; the ledger's first release binds it to this unit.
+
+    Raises
+    ------
+    LedgerError
+        The ledger cannot be used, or it is of another table or state of the rows.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        budget: Budget | float | int | str | Decimal | None,
+        schema: TableSchema,
+        opened: str,
+        content: Callable[[], str],
+        unit: PrivacyUnit,
+    ) -> None:
+        self._budget = as_budget(budget)
+        self._content = content
+        self._source = SourceMark(table_text(schema), opened, unit.rows, unit.column)
+        self._ledger = Ledger.open(path)
+        try:
+            self._ledger.check(self._source)
+        except BaseException:
+            self._ledger.close()
+            raise
+
+    def will_draw(self, charge: Charge) -> bool:
+        """Whether the ledger has no answer of this run."""
+        return charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
+
+    def debit(self, charge: Charge) -> Reservation:
+        """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
+        units = self._units(charge)
+        self._refuse_changed_source()
+        if charge.rho is None and self.will_draw(charge):
+            self._budget.check(charge.epsilon)
+        reservation = self._ledger.reserve(
+            charge.coverage,
+            units,
+            source=self._source,
+            request=charge.request_text,
+            notion=self._ledger.notion.name,
+            run_id=charge.run_id,
+            rule_set=charge.rule_set,
+        )
+        if reservation.answer is None and charge.rho is None:
+            self._budget.debit(charge)
+        return reservation
+
+    def check_together(self, charges: Sequence[Charge]) -> None:
+        """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing."""
+        self._refuse_changed_source()
+        new = [(charge, self._units(charge)) for charge in charges if not self._is_debited(charge)]
+        self._budget.check_together([charge for charge, _ in new if charge.rho is None])
+        self._ledger.check_together([(charge.coverage, units) for charge, units in new])
+
+    def cost_together(self, charges: Sequence[Charge]) -> float:
+        """Bound what any row collects from the charges, in the ledger's parameter; runs debited before count, too."""
+        found = maximum_overlap([charge.coverage for charge in charges], [self._units(charge) for charge in charges])
+        return self._ledger.notion.value(found.upper)
+
+    def record(self, reservation: Reservation, answer: str) -> None:
+        """Keep the answer in the ledger, unless the rows changed while they were read: then it is of no one table."""
+        self._refuse_changed_source()
+        self._ledger.record(reservation, answer)
+
+    def spent(self) -> float:
+        """What the ledger's releases have cost together, in its parameter (epsilon, rho or mu)."""
+        return self._ledger.summary().spent
+
+    def remaining(self) -> float:
+        """What a release of the whole table may still cost, in the ledger's parameter (epsilon, rho or mu)."""
+        left = self._ledger.summary().remaining
+        mine = self._budget.remaining()
+        return left if mine is None or self._ledger.notion is not PURE else min(left, mine)
+
+    def close(self) -> None:
+        """Close the ledger. May be called twice."""
+        self._ledger.close()
+
+    def __repr__(self) -> str:
+        return repr(self._ledger)
+
+    def _is_debited(self, charge: Charge) -> bool:
+        return charge.run_id is not None and self._ledger.reserved_at(charge.run_id) is not None
+
+    def _units(self, charge: Charge) -> int:
+        """Units of the ledger for a charge; one in rho is of the whole unit already, for a zcdp ledger only."""
+        if charge.rho is None:
+            return pure_units(self._ledger.notion, charge.epsilon, self._source.rows_per_person)
+        self._refuse_rho()
+        return charge.rho
+
+    def _refuse_rho(self) -> None:
+        """Refuse a charge in rho where it cannot be counted."""
+        if self._ledger.notion is not ZCDP:
+            why = "Gaussian noise is never pure epsilon-DP"
+            if self._ledger.notion is GDP:
+                why = "discrete Gaussian noise is rho-zCDP, which bounds no mu, and it is not 1/sigma-GDP"
+            raise ParameterError(
+                f"rho= needs a zcdp ledger and this one is {self._ledger.notion.name}: {why}; ask with epsilon="
+            )
+        if self._budget.remaining() is not None:
+            raise ParameterError("the budget of this session is in epsilon and cannot hold a charge in rho")
+
+    def _refuse_changed_source(self) -> None:
+        if not self._ledger.append_only and self._content() != self._source.content:
+            raise LedgerError(
+                "the source changed after this session opened it; nothing is published: open a new session"
+            )
+
+
+def table_text(schema: TableSchema) -> str:
+    """Columns and types as a ledger knows its table by them."""
+    return json.dumps([[column.name, column.declared_type] for column in schema.columns])
+
+
+def pure_units(notion: Notion, epsilon: int, rows: int) -> int:
+    """Units of a ledger for a pure release, such that its overlap per row bounds what a unit of k `rows` loses.
+
+    Release i runs at e_i = epsilon_i / k for each row that it covers. A unit has a set U of at most k rows, the same
+    for all releases of an epoch, of which release i covers m_i. It loses at most sum m_i e_i, which is the sum over the
+    rows r of U of what r collects, sum of e_i over the i that cover r: at most k times the overlap of the e_i, and that
+    is the overlap of the epsilon_i charged here, also when the rows lie in k disjoint slices.
+
+    In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su 2019,
+    Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are charged, with
+    c_i the cost of an e_i-DP release of one row.
+    """
+    if notion is PURE:
+        return epsilon
+    return rows**2 * notion.charge_pure(Fraction(epsilon, NANO * rows))

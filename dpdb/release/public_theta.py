@@ -1,0 +1,62 @@
+"""`PublicTheta`: thetas that releases do not choose, because they are public already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpdb.errors import ParameterError
+from dpdb.release.request import is_degree, largest_degree_words
+
+__all__ = ["PublicTheta", "parse_theta"]
+
+
+@dataclass(frozen=True)
+class PublicTheta:
+    """One theta for all releases of a call, or one for each in their order, and where they come from.
+
+    Attributes
+    ----------
+    thetas : tuple of int
+    words : str
+        Where they come from; published with each release.
+    kept : bool
+        Whether they are those of a recorded release, one for each.
+    """
+
+    thetas: tuple[int, ...]
+    words: str = "given"
+    kept: bool = False
+
+    def of(self, position: int) -> int:
+        """The theta of a release, by its position in the call."""
+        return self.thetas[position] if self.kept else self.thetas[0]
+
+    @property
+    def public(self) -> Mapping[str, Any]:
+        """The thetas as part of a request; `read` is the inverse."""
+        return {"theta": list(self.thetas), "theta_from": self.words} if self.kept else {"theta": self.thetas[0]}
+
+    @classmethod
+    def read(cls, public: Mapping[str, Any]) -> PublicTheta | None:
+        """The thetas of a recorded request; None if its releases chose them."""
+        found = public.get("theta")
+        if isinstance(found, list):
+            return cls(tuple(found), public["theta_from"], kept=True)
+        return None if found is None else cls((found,))
+
+
+def parse_theta(theta: int | PublicTheta | None) -> PublicTheta | None:
+    """Check a theta that was given by hand.
+
+    Raises
+    ------
+    ParameterError
+        If it is no whole number, or out of range.
+    """
+    if theta is None or isinstance(theta, PublicTheta):
+        return theta
+    if not is_degree(theta):
+        raise ParameterError(f"theta must be {largest_degree_words()}, got {theta!r}")
+    return PublicTheta((theta,))

@@ -1,0 +1,224 @@
+"""`Release`: one noisy answer together with everything published about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from dpdb._version import __version__
+from dpdb.constraints import DenialConstraint
+from dpdb.errors import LedgerError
+from dpdb.measures.answer import Answer
+from dpdb.privacy.epsilon import as_float, format_epsilon
+from dpdb.privacy.rho import format_rho, rho_as_float
+from dpdb.release.change import Change, change_between
+from dpdb.release.html import release_card, releases_table
+from dpdb.release.privacy_unit import PrivacyUnit
+
+__all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """One noisy answer. Computed once; printing, converting or fetching it again never draws noise.
+
+    Attributes
+    ----------
+    measure : str
+        ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"`` or ``"count"``.
+    estimand : str
+        What `value` estimates; it is not always the measure itself.
+    value : float
+        The noisy answer, never below 0.
+    lower, upper : float or None
+        With probability at least `confidence`, over the noise, the estimand lies between them; `upper` is None where
+        no valid upper bound exists.
+    confidence : float
+    epsilon : float or None
+        Privacy cost of this release; None if it is paid in rho.
+    mechanism : str
+    theta : int or None
+        Projection threshold, itself released privately.
+    noise_scale : float
+        Scale of the Laplace noise, or of the Gaussian noise its standard deviation, in units of `value`.
+    where : str or None
+        The slice, as a predicate.
+    constraints_sha256 : str
+        Digest of the distinct constraints, in order.
+    guarantee : str
+        The privacy guarantee in words.
+    release_id : str
+        Random, from the operating system.
+    version : str
+        Version of dpdb.
+    quantity : str
+        What `value` counts: ``"pairs of rows"``, ``"rows"`` or ``"share of rows"``.
+    constraint : str or None
+        The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
+    rho : float or None
+        Privacy cost of a release that is zCDP and not pure.
+    upper_reason : str or None
+        Why `upper` is None; None if there is an upper bound.
+    raw : float or None
+        `value` before it was clamped; None in releases of older versions, which did not keep it.
+    estimate_lower, estimate_upper : float or None
+        With probability at least `confidence` they hold what `value` estimates *at this theta* between them, whatever
+        part of the measure theta leaves out; see `dpdb.measures.estimate`.
+    estimate_reason : str or None
+        Why there is no such interval.
+    unit : str or None
+        What neighbouring tables differ by, in words; None in releases of older versions.
+    theta_from : str or None
+        Where a theta comes from that this release did not choose: given, or kept from an earlier release.
+    """
+
+    measure: str
+    estimand: str
+    value: float
+    lower: float
+    upper: float | None
+    confidence: float
+    epsilon: float | None
+    mechanism: str
+    theta: int | None
+    noise_scale: float
+    where: str | None
+    constraints_sha256: str
+    guarantee: str
+    release_id: str
+    version: str
+    quantity: str
+    constraint: str | None = None
+    rho: float | None = None
+    upper_reason: str | None = None
+    raw: float | None = None
+    estimate_lower: float | None = None
+    estimate_upper: float | None = None
+    estimate_reason: str | None = None
+    unit: str | None = None
+    theta_from: str | None = None
+
+    def change(self, earlier: Release, confidence: float | None = None) -> Change:
+        """Compare with an earlier release of the same statistic: a two-sided interval of the difference.
+
+        Costs nothing: it reads the two releases only. See `dpdb.release.change` for the proof.
+
+        Parameters
+        ----------
+        earlier : Release
+            Of the same measure, estimand, theta, slice, unit and constraints.
+        confidence : float, optional
+            Of the interval; by default the smaller of both releases' own.
+
+        Raises
+        ------
+        ParameterError
+            If they do not estimate the same statistic, or the noise of one gives no interval.
+        """
+        return change_between(self, earlier, confidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return asdict(self)
+
+    def _repr_html_(self) -> str:
+        return release_card(self)
+
+
+class Releases(tuple[Release, ...]):
+    """The releases of one call, in order: a tuple that a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return releases_table(self)
+
+
+def recorded_releases(answer: str) -> Releases:
+    """Return the releases of an answer that a ledger has recorded; what a later version says of them is left out.
+
+    Raises
+    ------
+    LedgerError
+        If the answer is not one of a session.
+    """
+    known = {field.name for field in fields(Release)}
+    try:
+        return Releases(
+            Release(**{name: value for name, value in release.items() if name in known})
+            for release in json.loads(answer)
+        )
+    except (AttributeError, TypeError, ValueError):
+        raise LedgerError("the ledger's answer was not recorded by a session of dpdb and cannot be shown") from None
+
+
+def constraints_digest(constraints: tuple[DenialConstraint, ...]) -> str:
+    """SHA-256 of the constraints' canonical texts, one per line."""
+    return hashlib.sha256("\n".join(str(dc) for dc in constraints).encode()).hexdigest()
+
+
+def make_release(
+    answer: Answer,
+    *,
+    measure: str,
+    mechanism: str,
+    epsilon: int | None,
+    joint_epsilon: int | None,
+    confidence: float,
+    where: str | None,
+    constraints_sha256: str,
+    unit: PrivacyUnit,
+    several_slices: bool = False,
+    rho: int | None = None,
+    constraint: str | None = None,
+    rate: bool = False,
+    theta_from: str | None = None,
+) -> Release:
+    """Label an answer; the call cost `joint_epsilon`, or `rho` where that is None. Reads what is published only."""
+    if joint_epsilon is not None:
+        promise = f"pure {format_epsilon(joint_epsilon)}-differential privacy"
+    else:
+        assert rho is not None
+        promise = f"{format_rho(rho)}-zCDP (zero-concentrated differential privacy, rho = {format_rho(rho)})"
+    return Release(
+        measure=measure,
+        estimand=unit.estimand(answer.estimand),
+        value=_number(answer.value),
+        lower=_number(answer.lower),
+        upper=None if answer.upper is None else _number(answer.upper),
+        confidence=confidence,
+        epsilon=None if epsilon is None else as_float(epsilon),
+        mechanism=mechanism,
+        theta=answer.theta,
+        noise_scale=answer.noise_scale,
+        where=where,
+        constraints_sha256=constraints_sha256,
+        guarantee=_guarantee(promise, unit, together=several_slices or epsilon != joint_epsilon),
+        release_id=secrets.token_hex(16),
+        version=__version__,
+        rho=None if rho is None else rho_as_float(rho),
+        quantity="share of rows" if rate else "pairs of rows" if measure == "minimal_inconsistency" else "rows",
+        constraint=constraint,
+        upper_reason=answer.upper_reason,
+        raw=_number(answer.unclamped),
+        estimate_lower=None if answer.estimate_lower is None else _number(answer.estimate_lower),
+        estimate_upper=None if answer.estimate_upper is None else _number(answer.estimate_upper),
+        estimate_reason=answer.estimate_reason,
+        unit=unit.words,
+        theta_from=theta_from,
+    )
+
+
+def _guarantee(promise: str, unit: PrivacyUnit, *, together: bool) -> str:
+    jointly = "together with the releases of the same call, " if together else ""
+    return (
+        f"{jointly}{promise} for adding or removing {unit.words}, "
+        "for any unknown number of rows; covers the value, its bounds, theta and the noise scale"
+    )
+
+
+def _number(value: float) -> float:
+    return int(value) if value == int(value) else value

@@ -1,0 +1,114 @@
+"""`SliceStatistics`: the exact statistics of one slice, each computed at most once. Private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from dpdb.engine.slice import Slice
+from dpdb.engine.sql.degree_bound import degree_terms
+from dpdb.graph import EdgeGraph, twice_truncated_edges
+from dpdb.graph.projection import ProjectedCounts
+from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
+
+__all__ = ["SliceStatistics"]
+
+
+class SliceStatistics:
+    """Implements `dpdb.measures.GraphStatistics` over a slice, remembering what was computed."""
+
+    def __init__(self, part: Slice) -> None:
+        self._slice = part
+        self._terms = degree_terms(part.constraints)
+        self._projections: dict[int, ProjectedCounts] = {}
+        self._witnesses: dict[int, int] = {}
+        self._truncations: dict[int, int] = {}
+        self._degree_bound: int | None = None
+        self._twice_cover: int | None = None
+        self._greedy_cover: int | None = None
+
+    @cached_property
+    def graph(self) -> ConflictGraph:
+        """The conflict graph, built on first use."""
+        return conflict_graph(self._slice)
+
+    @property
+    def self_conflicts(self) -> int:
+        """Rows that violate a single-tuple constraint."""
+        return self._slice.self_conflicts
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the slice, with and without conflicts: one row changes it by 1."""
+        return self._slice.node_count + self._slice.self_conflicts
+
+    @property
+    def degree_sensitivity(self) -> int:
+        """Sensitivity of `degree_bound`. Public."""
+        return self._terms.sensitivity
+
+    @property
+    def covers_all_rows(self) -> bool:
+        """Whether some constraint has no equality. Public."""
+        return self._terms.covers_all_rows
+
+    @property
+    def scans_once(self) -> bool:
+        """Whether thetas asked for together cost one scan: so for an edge table. Public."""
+        return isinstance(self.graph, EdgeGraph)
+
+    def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
+        """Compute what all measures of a call will ask, in one scan where the graph is an edge table."""
+        if isinstance(self.graph, EdgeGraph):
+            projections = sorted(set(projection_thetas) - set(self._projections))
+            witnesses = sorted(set(witness_thetas) - set(self._witnesses))
+            result = self.graph.scan(projections, witnesses)
+            self._projections.update(zip(projections, result.projections, strict=True))
+            self._witnesses.update(zip(witnesses, result.witnesses, strict=True))
+
+    def degree_bound(self) -> int:
+        """Upper bound of the maximum degree."""
+        if self._degree_bound is None:
+            self._degree_bound = self._slice.degree_bound()
+        return self._degree_bound
+
+    def projected_edges(self, thetas: Sequence[int]) -> list[int]:
+        """Edges of the projections."""
+        return [counts.edge_count for counts in self._project(thetas)]
+
+    def projected_nodes(self, thetas: Sequence[int]) -> list[int]:
+        """Positive-degree nodes of the projections."""
+        return [counts.positive_degree_nodes for counts in self._project(thetas)]
+
+    def witnesses(self, thetas: Sequence[int]) -> list[int]:
+        """W_theta for each theta."""
+        missing = sorted(set(thetas) - set(self._witnesses))
+        if missing:
+            self._witnesses.update(zip(missing, self.graph.witness_counts(missing), strict=True))
+        return [self._witnesses[theta] for theta in thetas]
+
+    def twice_truncated_edges(self, taus: Sequence[int]) -> list[int]:
+        """2 Q(tau) for each tau."""
+        missing = sorted(set(taus) - set(self._truncations))
+        if missing:
+            found = twice_truncated_edges(self.graph.adjacency, missing)
+            self._truncations.update(zip(missing, found, strict=True))
+        return [self._truncations[tau] for tau in taus]
+
+    def twice_fractional_cover(self) -> int:
+        """2 tau*."""
+        if self._twice_cover is None:
+            self._twice_cover = self.graph.twice_fractional_cover()
+        return self._twice_cover
+
+    def greedy_cover(self) -> int:
+        """Size of the greedy stable cover."""
+        if self._greedy_cover is None:
+            self._greedy_cover = self.graph.greedy_cover_size()
+        return self._greedy_cover
+
+    def _project(self, thetas: Sequence[int]) -> list[ProjectedCounts]:
+        missing = sorted(set(thetas) - set(self._projections))
+        if missing:
+            self._projections.update(zip(missing, self.graph.projected_counts(missing), strict=True))
+        return [self._projections[theta] for theta in thetas]

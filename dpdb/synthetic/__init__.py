@@ -1,8 +1,0 @@
-"""Synthetic tables that satisfy a set of constraints, to plan with instead of a private table.
-
-Pure and seeded, for evaluation only: nothing here reads a table or makes a release.
-"""
-
-from dpdb.synthetic.table import SyntheticTable, synthesize
-
-__all__ = ["SyntheticTable", "synthesize"]

@@ -1,0 +1,53 @@
+"""Releases that are checked together: allowed exactly if their debits are, one after another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpdb.errors import BudgetExceededError
+from dpdb.ledger import Ledger, SourceMark
+from dpdb.overlap.workloads import box_workload
+from dpdb.predicates.text_reader import parse_where
+
+SOURCE = SourceMark("table", "content")
+TENTH = 10**8
+
+
+def test_a_joint_check_says_what_the_debits_will(tmp_path: Path) -> None:
+    predicates, weights = box_workload(90, 2, 1, 0.7, seed=4)
+    releases = [(p, int(w) * 10**6) for p, w in zip(predicates, weights, strict=True)]
+    verdicts = []
+    with Ledger.create(tmp_path / "t.ledger", "0.15") as ledger:
+        for first in range(0, len(releases), 3):
+            together = releases[first : first + 3]
+            before = ledger.summary()
+            try:
+                ledger.check_together(together, deadline=5.0)
+            except BudgetExceededError:
+                verdicts.append(False)
+            else:
+                verdicts.append(True)
+            assert ledger.summary() == before  # nothing was spent
+            allowed = True
+            for predicate, charge in together:
+                try:
+                    ledger.reserve(predicate, charge, source=SOURCE, request="{}", deadline=5.0).close()
+                except BudgetExceededError:
+                    allowed = False
+                    break
+            assert verdicts[-1] == allowed
+    assert 5 < sum(verdicts) < len(verdicts) - 5
+
+
+def test_a_refusal_says_which_release_does_not_fit(tmp_path: Path) -> None:
+    old, young = parse_where("age >= 65"), parse_where("age < 65")
+    with Ledger.create(tmp_path / "t.ledger", 1) as ledger:
+        ledger.check_together([(old, 10 * TENTH), (young, 10 * TENTH)])
+        with pytest.raises(BudgetExceededError, match=r"release 3 of 3 requests epsilon 0\.1, .*nothing was spent"):
+            ledger.check_together([(old, 10 * TENTH), (young, 5 * TENTH), (old, TENTH)])
+        with pytest.raises(BudgetExceededError, match=r"requested epsilon 1\.1, remaining 1 "):
+            ledger.check_together([(old, 11 * TENTH), (young, TENTH)])
+        ledger.check_together([])
+        assert ledger.summary().releases == 0

@@ -1,0 +1,128 @@
+"""Never below the truth: the solver against brute force over the domain, interrupted at random."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference
+
+from dpdb.overlap import solver
+from dpdb.overlap.bounds.ascent import value_of
+from dpdb.overlap.bounds.bound import Deadline
+from dpdb.overlap.bounds.dual import Split, dual_bound, scale_for
+from dpdb.overlap.reductions import Problem, reduce
+from dpdb.overlap.search import value_branching
+from dpdb.overlap.search.compiled import wait_for_tree
+from dpdb.overlap.search.query_branching import QuerySearch
+from dpdb.overlap.search.query_graph import overlap_graph
+from dpdb.overlap.search.tree_search import TreeSearch
+from dpdb.overlap.search.value_branching import ValueSearch
+from dpdb.overlap.solver import maximum_overlap
+from dpdb.predicates.text_reader import parse_where
+
+DEADLINES = (0.0, 1e-4, 1e-3, 5.0, 5.0)
+
+
+def check_sql_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One random workload of SQL conditions."""
+    rng = random.Random(seed)
+    made = [reference.condition(rng) for _ in range(rng.randint(1, 7))]
+    weights = [rng.randint(0, 9) for _ in made] if rng.random() < 0.6 else [1] * len(made)
+    predicates = [parse_where(text) for text, _ in made]
+    truths = [truth for _, truth in made]
+    for (text, truth), predicate in zip(made, predicates, strict=True):
+        for row in rng.sample(reference.ROWS, 12):
+            assert predicate.covers(row) or truth(row) is not True, (text, row)
+            assert predicate.notes or not predicate.covers(row) or truth(row) is True, (text, row)
+    truth = reference.brute_force(truths, weights)
+    exact = not any(predicate.notes for predicate in predicates)
+    monkeypatch.setattr(solver, "MOST_POINTS", rng.choice((0, 1_000_000)))
+    method = rng.choice(("auto", "auto", "auto", "clique", "clique_overlap", "dsatur", "hypergraph"))
+    bound = maximum_overlap(predicates, weights, method=method, deadline=rng.choice(DEADLINES))
+    shown = (seed, method, bound, truth, [text for text, _ in made], weights)
+    assert bound.upper >= truth, shown
+    if exact:
+        assert bound.lower <= truth, shown
+        assert not bound.optimal or bound.lower == truth, shown
+
+
+def check_compiled(problem: Problem, split: Split, ceiling: int, truth: int, rng: random.Random) -> None:
+    """The compiled search, with and without a value to beat, paused after every few cells and stopped at random."""
+    tree = wait_for_tree(Deadline(120))
+    assert tree is not None
+    sides = [
+        (k, family.users, family.member, np.arange(len(family.atoms))) for k, family in enumerate(problem.families)
+    ]
+    best = rng.choice((0, max(0, truth - problem.constant - 1), truth - problem.constant))
+    scale = scale_for(problem.total)
+    known = ceiling - problem.constant
+    search = TreeSearch(tree, problem.weights, scale, sides, split.shares, best, known, room=rng.choice((1, 3)))
+    enough = rng.choice((None, None, rng.randint(1, 20)))
+    over = False
+    for _ in range(rng.choice((0, 1, 2, 5, 10_000))):
+        over = over or search.go_on(enough, rng.choice((0, 10, 100, 10_000)))
+        assert problem.constant + search.bound >= truth >= problem.constant + search.best
+    if not over:
+        return
+    if enough is not None and search.best >= enough:
+        return
+    assert problem.constant + search.bound == truth == problem.constant + search.best
+    if search.atoms is not None:
+        assert value_of(problem, dict(enumerate(search.atoms))) == truth
+
+
+def check_numeric_instance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One random instance in numbers, through each branch and bound, with and without the compiled search."""
+    rng = random.Random(seed)
+    tree = wait_for_tree(Deadline(120))
+    monkeypatch.setattr(value_branching, "tree_if_ready", rng.choice((lambda: None, lambda: tree)))
+    monkeypatch.setattr(value_branching, "_LARGE", rng.choice((1, 20_000)))
+    monkeypatch.setattr(value_branching, "MOST_CELLS", rng.choice((2, 20, 20_000)))
+    instance = reference.random_instance(seed)
+    truth = reference.brute_force_instance(instance)
+    problem = reduce(instance)
+    assert dual_bound(problem, Deadline(1), rng.randint(1, 20))[0] >= truth
+    if problem.families:
+        seconds = rng.choice(DEADLINES)
+        ceiling, split = dual_bound(problem, Deadline(1), 3)
+        values = ValueSearch(problem, 0, {}, Deadline(seconds))
+        upper = values.run(split, ceiling)
+        assert upper >= truth >= values.best, seed
+        assert seconds < 1 or upper == truth == values.best, seed
+        check_compiled(problem, split, ceiling, truth, rng)
+        queries = QuerySearch(problem, overlap_graph(problem), 0, Deadline(seconds))
+        upper = queries.run(problem.total)
+        assert upper >= truth >= queries.best, seed
+        assert seconds < 1 or upper == truth == queries.best, seed
+    bound = maximum_overlap(instance, deadline=rng.choice(DEADLINES))
+    assert bound.lower <= truth <= bound.upper, seed
+    assert not bound.optimal or bound.lower == truth, seed
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_sql_workloads_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(block * 100, block * 100 + 100):
+        check_sql_instance(seed, monkeypatch)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_numeric_instances_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(block * 100, block * 100 + 100):
+        check_numeric_instance(seed, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_ten_thousand_instances_are_never_undercharged(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(10_000 + block * 1000, 10_000 + block * 1000 + 1000):
+        if seed % 2:
+            check_sql_instance(seed, monkeypatch)
+        else:
+            check_numeric_instance(seed, monkeypatch)

@@ -1,0 +1,72 @@
+"""Both representations of a real conflict graph give the same statistics, through SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from dpdb.constraints import distinct, load_constraints
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.slice import Slice
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sql.bind import bind
+from dpdb.graph import BlockGraph, EdgeGraph
+from dpdb.release import Session
+from dpdb.release.conflict_graph import conflict_graph
+
+THETAS = [1, 2, 5, 16, 64, 1_000, 100_000]
+
+
+def both(source: object, rules: object) -> tuple[BlockGraph, EdgeGraph]:
+    with Database() as database:
+        opened = open_source(database, source)
+        dcs = distinct(load_constraints(rules, opened.schema.names))  # type: ignore[arg-type]
+        part = Slice(database, opened, bind(database, dcs, opened.schema), None, name="part")
+        blocks, edges = conflict_graph(part), conflict_graph(part, materialize=True)
+        assert isinstance(blocks, BlockGraph)
+        assert isinstance(edges, EdgeGraph)
+        assert blocks.degree_summary() == edges.degree_summary()
+        assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
+        assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
+        assert blocks.greedy_cover_size() == edges.greedy_cover_size()
+        assert blocks.twice_fractional_cover() == edges.twice_fractional_cover()
+        listed = [pair for batch in blocks.batches() for pair in zip(*(side.tolist() for side in batch), strict=True)]
+        stored = [pair for batch in part.edges.batches() for pair in zip(*(s.tolist() for s in batch), strict=True)]
+        assert listed == stored  # the canonical order, too
+        return blocks, edges
+
+
+def test_the_bundled_table(hospital: Path, hospital_constraints: Path) -> None:
+    blocks, _ = both(hospital, hospital_constraints)
+    assert blocks.degree_summary().edge_count == 1325
+
+
+def test_order_constraints_keys_nulls_and_nan() -> None:
+    rows = 1_500
+    table = pa.table(
+        {
+            "state": pa.array([None if k % 71 == 0 else k % 9 for k in range(rows)]),
+            "salary": pa.array([float("nan") if k % 97 == 0 else float(k * 37 % 400) for k in range(rows)]),
+            "rate": pa.array([None if k % 83 == 0 else (k * 37 % 400) // 5 + (k % 101 == 0) * 30 for k in range(rows)]),
+            "name": pa.array([f"n{k // 2}" for k in range(rows)]),
+        }
+    )
+    rules = [
+        "not(t1.state=t2.state&t1.salary>t2.salary&t1.rate<t2.rate)",
+        "not(t1.salary<t2.salary&t1.rate<t2.rate&t1.name=t2.name)",
+        "UNIQUE(name, state)",
+        "state, salary -> rate",
+        "[] -> state",
+    ]
+    blocks, _ = both(table, rules)
+    assert blocks.degree_summary().edge_count > 100_000
+
+
+@pytest.mark.parametrize("rule", ["not(t1.age=t2.age&t1.pay>t2.pay&t1.pay>10)", "not(t1.age=t2.pay)"])
+def test_other_shapes_use_the_edge_table(rule: str) -> None:
+    table = pa.table({"age": [1, 1, 2, 2, 30], "pay": [11, 12, 1, 30, 2]})
+    with Session(table, constraints=[rule, "age -> pay"]) as session:
+        assert isinstance(session._statistics(None).graph, EdgeGraph)
+        assert session.dp_inconsistency("repair", 100_000).value > 0

@@ -1,0 +1,238 @@
+"""What can fail for public reasons fails before the debit: kernels, the noise library; and what is loaded suffices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pytest
+from stub_noise import StubNoise
+
+import dpdb
+from dpdb.engine.duckdb.database import Database
+from dpdb.errors import EngineError
+from dpdb.graph import loading
+from dpdb.ledger import Ledger
+from dpdb.measures.mechanism import Mechanism
+from dpdb.owner.simulation import mechanisms_of
+from dpdb.privacy.noise import replaced_noise
+from dpdb.release.budget import Budget
+
+FD, KEY = "a -> b", "UNIQUE(a, b)"
+ORDER, GROUPED = "not(t1.x>t2.x&t1.y<t2.y)", "not(t1.a=t2.a&t1.x>t2.x&t1.y<t2.y)"
+PAIRS = "not(t1.a=t2.a&t1.b!=t2.b&t1.x<t2.x)"  # no blocks: an edge table
+RULES = {"dependency": [FD], "key": [KEY], "order": [GROUPED, FD], "edges": [PAIRS], "alone": ["not(t1.x<0)"]}
+MEASURES = ("minimal_inconsistency", "problematic", "repair")
+
+
+def table(rows: int) -> pa.Table:
+    rng = np.random.default_rng(rows)
+    return pa.table({name: rng.integers(0, max(2, rows // 4), rows) for name in "abxy"})
+
+
+# -- kernels --------------------------------------------------------------------------------------------------
+
+
+class Calls:
+    """Kernels called from Python, with the types of their arguments: each new combination is compiled."""
+
+    def __init__(self) -> None:
+        self.debited = False
+        self.before: set[object] = set()
+        self.after: set[object] = set()
+
+    def wrapped(self, kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def call(*arguments: object) -> object:
+            types = tuple(map(numba.typeof, arguments))
+            (self.after if self.debited else self.before).add((name, types))
+            return kernel(*arguments)
+
+        return call
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    import dpdb.graph.kernels as room
+
+    found = Calls()
+    folder = Path(str(room.__file__)).parent
+    modules = [f"dpdb.graph.kernels.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"]
+    for name in modules:
+        module: ModuleType = __import__(name, fromlist=["_"])
+        for kernel in module.__all__:
+            if isinstance(getattr(module, kernel), numba.core.dispatcher.Dispatcher):
+                monkeypatch.setattr(module, kernel, found.wrapped(getattr(module, kernel), f"{name}.{kernel}"))
+    debit = Budget.debit
+
+    def noted(budget: Budget, charge: Any) -> Any:
+        found.debited = True
+        return debit(budget, charge)
+
+    monkeypatch.setattr(Budget, "debit", noted)
+    return found
+
+
+@contextmanager
+def nothing_loaded(calls: Calls) -> Iterator[None]:
+    loading.load_block_kernels.cache_clear()
+    loading.load_edge_kernels.cache_clear()
+    calls.debited = False
+    calls.before.clear()
+    calls.after.clear()
+    yield
+    # Not loaded again by another call: what was compiled for one release stays for the next.
+    loading.load_block_kernels.cache_clear()
+    loading.load_edge_kernels.cache_clear()
+
+
+def one_for_each_statistic(measure: str) -> list[Mechanism]:
+    """The mechanisms of a measure that read different statistics; all of them in the slow form."""
+    return list({mechanism.reads: mechanism for mechanism in mechanisms_of(measure).values()}.values())
+
+
+def loads_what_it_uses(calls: Calls, rules: str, measure: str, mechanism: Mechanism) -> int:
+    found = 0
+    for rows, most in ((30, 70_000), (400, 400)):
+        with dpdb.open(table(rows), constraints=RULES[rules]) as session, nothing_loaded(calls):
+            max_degree = most if mechanism.needs_max_degree else None
+            with replaced_noise(StubNoise()):
+                session.dp_inconsistency(measure, 1, mechanism=mechanism.name, max_degree=max_degree)
+            assert calls.after <= calls.before, (mechanism.name, rows, calls.after - calls.before)
+            found += len(calls.after)
+    return found
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_no_kernel_meets_new_types_after_the_debit(rules: str, calls: Calls) -> None:
+    after = [
+        loads_what_it_uses(calls, rules, measure, mechanism)
+        for measure in MEASURES
+        for mechanism in one_for_each_statistic(measure)
+    ]
+    assert len(after) == 6
+    assert sum(after) >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", RULES)
+def test_no_kernel_meets_new_types_after_the_debit_whatever_the_mechanism(rules: str, calls: Calls) -> None:
+    for measure in MEASURES:
+        for mechanism in mechanisms_of(measure).values():
+            loads_what_it_uses(calls, rules, measure, mechanism)
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_neither_for_several_measures_rates_and_single_constraints(rules: str, calls: Calls) -> None:
+    for options in ({}, {"rate": True}, {"each_constraint": True}):
+        with dpdb.open(table(300), constraints=[*RULES[rules], "not(t1.y<-1)"]) as session, nothing_loaded(calls):
+            session.dp_inconsistency("all", 1, **options)  # type: ignore[call-overload]
+            assert calls.after <= calls.before, (options, calls.after - calls.before)
+
+
+def test_wide_thetas_are_loaded_too(calls: Calls) -> None:
+    """On an edge table of more than 65,536 rows a theta takes 32 bits."""
+    rows = 70_000
+    numbers = np.arange(rows)
+    one_conflict = pa.table({"a": numbers // 2, "b": np.maximum(numbers // 2, numbers == 1), "x": numbers})
+    with dpdb.open(one_conflict, constraints=PAIRS) as session, nothing_loaded(calls):
+        for mechanism in ("minimal_inconsistency", "problematic"):
+            session.dp_inconsistency(mechanism, 1, mechanism="baseline_max", max_degree=rows)
+        assert len(calls.after) >= 2
+        assert calls.after <= calls.before
+
+
+def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpdb.release.session.load_kernels", lambda constraints, statistics: None)
+    with dpdb.open(table(300), constraints=FD) as session, nothing_loaded(calls):
+        session.dp_inconsistency("all", 1)
+        assert not calls.after <= calls.before
+
+
+# -- failures -------------------------------------------------------------------------------------------------
+
+
+def broken(*arguments: object, **options: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+RELEASES: list[Callable[[dpdb.Session], object]] = [
+    lambda s: s.dp_inconsistency("all", 0.5),
+    lambda s: s.dp_inconsistency("repair", 0.5, by="a", keys=[1, 2]),
+    lambda s: s.dp_count(0.5),
+]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_noise_library_that_does_not_load_costs_nothing(
+    release: Callable[[dpdb.Session], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Ledger.create(tmp_path / "t.ledger", 1).close()
+    monkeypatch.setattr("dpdb.release.session.check_samplers", broken)
+    with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
+        with pytest.raises(EngineError, match=r"nothing was spent .*No space left"):
+            release(session)
+        assert session.spent() == 0
+
+
+@pytest.mark.parametrize("release", RELEASES[:2])
+def test_a_kernel_that_does_not_load_costs_nothing(
+    release: Callable[[dpdb.Session], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpdb.release.session.load_kernels", broken)
+    with dpdb.open(table(30), constraints=FD, budget=1) as session:
+        with pytest.raises(EngineError, match="nothing was spent"):
+            release(session)
+        assert session.spent() == 0
+        session.dp_count(1)
+
+
+def test_a_run_that_is_answered_loads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Ledger.create(tmp_path / "t.ledger", 1).close()
+    with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
+        first = session.dp_inconsistency("repair", 0.5, run_id="monday")
+        monkeypatch.setattr("dpdb.release.session.load_kernels", broken)
+        assert session.dp_inconsistency("repair", 0.5, run_id="monday") == first
+
+
+def test_a_rehearsal_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpdb.release.session.load_kernels", broken)
+    with dpdb.open(table(30), constraints=FD) as session:
+        assert session.rehearse(lambda s: s.dp_inconsistency("all", 1)).epsilon == 10**9
+
+
+# -- a release that is stopped ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", ["dependency", "edges"])
+def test_a_session_goes_on_after_control_c_between_any_two_statements(
+    rules: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the interrupted release has cost is spent; the next one does not meet half of its tables."""
+    execute, left = Database.execute, [10**9]
+
+    def interrupted(database: Database, query: Any) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        execute(database, query)
+
+    monkeypatch.setattr(Database, "execute", interrupted)
+    stops = 0
+    while stops < 100:
+        with dpdb.open(table(60), constraints=RULES[rules]) as session:
+            left[0] = stops + 1
+            try:
+                session.dp_inconsistency("all", 1)
+                break
+            except KeyboardInterrupt:
+                stops += 1
+            left[0] = 10**9
+            session.dp_inconsistency("repair", 1)
+            assert session.spent() == 2
+    assert stops >= (10 if rules == "edges" else 5)

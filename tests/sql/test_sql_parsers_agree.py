@@ -1,0 +1,137 @@
+"""What DuckDB's own parser sees in the SQL that runs: nothing but answers, public tables and functions without reach.
+
+The decision is made on one parser's tree and the statement is run by another. Whatever is admitted, among it thousands
+of legitimate statements with a piece of an attack spliced in, is read again by the second parser.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+from attack_statements import ATTACKS
+from legitimate_statements import CASES
+
+from dpdb.doors.sql import FrontEnd
+from dpdb.errors import DpdbError
+
+PIECES = [
+    "visits", "frame", "duckdb_settings()", "read_csv('x')", "query('FROM visits')", "getvariable('x')",
+    "sqlite_master", "(SELECT pay FROM visits)", "'x.parquet'", "current_user", "random()", "/* */", "--\n", ";", "'",
+    '"', "$$", "\\", "*", "visits.*", "(FROM visits)", "UNION ALL FROM visits", ", visits", "JOIN visits ON true",
+    "WITH v AS (FROM visits)", "x -> x", "COLUMNS(*)", "\u00a0", "::VISITS", ".query()", "[1:2]", "EXCLUDE (x)",
+    "AS visits", "OVER ()", "{'a': 1}", "LATERAL", "FILTER (WHERE 1 IN (FROM visits))", "E'\\''", "0x1F", "1e", "?",
+    "$1", "@x", "#1", "!", "main.", "answers.", "answers.release_1", "release_1", "dp_count", "dp_count('visits')",
+    ":= 1", "=> (FROM visits)", "VALUES (1)", "(", ")",
+]  # fmt: skip
+TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\w+|\s+|.", re.DOTALL)
+
+
+def nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from nodes(child)
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def without_reach(reader: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Functions that DuckDB itself calls consistent, and its aggregate and window functions."""
+    rows = reader.execute(
+        "SELECT function_name FROM duckdb_functions() GROUP BY function_name HAVING bool_and(function_type IN "
+        "('scalar', 'aggregate', 'macro', 'window') AND coalesce(stability, 'CONSISTENT') = 'CONSISTENT')"
+    ).fetchall()
+    return frozenset(name for (name,) in rows)
+
+
+def check(query: str, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]) -> bool:
+    """Check what DuckDB sees; False if it cannot read the query, which the rehearsal then refuses."""
+    [(text,)] = reader.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
+    document = json.loads(text)
+    if document["error"]:
+        return False
+    assert len(document["statements"]) == 1
+    found = list(nodes(document))
+    named = {node["key"] for node in found if isinstance(node.get("value"), dict) and "query_node" in node["value"]}
+    readable = {("answers", f"release_{k}") for k in range(1, 20)} | {("", name) for name in named}
+    readable |= {("", "states"), ("", "rates")}
+    for node in found:
+        if node.get("type") == "BASE_TABLE":
+            assert node["catalog_name"] == ""
+            assert (node["schema_name"], node["table_name"].lower()) in {(s, n.lower()) for s, n in readable}, query
+            assert node["at_clause"] is None
+        if node.get("type") == "TABLE_FUNCTION":
+            assert node["function"]["function_name"] == "unnest", query
+        if node.get("class") in ("FUNCTION", "WINDOW"):
+            name = node["function_name"]
+            assert node["schema"] == ""
+            assert name in without_reach or name in ("unnest", "struct_pack", "list_value", "row"), (name, query)
+        assert node.get("class") not in ("PARAMETER", "LAMBDA", "POSITIONAL_REFERENCE"), query
+        assert node.get("sample") is None
+    return True
+
+
+def test_legitimate_statements(
+    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+) -> None:
+    for case in CASES:
+        assert check(front_end._plan(case.sql).query, reader, without_reach)
+
+
+def spliced(seed: int) -> str:
+    """A legitimate statement with a piece of an attack, or some words of another statement, put in it."""
+    chance = random.Random(seed)
+    words = TOKEN.findall(chance.choice(CASES).sql)
+    source = chance.random()
+    if source < 0.4:
+        piece = chance.choice(PIECES)
+    else:
+        attack = chance.choice(ATTACKS[chance.choice(list(ATTACKS))])
+        other = TOKEN.findall(attack if source < 0.6 else chance.choice(CASES).sql)[:200] or [" "]
+        start = chance.randrange(len(other))
+        piece = "".join(other[start : start + chance.randrange(1, 6)])
+    at = chance.randrange(len(words))
+    words[at : at + chance.randrange(2)] = [f" {piece} "]
+    return "".join(words)
+
+
+def agree(
+    seeds: range, front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+) -> tuple[int, int]:
+    admitted = refused = 0
+    for seed in seeds:
+        try:
+            query = front_end._plan(spliced(seed)).query
+        except DpdbError:
+            refused += 1
+            continue
+        admitted += check(query, reader, without_reach)
+    return admitted, refused
+
+
+def test_statements_with_a_piece_of_an_attack_in_them(
+    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+) -> None:
+    admitted, refused = agree(range(400), front_end, reader, without_reach)
+    assert admitted > 20
+    assert refused > 200
+
+
+@pytest.mark.slow
+def test_many_more_of_them(
+    front_end: FrontEnd, reader: duckdb.DuckDBPyConnection, without_reach: frozenset[str]
+) -> None:
+    admitted, refused = agree(range(400, 20_000), front_end, reader, without_reach)
+    assert admitted > 1_000
+    assert refused > 10_000
