@@ -71,7 +71,7 @@ def test_release_ids_and_ledger_keys_are_the_only_uses_of_secrets(user, call):
 
 
 def test_only_tests_replace_the_noise():
-    defined = ROOT / "privacy" / "randomness.py"
+    defined = ROOT / "privacy" / "noise.py"
     for path in SOURCES:
         if path != defined:
             assert "replaced_noise" not in path.read_text(encoding="utf-8"), path
