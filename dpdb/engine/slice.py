@@ -22,7 +22,7 @@ from dpdb.engine.sources.open import Source
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.codes import coded_columns, create_codes, with_codes
-from dpdb.engine.sql.compile import self_conflict
+from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.joins import join_plan
 from dpdb.engine.sql.where import WherePredicate

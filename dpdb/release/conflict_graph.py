@@ -15,7 +15,7 @@ from dpdb.constraints import DenialConstraint, functional_dependency, key_column
 from dpdb.engine.slice import Slice
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.codes import coded_columns
-from dpdb.engine.sql.compile import may_coincide
+from dpdb.engine.sql.constraint_sql import may_coincide
 from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order
 from dpdb.graph.loading import load_block_kernels, load_edge_kernels
 

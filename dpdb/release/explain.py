@@ -23,7 +23,7 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.slice import Slice
 from dpdb.engine.sources.open import Source, SourceLike, open_empty
 from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.compile import self_conflict
+from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
 from dpdb.engine.sql.joins import join_plan, refuse_nested_loops
 from dpdb.engine.unit_rows import kept_rows

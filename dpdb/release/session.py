@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Literal, overload
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.progress import Progress, no_progress
 from dpdb.engine.slice import Slice
 from dpdb.engine.sources.content import opened_content, source_content
@@ -32,6 +32,7 @@ from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
 from dpdb.measures.rate import rate_answer, rate_beta
+from dpdb.owner_log import OWNER_LOG
 from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
 from dpdb.privacy.noise import check_samplers

@@ -18,12 +18,13 @@ import pytest
 from sqlglot import exp
 
 from dpdb.constraints import load_constraints
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.slice import Slice
 from dpdb.engine.sources.open import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import EngineError, ParameterError
+from dpdb.owner_log import OWNER_LOG
 
 
 def edges_of_big_table(database: Database) -> tuple[int, int, int]:

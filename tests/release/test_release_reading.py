@@ -15,8 +15,8 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.errors import EngineError, SourceError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise
 
 RULE = "a -> b"

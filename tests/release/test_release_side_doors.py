@@ -24,9 +24,10 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.slice import Slice
 from dpdb.errors import DpdbError, EngineError, ParameterError, PredicateError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise
 
 MEASURES = ("minimal_inconsistency", "problematic", "repair")

@@ -7,7 +7,6 @@ are gone after `close()`, which also runs at interpreter exit, so Ctrl-C leaves 
 from __future__ import annotations
 
 import json
-import logging
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,19 +22,15 @@ from dpdb.engine.duckdb.interruptible import interruptible
 from dpdb.engine.sql.files import sql_file
 from dpdb.errors import EngineError, ParameterError
 from dpdb.files.new_file import WorkFolder, new_file
+from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["BATCH_ROWS", "MOST_THREADS", "OWNER_LOG", "Database"]
+__all__ = ["BATCH_ROWS", "MOST_THREADS", "Database"]
 
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
 BATCH_ROWS = 1_000_000
 
 # More than any one machine has; DuckDB would start as many as it is told.
 MOST_THREADS = 1_024
-
-# Details of failures name values of the private table: this logger is the owner's, and silent by default.
-OWNER_LOG = logging.getLogger("dpdb.owner")
-OWNER_LOG.addHandler(logging.NullHandler())
-OWNER_LOG.propagate = False
 
 
 class Database:

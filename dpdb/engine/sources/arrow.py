@@ -11,10 +11,11 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import BATCH_ROWS, OWNER_LOG
+from dpdb.engine.duckdb.database import BATCH_ROWS
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.engine.sources.duckdb_file import choose_table
 from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["Stream", "schema_of", "stream_of"]
 

@@ -18,11 +18,11 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.engine.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
 from dpdb.engine.sources.places import FileColumns, Files, csv_delimiter
 from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["csv_batches", "csv_columns"]
 

@@ -16,13 +16,14 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
 from dpdb.engine.sources import arrow, csv_rows, duckdb_file, parquet
 from dpdb.engine.sources.csv_lines import Faults
 from dpdb.engine.sources.places import Files, find_files
 from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import EngineError, SourceError
+from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["Source", "SourceLike", "declared_schema", "open_empty", "open_source"]
 

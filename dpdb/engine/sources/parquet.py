@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.engine.sources.places import FileColumns, Files
 from dpdb.engine.sources.text_columns import typed
 from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["parquet_columns", "parquet_scan"]
 

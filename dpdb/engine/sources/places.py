@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
 
 __all__ = [
     "CSV_DELIMITERS",

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpdb.engine.slice import Slice
 from dpdb.engine.sql.bind import BoundConstraint
-from dpdb.engine.sql.compile import pair_count
+from dpdb.engine.sql.constraint_sql import pair_count
 from dpdb.engine.sql.files import sql_file
 
 __all__ = ["VIOLATIONS", "export_edges", "violating_pairs", "violations_of"]
