@@ -1,5 +1,133 @@
 """The engine: the one place where SQL runs.
 
-Constraints become sqlglot trees (`compile`), trees become DuckDB SQL inside `Database`, and the conflict table leaves
-this room only as ordered Arrow batches and integers. No noise is drawn and no budget is known here.
+Other rooms import from here, and from no module below: `open_table` gives a `Table`, `Table.slice` a `Slice` (see
+`interface`). Constraints become sqlglot trees (`sql.constraint_sql`), trees become DuckDB SQL inside `Database`, and
+the conflict table leaves this room only as ordered Arrow batches and integers. No noise is drawn and no budget is
+known here.
+
+Names are imported when they are first used: who asks for a type loads no database.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dpdb.engine.interface import Edges, Engine, Slice, Table, TableOptions
+    from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
+    from dpdb.engine.progress import Progress, no_progress
+    from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
+    from dpdb.engine.slice import LocalSlice
+    from dpdb.engine.sources.csv_lines import Faults
+    from dpdb.engine.sources.paths.files import Files
+    from dpdb.engine.sources.paths.find import find_files
+    from dpdb.engine.sources.paths.urls import refuse_url
+    from dpdb.engine.sources.source import SourceLike
+    from dpdb.engine.sources.text_columns import column_definition
+    from dpdb.engine.sql.bind import BoundConstraint
+    from dpdb.engine.sql.codes import coded_columns
+    from dpdb.engine.sql.constraint_sql import may_coincide
+    from dpdb.engine.sql.degree_bound import CrossTerm, DegreeTerms, GroupTerm, degree_terms
+    from dpdb.engine.sql.explained import ExplainedConstraint, explained_constraint
+    from dpdb.engine.sql.files import sql_file
+    from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, refuse_nested_loops
+    from dpdb.engine.sql.text_cells import count_cells
+    from dpdb.engine.sql.untyped import untyped_problem
+    from dpdb.engine.sql.violations import VIOLATIONS, export_edges, source_rows, violating_pairs, violations_of
+    from dpdb.engine.sql.where import WherePredicate, comparable_column
+    from dpdb.engine.table import LocalTable
+    from dpdb.engine.unit_rows import kept_rows_sql, unit_column
+    from dpdb.engine.whole_table import WRITTEN, arrow_forgets, read_rows, write_rows
+
+__all__ = [
+    "NESTED_LOOP_ROWS",
+    "VIOLATIONS",
+    "WRITTEN",
+    "BoundConstraint",
+    "Column",
+    "CrossTerm",
+    "DegreeTerms",
+    "Edges",
+    "Engine",
+    "ExplainedConstraint",
+    "Faults",
+    "Files",
+    "GroupTerm",
+    "LocalSlice",
+    "LocalTable",
+    "Progress",
+    "Slice",
+    "SourceLike",
+    "Table",
+    "TableOptions",
+    "TableSchema",
+    "TypeOrigin",
+    "WherePredicate",
+    "arrow_forgets",
+    "coded_columns",
+    "column_definition",
+    "comparable_column",
+    "count_cells",
+    "declared_table",
+    "degree_terms",
+    "empty_table",
+    "explained_constraint",
+    "export_edges",
+    "find_files",
+    "kept_rows_sql",
+    "may_coincide",
+    "no_progress",
+    "open_local_table",
+    "open_table",
+    "read_rows",
+    "refuse_duplicate_names",
+    "refuse_nested_loops",
+    "refuse_url",
+    "source_rows",
+    "sql_file",
+    "unit_column",
+    "untyped_problem",
+    "violating_pairs",
+    "violations_of",
+    "write_rows",
+]
+
+_HOMES = {
+    "interface": ("Edges", "Engine", "Slice", "Table", "TableOptions"),
+    "opening": ("declared_table", "empty_table", "open_local_table", "open_table"),
+    "progress": ("Progress", "no_progress"),
+    "schema": ("Column", "TableSchema", "TypeOrigin", "refuse_duplicate_names"),
+    "slice": ("LocalSlice",),
+    "sources.csv_lines": ("Faults",),
+    "sources.paths.files": ("Files",),
+    "sources.paths.find": ("find_files",),
+    "sources.paths.urls": ("refuse_url",),
+    "sources.source": ("SourceLike",),
+    "sources.text_columns": ("column_definition",),
+    "sql.bind": ("BoundConstraint",),
+    "sql.codes": ("coded_columns",),
+    "sql.constraint_sql": ("may_coincide",),
+    "sql.degree_bound": ("CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms"),
+    "sql.explained": ("ExplainedConstraint", "explained_constraint"),
+    "sql.files": ("sql_file",),
+    "sql.joins": ("NESTED_LOOP_ROWS", "refuse_nested_loops"),
+    "sql.text_cells": ("count_cells",),
+    "sql.untyped": ("untyped_problem",),
+    "sql.violations": ("VIOLATIONS", "export_edges", "source_rows", "violating_pairs", "violations_of"),
+    "sql.where": ("WherePredicate", "comparable_column"),
+    "table": ("LocalTable",),
+    "unit_rows": ("kept_rows_sql", "unit_column"),
+    "whole_table": ("WRITTEN", "arrow_forgets", "read_rows", "write_rows"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module 'dpdb.engine' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"dpdb.engine.{_HOME_OF[name]}"), name)
+        return value

@@ -14,38 +14,59 @@ from importlib.metadata import version
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.slice import read_columns
-from dpdb.engine.sources.open import Source
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sources.source import Source
+from dpdb.engine.sql.input_rows import read_columns
+from dpdb.engine.sql.where import resolve_column
+from dpdb.errors import ParameterError
 
-__all__ = ["UnitRows", "chosen_by", "kept_rows"]
+__all__ = ["UnitRows", "chosen_by", "kept_rows", "kept_rows_sql", "unit_column"]
 
 _INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")
 
 
-class UnitRows(Source):
-    """A source of which at most `most` rows per value of `unit` are read.
+class UnitRows:
+    """At most `most` rows per value of `unit` of a source (implements `Rows`).
 
     They are copied on first use, which for a release is after its debit. Private.
     """
 
-    _parts: tuple[Database, Source, str, int]
-
     def __init__(self, database: Database, source: Source, unit: str, most: int) -> None:
-        for name, value in vars(source).items():
-            if name != "scan":
-                object.__setattr__(self, name, value)
-        object.__setattr__(self, "_parts", (database, source, unit, most))
+        self._database, self._source, self._unit, self._most = database, source, unit, most
+
+    @property
+    def schema(self) -> TableSchema:
+        """Names and types: public."""
+        return self._source.schema
 
     @cached_property
     def scan(self) -> exp.Expr:
         """The kept rows, in the types that dpdb compares in: collations do not merge units."""
-        database, source, unit, most = self._parts
         try:
-            read_columns(database, source, set(source.schema.usable), _INPUT)
-            database.execute(kept_rows(source, unit, most, _INPUT).ctas(_KEPT.copy()))
+            read_columns(self._database, self._source, set(self.schema.usable), _INPUT)
+            self._database.execute(kept_rows(self.schema, self._unit, self._most, _INPUT).ctas(_KEPT.copy()))
         finally:
-            database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
+            self._database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
         return _KEPT
+
+
+def unit_column(wanted: str, schema: TableSchema) -> str:
+    """Find the column whose values are the units.
+
+    Raises
+    ------
+    UnknownColumnError
+        If there is no such column.
+    ParameterError
+        If its values cannot be compared.
+    """
+    column = schema[resolve_column(wanted, schema, "unit")]
+    if column.type is None:
+        raise ParameterError(
+            f"unit: column {column.name!r} has type {column.declared_type}, whose values cannot be compared; "
+            "name a column of numbers, text or dates"
+        )
+    return column.name
 
 
 def chosen_by(source: Source) -> str:
@@ -60,9 +81,9 @@ def chosen_by(source: Source) -> str:
     return f"duckdb {version('duckdb')}; {table}"
 
 
-def kept_rows(source: Source, unit: str, most: int, rows: exp.Expr) -> exp.Select:
-    """Query of the kept ones among `rows`, which have the columns of `source` that dpdb can compare."""
-    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in source.schema.usable]
+def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr) -> exp.Select:
+    """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare."""
+    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
     owner = exp.column(unit, quoted=True)
     keys = (exp.Anonymous(this="hash", expressions=[column.copy() for column in columns]), *columns)
     number = exp.Window(
@@ -75,3 +96,8 @@ def kept_rows(source: Source, unit: str, most: int, rows: exp.Expr) -> exp.Selec
     query = exp.select(*columns).from_(rows.copy()).where(named)
     query.set("qualify", exp.Qualify(this=exp.LTE(this=number, expression=exp.convert(most))))
     return query
+
+
+def kept_rows_sql(schema: TableSchema, unit: str, most: int) -> str:
+    """Return the query of the kept rows, for readers."""
+    return kept_rows(schema, unit, most, exp.to_table("source_row")).sql("duckdb", normalize_functions=False)

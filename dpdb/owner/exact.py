@@ -8,15 +8,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpdb.constraints import ConstraintsLike, DenialConstraint, distinct, load_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.progress import Progress, no_progress
-from dpdb.engine.slice import Slice
-from dpdb.engine.sources.open import SourceLike, open_source
-from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.violations import VIOLATIONS, export_edges, violating_pairs, violations_of
-from dpdb.engine.sql.where import parse_where
-from dpdb.engine.unit_rows import UnitRows
+from dpdb.constraints import ConstraintsLike
+from dpdb.engine import (
+    VIOLATIONS,
+    LocalSlice,
+    Progress,
+    Slice,
+    SourceLike,
+    export_edges,
+    no_progress,
+    open_local_table,
+    violating_pairs,
+    violations_of,
+)
 from dpdb.errors import ParameterError
 from dpdb.graph import count_maximal_independent_sets, minimum_vertex_cover
 from dpdb.owner.export import write_batches
@@ -109,7 +113,7 @@ def exact_measures(
         Write every conflict to this new .csv or .parquet file: constraint, row_1, row_2 (positions in the source from
         0; row_2 is empty for a row that conflicts with itself).
     materialize : path, optional
-        Leave the conflict graph in this new DuckDB file; see `dpdb.engine.sql.violations.export_edges`.
+        Leave the conflict graph in this new DuckDB file; see `dpdb.engine.export_edges`.
     time_limit : float
         Seconds for proving the exact repair.
 
@@ -127,22 +131,21 @@ def exact_measures(
     asked = parse_unit(1, unit, max_rows)
     if asked.column is not None and (violations is not None or materialize is not None):
         raise ParameterError("violations and materialize name rows by their place in the source; leave out the unit")
-    with Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads) as database:
-        opened = open_source(database, source, table=table, csv_schema=csv_schema)
-        names = opened.schema.names
-        column = asked.in_schema(opened.schema).column
-        if column is not None:
-            opened = UnitRows(database, opened, column, asked.rows)
-        dcs = distinct(load_constraints(constraints, names))
-        predicate = None if where is None else parse_where(database, where, opened.schema)
-        part = Slice(
-            database,
-            opened,
-            bind(database, dcs, opened.schema),
-            predicate,
-            name="slice",
+    with open_local_table(
+        source,
+        table=table,
+        csv_schema=csv_schema,
+        constraints=constraints,
+        unit=asked.column,
+        most=asked.rows,
+        memory_limit=memory_limit,
+        temp_directory=temp_directory,
+        threads=threads,
+        progress=progress,
+    ) as opened:
+        part = opened.slice(
+            None if where is None else opened.where(where),
             keep_source_row=by_constraint or violations is not None or materialize is not None,
-            progress=progress,
         )
         if violations is not None:
             progress("writing violations")
@@ -150,13 +153,13 @@ def exact_measures(
         if materialize is not None:
             progress("writing edges")
             export_edges(part, materialize)
-        counts = _by_constraint(part, dcs) if by_constraint else None
+        counts = _by_constraint(part) if by_constraint else None
         progress("computing measures")
         return _measures(part, time_limit, counts)
 
 
-def _by_constraint(part: Slice, dcs: tuple[DenialConstraint, ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((str(dc), violations_of(part, bound)) for dc, bound in zip(dcs, part.constraints, strict=True))
+def _by_constraint(part: LocalSlice) -> tuple[tuple[str, int], ...]:
+    return tuple((str(bound.constraint), violations_of(part, bound)) for bound in part.constraints)
 
 
 def _measures(part: Slice, time_limit: float, by_constraint: tuple[tuple[str, int], ...] | None) -> ExactMeasures:
@@ -182,7 +185,7 @@ def _measures(part: Slice, time_limit: float, by_constraint: tuple[tuple[str, in
         if consistent is None:
             reasons["maximal_consistency"] = why_not or "too large to count"
     return ExactMeasures(
-        rows=part.node_count + u,
+        rows=part.row_count,
         self_conflicts=u,
         drastic=int(degrees.edge_count + u > 0),
         minimal_inconsistency=degrees.edge_count + u,

@@ -7,13 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpdb.constraints import ConstraintsLike, DenialConstraint, load_constraints
-from dpdb.constraints import distinct as distinct_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.open import SourceLike, declared_schema, open_empty
-from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.joins import NESTED_LOOP_ROWS
+from dpdb.constraints import ConstraintsLike, DenialConstraint
+from dpdb.engine import NESTED_LOOP_ROWS, SourceLike, declared_table, empty_table
 from dpdb.errors import ParameterError
 from dpdb.owner.simulation import ExpectedError, Simulation, mechanisms_of
 from dpdb.privacy.epsilon import as_float
@@ -189,18 +184,16 @@ def _constrained_types(
     source: SourceLike | None, constraints: ConstraintsLike, table: str | None, schema: Mapping[str, str] | None
 ) -> tuple[tuple[DenialConstraint, ...], dict[str, str]]:
     """Bind the constraints to the schema, and to nothing else; return the columns they name with their types."""
-    with Database() as database:
-        known: TableSchema
-        if source is None:
-            if not schema:
-                raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
-            known = declared_schema(database, schema)
-        else:
-            known = open_empty(database, source, table=table, csv_schema=schema).schema
-        dcs = distinct_constraints(load_constraints(constraints, known.names))
-        bind(database, dcs, known)
-    named = {name for dc in dcs for name in dc.columns}
-    return dcs, {column.name: column.type or "VARCHAR" for column in known.columns if column.name in named}
+    if source is None and not schema:
+        raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
+    with (
+        declared_table(schema or {}, constraints=constraints)
+        if source is None
+        else empty_table(source, table=table, csv_schema=schema, constraints=constraints)
+    ) as known:
+        dcs = tuple(bound.constraint for bound in known.constraints)
+        named = {name for dc in dcs for name in dc.columns}
+        return dcs, {column.name: column.type or "VARCHAR" for column in known.schema.columns if column.name in named}
 
 
 def _simulated(

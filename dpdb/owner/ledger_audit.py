@@ -12,9 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema, TypeOrigin
-from dpdb.engine.sources.open import SourceLike, declared_schema, open_empty
+from dpdb.engine import SourceLike, Table, TableSchema, TypeOrigin, declared_table, empty_table
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.ledger.store.state import EntryLine
@@ -107,12 +105,11 @@ def audit(
     SourceError
         The source cannot be read.
     """
-    with Ledger.open(ledger) as opened, Database() as database:
-        columns = _columns(database, source, table, schema)
-        opened.check_columns(table_text(columns))
+    with Ledger.open(ledger) as opened, declared_table(_columns(source, table, schema)) as columns:
+        opened.check_columns(table_text(columns.schema))
         recorded = opened.lines()
         read: dict[str, Region | str] = {}
-        found = [_by_present_rules(database, columns, opened.notion, line, read) for line in recorded]
+        found = [_by_present_rules(columns, opened.notion, line, read) for line in recorded]
         pairs = list(zip(recorded, found, strict=True))
         changed = {line.number: (now.rows, now.charge) for line, now in pairs if now.differs_from(line)}
         notion, summary = opened.notion, opened.summary()
@@ -136,20 +133,18 @@ class _Charge:
 
 
 def _columns(
-    database: Database, source: SourceLike | None, table: str | None, schema: Mapping[str, str] | None
-) -> TableSchema:
+    source: SourceLike | None, table: str | None, schema: Mapping[str, str] | None
+) -> TableSchema | Mapping[str, str]:
     if source is not None:
-        found = open_empty(database, source, table=table, csv_schema=schema).schema
-        # Text that nobody had declared was compared as text, and so it is read here.
-        return TableSchema(tuple(replace(column, origin=TypeOrigin.SOURCE) for column in found.columns))
+        with empty_table(source, table=table, csv_schema=schema) as found:
+            # Text that nobody had declared was compared as text, and so it is read here.
+            return TableSchema(tuple(replace(column, origin=TypeOrigin.SOURCE) for column in found.schema.columns))
     if not schema:
         raise ParameterError("an audit needs a source, for its column names and types, or a schema in its place")
-    return declared_schema(database, schema)
+    return schema
 
 
-def _by_present_rules(
-    database: Database, columns: TableSchema, notion: Notion, line: EntryLine, read: dict[str, Region | str]
-) -> _Charge:
+def _by_present_rules(columns: Table, notion: Notion, line: EntryLine, read: dict[str, Region | str]) -> _Charge:
     """Read the recorded request as if it were made now; `read` remembers slices, which many requests have in common."""
     recorded = _Charge(region_from_text(line.predicate), line.charge)
     asked: Any = json.loads(line.request)
@@ -162,15 +157,15 @@ def _by_present_rules(
     slices = [asked.get(name) for name in ("where", "by", "keys")]
     text = json.dumps(slices)
     if text not in read:
-        read[text] = _rows(database, columns, *slices)
+        read[text] = _rows(columns, *slices)
     rows = read[text]
     return _Charge(_EVERY_ROW, charge, refused=rows) if isinstance(rows, str) else _Charge(rows, charge)
 
 
-def _rows(database: Database, columns: TableSchema, where: Any, by: Any, keys: Any) -> Region | str:
+def _rows(columns: Table, where: Any, by: Any, keys: Any) -> Region | str:
     """The rows that are charged for slices, or why they would be refused."""
     try:
-        return parse_slices(database, columns, where, by, keys).charged
+        return parse_slices(columns, where, by, keys).charged
     except DpdbError as error:
         return str(error)
 

@@ -12,12 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.csv_lines import Faults
-from dpdb.engine.sources.open import SourceLike, open_source
-from dpdb.engine.sources.text_columns import column_definition
+from dpdb.engine import Faults, LocalTable, SourceLike, column_definition, count_cells, open_local_table
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
@@ -115,26 +110,23 @@ def propose_schema(
     Raises
     ------
     SourceError
-        As `open_source`.
+        As `dpdb.engine.open_table`.
     """
-    with Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads) as database:
-        opened = open_source(database, source, table=table)
+    with open_local_table(
+        source, table=table, memory_limit=memory_limit, temp_directory=temp_directory, threads=threads
+    ) as opened:
         names = [column.name for column in opened.schema.columns if column.is_untyped]
         try:
-            columns = tuple(_proposed(database, opened.scan, name) for name in names)
+            columns = tuple(_proposed(opened, name) for name in names)
         except EngineError:
             raise SourceError(f"{opened.description}: its cells could not be counted; see the owner's log") from None
         return ProposedSchema(opened.description, columns, opened.faults)
 
 
-def _proposed(database: Database, scan: exp.Expr, name: str) -> ProposedColumn:
-    column = exp.column(name, quoted=True)
-    present = exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
-    words = exp.select(exp.alias_(column, "word"), exp.alias_(exp.Count(this=exp.Star()), "cells"))
-    words = words.from_(scan.copy()).where(present).group_by(column.copy())
+def _proposed(table: LocalTable, name: str) -> ProposedColumn:
     # What few of the first cells look like is not asked of all.
-    some = _count(database, words.copy().limit(_SAMPLE), range(len(_CANDIDATES)))
-    counts = _count(database, words, [at for at, fit in some.fitting.items() if 2 * fit > some.known or not some.known])
+    some = _counts(table, name, range(len(_CANDIDATES)), first=_SAMPLE)
+    counts = _counts(table, name, [at for at, fit in some.fitting.items() if 2 * fit > some.known or not some.known])
     fitting = [at for at, count in counts.fitting.items() if counts.known and count == counts.known]
     if fitting:
         return ProposedColumn(name, _CANDIDATES[fitting[0]][0], counts.cells, counts.cells - counts.known, None)
@@ -163,27 +155,7 @@ class _Counts:
         return f"all but {self.known - most:,} of {self.known:,} cells are {kind}; declared so, those are NULL"
 
 
-def _count(database: Database, words: exp.Select, candidates: Iterable[int]) -> _Counts:
-    column = exp.column("word")
-    cell = exp.Lower(this=exp.Trim(this=column))
-    there = exp.Not(this=exp.In(this=cell, expressions=[exp.Literal.string(word) for word in _MISSING]))
+def _counts(table: LocalTable, name: str, candidates: Iterable[int], *, first: int | None = None) -> _Counts:
     asked = [*candidates]
-    fits = [exp.and_(there, _looks(cell, _CANDIDATES[at][1]), _converts(column, _CANDIDATES[at][0])) for at in asked]
-    sums = [_summed(condition) for condition in (exp.true(), there, _looks(cell, _CODE), *fits)]
-    totals = database.rows(exp.select(*sums).from_(words.subquery("word")))[0]
-    cells, known, codes, *fitting = (int(total or 0) for total in totals)
-    return _Counts(cells, known, dict(zip(asked, fitting, strict=True)), codes)
-
-
-def _looks(cell: exp.Expr, looks: str) -> exp.Expr:
-    return exp.Anonymous(this="regexp_full_match", expressions=[cell.copy(), exp.Literal.string(looks.lower())])
-
-
-def _converts(column: exp.Expr, kind: str) -> exp.Expr:
-    value = exp.TryCast(this=column.copy(), to=exp.DataType.build(kind, dialect="duckdb"))
-    return exp.Not(this=exp.Is(this=value, expression=exp.null()))
-
-
-def _summed(condition: exp.Expr) -> exp.Expr:
-    total = exp.Sum(this=exp.column("cells"))
-    return exp.Filter(this=total, expression=exp.Where(this=condition.copy()))
+    found = count_cells(table, name, [_CANDIDATES[at] for at in asked], missing=_MISSING, like=_CODE, first=first)
+    return _Counts(found.cells, found.known, dict(zip(asked, found.fitting, strict=True)), found.like)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dpdb.engine.sql.bind import BoundConstraint
-from dpdb.engine.sql.degree_bound import degree_terms
+from dpdb.engine import BoundConstraint, degree_terms
 from dpdb.privacy.epsilon import split
 from dpdb.release.request import Request
 

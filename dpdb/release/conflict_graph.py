@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, order_dependency
-from dpdb.engine.slice import Slice
-from dpdb.engine.sql.bind import BoundConstraint
-from dpdb.engine.sql.codes import coded_columns
-from dpdb.engine.sql.compile import may_coincide
+from dpdb.engine import BoundConstraint, Slice, coded_columns, may_coincide
 from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order
 from dpdb.graph.loading import load_block_kernels, load_edge_kernels
 
@@ -43,7 +40,7 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
 
 def conflict_graph(part: Slice, *, materialize: bool = False) -> ConflictGraph:
     """Return the conflict graph of a slice, factorized unless a constraint has no blocks or `materialize` is asked."""
-    pairwise = [dc for _, dc in part.pairwise]
+    pairwise = [dc for dc in part.constraints if not dc.constraint.is_single_tuple]
     if materialize or not all(has_blocks(dc, part.coded) for dc in pairwise):
         return EdgeGraph(part.edges)
     codes = part.codes()

@@ -6,27 +6,27 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp
-
 from dpdb.constraints import (
     ConstraintsLike,
     DenialConstraint,
     describe,
-    distinct,
     functional_dependency,
     is_symmetric,
     key_columns,
-    load_constraints,
     order_dependency,
 )
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.slice import Slice
-from dpdb.engine.sources.open import Source, SourceLike, open_empty
-from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.compile import self_conflict
-from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
-from dpdb.engine.sql.joins import join_plan, refuse_nested_loops
-from dpdb.engine.unit_rows import kept_rows
+from dpdb.engine import (
+    CrossTerm,
+    GroupTerm,
+    LocalSlice,
+    SourceLike,
+    TableSchema,
+    degree_terms,
+    empty_table,
+    explained_constraint,
+    kept_rows_sql,
+    refuse_nested_loops,
+)
 from dpdb.privacy.epsilon import as_float, as_fraction
 from dpdb.release.breakdown import Part, each_constraint_parts, within_groups
 from dpdb.release.charged_rows import charged_rows_words
@@ -80,13 +80,13 @@ def explain(
         As `Session`.
     """
     asked = parse_unit(rows_per_person, unit, max_rows)
-    with Database() as database:
-        opened = open_empty(database, source, table=table, csv_schema=csv_schema)
-        dcs = distinct(load_constraints(constraints, opened.schema.names))
-        bound = bind(database, dcs, opened.schema)
+    with empty_table(
+        source, table=table, csv_schema=csv_schema, constraints=constraints, unit=asked.column, most=asked.rows
+    ) as opened:
+        bound = opened.constraints
         refuse_nested_loops(bound, row_bound)
         protected = asked.in_schema(opened.schema)
-        slices = parse_slices(database, opened.schema, where, by, keys)
+        slices = parse_slices(opened, where, by, keys)
         terms = degree_terms(bound)
         request = parse_request(
             measure,
@@ -102,12 +102,12 @@ def explain(
         if each_constraint:
             parts = each_constraint_parts(request, bound, mechanism=mechanism, rows_per_person=protected.rows)
         parts = within_groups(parts, bound, parse_max_group(max_group))
-        empty = Slice(database, opened, bound, slices.predicates[0], name="slice")
+        empty = opened.slice(slices.predicates[0])
         return {
             "source": opened.description,
             "where": slices.words,
-            "unit": {"words": protected.words, "sql": _kept(opened, protected)},
-            "constraints": [_constraint(database, empty, k, dc) for k, dc in enumerate(bound)],
+            "unit": {"words": protected.words, "sql": _kept(opened.schema, protected)},
+            "constraints": [_constraint(empty, k) for k in range(len(bound))],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
             "releases": [planned for part in parts for planned in _releases(part)],
             "epsilon": as_float(request.charged),
@@ -115,42 +115,21 @@ def explain(
         }
 
 
-def _kept(source: Source, unit: PrivacyUnit) -> str | None:
-    if unit.column is None:
-        return None
-    kept = kept_rows(source, unit.column, unit.rows, exp.to_table("source_row"))
-    return kept.sql("duckdb", normalize_functions=False)
+def _kept(schema: TableSchema, unit: PrivacyUnit) -> str | None:
+    return None if unit.column is None else kept_rows_sql(schema, unit.column, unit.rows)
 
 
-def _constraint(database: Database, empty: Slice, position: int, bound: BoundConstraint) -> dict[str, Any]:
-    dc = bound.constraint
-    if dc.is_single_tuple:
-        query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
-        statements, operator = [query], "FILTER"
-    else:
-        index = [k for k, _ in empty.pairwise].index(position)
-        members = empty.table(f"member_{position}")
-        plan = join_plan(
-            index,
-            empty.pairwise,
-            empty.tuples,
-            empty.rank,
-            members=members,
-            coded=empty.coded,
-            taken=empty.tuple_columns,
-        )
-        statements, operator = [plan.edges], plan.operator
-        if plan.members is not None:
-            database.execute(plan.members.ctas(members.copy()))
-            statements.insert(0, plan.members)
+def _constraint(empty: LocalSlice, position: int) -> dict[str, Any]:
+    bound = empty.constraints[position]
+    dc, explained = bound.constraint, explained_constraint(empty, position)
     return {
         "constraint": str(dc),
         "words": describe(dc),
         "shape": _shape(dc),
         "representation": "rows in blocks" if has_blocks(bound, empty.coded) else "edge table",
-        "sql": ";\n".join(s.sql("duckdb", normalize_functions=False, pretty=True) for s in statements),
-        "operator": operator,
-        "plan": database.operators(statements[-1]),
+        "sql": explained.sql,
+        "operator": explained.operator,
+        "plan": explained.plan,
     }
 
 

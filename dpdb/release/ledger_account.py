@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from dpdb.engine.schema import TableSchema
+from dpdb.engine import TableSchema
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.overlap import maximum_overlap

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sql.where import resolve_column
+from dpdb.engine import TableSchema, unit_column
 from dpdb.errors import ParameterError
 
 __all__ = ["PrivacyUnit", "parse_unit"]
@@ -56,24 +55,8 @@ class PrivacyUnit:
         return f"{words}, using at most {self.rows} rows per value of {self.column} and none where it is NULL"
 
     def in_schema(self, schema: TableSchema) -> PrivacyUnit:
-        """Check the column; return the unit with its name as the table spells it.
-
-        Raises
-        ------
-        UnknownColumnError
-            If there is no such column.
-        ParameterError
-            If its values cannot be compared.
-        """
-        if self.column is None:
-            return self
-        column = schema[resolve_column(self.column, schema, "unit")]
-        if column.type is None:
-            raise ParameterError(
-                f"unit: column {column.name!r} has type {column.declared_type}, whose values cannot be compared; "
-                "name a column of numbers, text or dates"
-            )
-        return replace(self, column=column.name)
+        """Return the unit with its column as the table spells it. Errors as `unit_column`."""
+        return self if self.column is None else replace(self, column=unit_column(self.column, schema))
 
 
 def parse_unit(rows_per_person: object, unit: object, max_rows: object) -> PrivacyUnit:

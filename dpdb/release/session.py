@@ -12,18 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, overload
 
-from dpdb.constraints import ConstraintsLike, distinct, load_constraints
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
-from dpdb.engine.progress import Progress, no_progress
-from dpdb.engine.slice import Slice
-from dpdb.engine.sources.content import opened_content, source_content
-from dpdb.engine.sources.open import Source, SourceLike, open_source
-from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.count import count_rows
-from dpdb.engine.sql.degree_bound import degree_terms
-from dpdb.engine.sql.joins import refuse_nested_loops
-from dpdb.engine.sql.where import WherePredicate
-from dpdb.engine.unit_rows import UnitRows, chosen_by
+from dpdb.constraints import ConstraintsLike
+from dpdb.engine import (
+    Progress,
+    Slice,
+    SourceLike,
+    WherePredicate,
+    degree_terms,
+    no_progress,
+    open_table,
+    refuse_nested_loops,
+)
 from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.answer import Answer
@@ -32,6 +31,7 @@ from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
 from dpdb.measures.rate import rate_answer, rate_beta
+from dpdb.owner_log import OWNER_LOG
 from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
 from dpdb.privacy.noise import check_samplers
@@ -70,7 +70,7 @@ class Session:
     Parameters
     ----------
     source : path, connection, relation or Arrow object
-        See `dpdb.engine.sources.open.open_source`. Only read, never written.
+        See `dpdb.engine.open_table`. Only read, never written.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
         Public. Duplicates (also after exchanging the tuples) count once. None is for counts of rows only.
     table : str, optional
@@ -133,33 +133,35 @@ class Session:
         self._max_group = parse_max_group(max_group)
         self._progress = progress
         self._slices: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
-        self._slices_made = 0
-        self._database = Database(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+        self._table = open_table(
+            source,
+            table=table,
+            csv_schema=csv_schema,
+            constraints=constraints,
+            unit=asked.column,
+            most=asked.rows,
+            rows=rows,
+            memory_limit=memory_limit,
+            temp_directory=temp_directory,
+            threads=threads,
+            progress=progress,
+        )
         try:
-            progress("opening the table")
-            opened = open_source(self._database, source, table=table, csv_schema=csv_schema, rows=rows)
-            self._unit = asked.in_schema(opened.schema)
-            column = self._unit.column
-            # Whatever reads the table reads this, so that nothing sees more rows of a unit than are accounted for.
-            self._source: Source = (
-                opened if column is None else UnitRows(self._database, opened, column, self._unit.rows)
-            )
-            names = opened.schema.names
-            self.constraints = () if constraints is None else distinct(load_constraints(constraints, names))
-            self._bound = bind(self._database, self.constraints, opened.schema)
+            self._bound = self._table.constraints
+            self.constraints = tuple(bound.constraint for bound in self._bound)
+            self._unit = asked.in_schema(self._table.schema)
             refuse_nested_loops(self._bound, row_bound)
             if ledger is not None:
-                kept = "" if column is None else f"; {chosen_by(opened)}"
                 self._account = LedgerAccount(
                     ledger,
                     budget=budget,
-                    schema=opened.schema,
-                    opened=opened_content(self._database, opened) + kept,
-                    content=lambda: source_content(self._database, opened) + kept,
+                    schema=self._table.schema,
+                    opened=self._table.opened_content(),
+                    content=self._table.content,
                     unit=self._unit,
                 )
         except BaseException:
-            self._database.close()
+            self._table.close()
             raise
         self._has_ledger = ledger is not None
         self._reads_rows = rows
@@ -272,7 +274,7 @@ class Session:
                 request, self._bound, mechanism=mechanism, rows_per_person=self._rows_per_person
             )
         parts = within_groups(parts, self._bound, self._max_group)
-        slices = parse_slices(self._database, self._source.schema, where, by, keys)
+        slices = parse_slices(self._table, where, by, keys)
         public = request.public(where, self._digest, self._rows_per_person)
         public |= self._unit.public | {"by": by, "keys": slices.keys}
         if self._max_group is not None and "two_sided" in request.mechanisms.values():
@@ -335,7 +337,7 @@ class Session:
         """
         self._refuse_closed()
         request = parse_count(epsilon, rho, confidence, self._rows_per_person)
-        slices = parse_slices(self._database, self._source.schema, where, by, keys)
+        slices = parse_slices(self._table, where, by, keys)
         public = {
             "measure": "count",
             **request.cost(),
@@ -347,7 +349,7 @@ class Session:
         }
 
         def draw() -> tuple[Release, ...]:
-            counts = count_rows(self._database, self._source, slices.predicates, name=self._next_name())
+            counts = self._table.count_rows(slices.predicates)
             return tuple(
                 make_release(
                     request.answer(count),
@@ -484,14 +486,7 @@ class Session:
         self._slices.move_to_end(key)
         kept = self._slices[key]
         if position not in kept:
-            part = Slice(
-                self._database,
-                self._source,
-                self._bound if position is None else [self._bound[position]],
-                predicate,
-                name=self._next_name(),
-                progress=self._progress,
-            )
+            part = self._table.slice(predicate, position=position)
             kept[position] = part, SliceStatistics(part)
         return kept[position][1]
 
@@ -507,10 +502,6 @@ class Session:
                     with suppress(DpdbError):
                         part.close()
             raise
-
-    def _next_name(self) -> str:
-        self._slices_made += 1
-        return f"slice_{self._slices_made}"
 
     # -- releases to come -------------------------------------------------------------------------------------
 
@@ -557,7 +548,7 @@ class Session:
         """Drop the private database and its temporary files. May be called twice."""
         self._closed = True
         self._account.close()
-        self._database.close()
+        self._table.close()
 
     def __enter__(self) -> Session:
         return self
@@ -568,7 +559,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<dpdb.Session {self._source.description}: {len(self.constraints)} constraints, {self._account!r}>"
+        return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"
 
 
 @contextmanager

@@ -10,12 +10,7 @@ from sqlglot import exp
 
 from dpdb.constraints import Operator
 from dpdb.constraints.source import shortened
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sql.comparison import bind_literals
-from dpdb.engine.sql.keys import equal_values, texts_of
-from dpdb.engine.sql.untyped import untyped_problem
-from dpdb.engine.sql.where import WherePredicate, comparable_column, parse_where
+from dpdb.engine import Table, WherePredicate, comparable_column, untyped_problem
 from dpdb.errors import ParameterError, PredicateError
 from dpdb.predicates import Region
 from dpdb.predicates.covered import covered, covered_groups
@@ -53,10 +48,8 @@ class Slices:
     words: str | None
 
 
-def parse_slices(
-    database: Database, schema: TableSchema, where: str | None, by: str | None, keys: Sequence[Key] | None
-) -> Slices:
-    """Return the slices of a call.
+def parse_slices(table: Table, where: str | None, by: str | None, keys: Sequence[Key] | None) -> Slices:
+    """Return the slices of a call. Reads no row.
 
     Without `by` there is one slice. With it there is one per key, in the order given; they are disjoint, because the
     keys are different values of one column, so one row lies in at most one of them and they cost what one of them costs
@@ -74,7 +67,7 @@ def parse_slices(
     UnknownColumnError
         As `parse_where`.
     """
-    base = None if where is None else parse_where(database, where, schema)
+    base = None if where is None else table.where(where)
     tree = TRUE if base is None else base.tree
     rows = covered(tree)
     if rows.is_contradiction:
@@ -90,13 +83,13 @@ def parse_slices(
         raise ParameterError(f"by must be the name of a column, got {by!r}")
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Sequence) or not keys:
         raise ParameterError("keys must be a list of at least one value")
-    column = comparable_column(by, schema, "by")
+    column = comparable_column(by, table.schema, "by")
     for key in keys:
-        problem = untyped_problem(schema[column.name], _literal_value(key, column))
+        problem = untyped_problem(table.schema[column.name], _literal_value(key, column))
         if problem is not None:
             raise ParameterError(f"key {_named(key)}: {problem}")
-    literals = _key_literals(database, column, keys)
-    texts = texts_of(database, literals)
+    literals = _key_literals(table, column, keys)
+    texts = table.texts_of(literals)
     predicates = tuple(_group(base, column, literal, text) for literal, text in zip(literals, texts, strict=True))
     inside = exp.In(
         this=exp.column(column.name, quoted=True), expressions=[exp.Literal.string(text) for text in texts]
@@ -105,15 +98,15 @@ def parse_slices(
     return Slices(predicates, tuple(texts), covered_groups(tree, column, literals), words)
 
 
-def _key_literals(database: Database, column: Column, keys: Sequence[Key]) -> list[Literal]:
+def _key_literals(table: Table, column: Column, keys: Sequence[Key]) -> list[Literal]:
     """Read keys as values of the column's own type, all different as the engine compares them."""
     values = [_literal_value(key, column) for key in keys]
     literals: list[Literal] = []
-    for key, literal in zip(keys, bind_literals(database, values, column.type), strict=True):
+    for key, literal in zip(keys, table.literals(values, column.type), strict=True):
         if literal is None or literal.type != column.type:  # compared more widely, hence no value of the column
             raise _no_value(key, column)
         literals.append(literal)
-    same = equal_values(database, literals)
+    same = table.equal_values(literals)
     if same is not None:
         first, second = (_named(keys[place]) for place in same)
         raise ParameterError(f"keys {first} and {second} are the same value of {column.name!r}")

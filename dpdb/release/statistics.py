@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from dpdb.engine.slice import Slice
-from dpdb.engine.sql.degree_bound import degree_terms
+from dpdb.engine import Slice, degree_terms
 from dpdb.graph import EdgeGraph, twice_truncated_edges
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
@@ -40,7 +39,7 @@ class SliceStatistics:
     @property
     def row_count(self) -> int:
         """Rows of the slice, with and without conflicts: one row changes it by 1."""
-        return self._slice.node_count + self._slice.self_conflicts
+        return self._slice.row_count
 
     @property
     def degree_sensitivity(self) -> int:

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.engine import open_local_table, read_rows
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
 from dpdb.owner.dirt import rnoise, write_noisy
-from dpdb.owner.dirt.table_io import OutputFile, read_table
+from dpdb.owner.dirt.table_io import OutputFile
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 ROWS = pa.table(
@@ -33,8 +33,8 @@ def source(tmp_path):
 
 
 def read(path, **options):
-    with Database() as database:
-        return read_table(database, path, **options).rows
+    with open_local_table(path, **options) as table:
+        return read_rows(table)
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".duckdb"])
@@ -158,9 +158,9 @@ def test_nothing_is_overwritten_by_accident(source, tmp_path):
 
 def test_a_failure_leaves_no_file(source, tmp_path, monkeypatch):
     before = sorted(tmp_path.iterdir())
-    with Database() as database, pytest.raises(EngineError):
+    with pytest.raises(EngineError):
         # The text does not convert, after the first rows were written.
-        OutputFile(tmp_path / "x.duckdb", source).write(database, ROWS, {"city": "INTEGER"})
+        OutputFile(tmp_path / "x.duckdb", source).write(ROWS, {"city": "INTEGER"})
     monkeypatch.setattr(
         "dpdb.files.new_file._move", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
     )

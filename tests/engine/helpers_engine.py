@@ -19,8 +19,8 @@ from sqlglot import exp
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, distinct
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.slice import Slice
-from dpdb.engine.sources.open import Source
+from dpdb.engine.slice import LocalSlice
+from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.engine.sql.violations import violating_pairs, violations_of
@@ -203,7 +203,7 @@ def run(
     number = next(_names)
     with database.arrow_table(f"input_{number}", table.arrow()):
         source = Source("test", table.schema(), exp.to_table(f"input_{number}"))
-        part = Slice(
+        part = LocalSlice(
             database, source, bind(database, dcs, table.schema()), where, name=f"part_{number}", keep_source_row=True
         )
     try:
@@ -212,7 +212,7 @@ def run(
         part.close()
 
 
-def read(database: Database, part: Slice) -> Result:
+def read(database: Database, part: LocalSlice) -> Result:
     edges: list[tuple[int, int, int]] = []
     if part.pairwise:
         assert part.edges.node_count == part.node_count  # materializes conflict_edge

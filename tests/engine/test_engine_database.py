@@ -18,12 +18,13 @@ import pytest
 from sqlglot import exp
 
 from dpdb.constraints import load_constraints
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.slice import Slice
-from dpdb.engine.sources.open import Source
+from dpdb.engine.slice import LocalSlice
+from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import EngineError, ParameterError
+from dpdb.owner_log import OWNER_LOG
 
 
 def edges_of_big_table(database: Database) -> tuple[int, int, int]:
@@ -31,7 +32,7 @@ def edges_of_big_table(database: Database) -> tuple[int, int, int]:
     database.execute("CREATE TABLE big AS SELECT (range * 7919) % 10000 AS a, range % 977 AS b FROM range(100000)")
     schema = TableSchema((Column("a", "BIGINT"), Column("b", "BIGINT")))
     dcs = bind(database, load_constraints(["a -> b", "UNIQUE(b)"]), schema)
-    part = Slice(database, Source("big", schema, exp.to_table("big")), dcs, None, name="big_part")
+    part = LocalSlice(database, Source("big", schema, exp.to_table("big")), dcs, None, name="big_part")
     size = first = second = 0
     for u, v in part.edges.batches():
         places = np.arange(size, size + len(u), dtype=np.uint64)
@@ -171,7 +172,7 @@ def test_a_slice_that_fails_leaves_nothing(database: Database) -> None:
     schema = TableSchema((Column("a", "BIGINT"),))
     dcs = bind(database, load_constraints("UNIQUE(a)"), schema)
     with pytest.raises(EngineError):
-        Slice(database, Source("gone", schema, exp.to_table("no_such_table")), dcs, None, name="failing")
+        LocalSlice(database, Source("gone", schema, exp.to_table("no_such_table")), dcs, None, name="failing")
     assert database.rows("SELECT 1 FROM duckdb_schemas() WHERE schema_name = 'failing'") == []
 
 
@@ -179,7 +180,7 @@ def test_close_drops_the_tables_of_a_slice(database: Database) -> None:
     database.execute("CREATE OR REPLACE TABLE two AS SELECT 1 AS a FROM range(2)")
     schema = TableSchema((Column("a", "BIGINT"),))
     dcs = bind(database, load_constraints("UNIQUE(a)"), schema)
-    part = Slice(database, Source("two", schema, exp.to_table("two")), dcs, None, name="closing")
+    part = LocalSlice(database, Source("two", schema, exp.to_table("two")), dcs, None, name="closing")
     assert database.rows("SELECT 1 FROM duckdb_tables() WHERE schema_name = 'closing'")
     part.close()
     part.close()

@@ -20,7 +20,7 @@ from strategies_engine import VALUES
 from dpdb.constraints import DenialConstraint, load_constraints
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint, bind
-from dpdb.engine.sql.compile import ordered_edges, self_conflict
+from dpdb.engine.sql.constraint_sql import ordered_edges, self_conflict
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.sql"))

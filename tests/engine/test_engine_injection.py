@@ -13,7 +13,7 @@ from helpers_engine import agree, read, run
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, load_constraints
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.slice import Slice
+from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.where import parse_where
@@ -84,7 +84,7 @@ def test_column_names(guarded: Database, text: str) -> None:
     name = double_quoted(text)
     dcs = load_constraints([f"{name} -> b", f"not(t1.{name}<0)"], source.schema.names)
     where = parse_where(guarded, f"{name} < 5 AND {name} IS NOT NULL", source.schema)
-    part = Slice(guarded, source, bind(guarded, dcs, source.schema), where, name="injected", keep_source_row=True)
+    part = LocalSlice(guarded, source, bind(guarded, dcs, source.schema), where, name="injected", keep_source_row=True)
     try:
         result = read(guarded, part)
     finally:
@@ -165,7 +165,7 @@ def test_paths_and_names_in_a_csv_header(guarded: Database, tmp_path: Path, text
         source = open_source(guarded, path)
         assert source.schema.names == columns
         dcs = bind(guarded, load_constraints(f"{double_quoted(columns[0])} -> b", columns), source.schema)
-        part = Slice(guarded, source, dcs, None, name="pathed")
+        part = LocalSlice(guarded, source, dcs, None, name="pathed")
         edges = [pair for us, vs in part.edges.batches() for pair in zip(us, vs, strict=True)]
         part.close()
         assert len(edges) == (6 - 2 if path == folder else 1)

@@ -11,7 +11,7 @@ from helpers_engine import Table, agree, float32, run
 from dpdb.constraints import DenialConstraint, parse_constraint
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.slice import Slice
+from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import ConstraintTypeError
@@ -156,7 +156,7 @@ def test_every_scalar_type_survives_the_way_in(database: Database, kind: str) ->
         database.execute("DROP TABLE IF EXISTS source_row")
         source = open_source(database, connection, table="t")
         constraints: list[DenialConstraint] = [*parse_constraint("k -> v"), *parse_constraint("not(t1.k>t1.v)")]
-        part = Slice(database, source, bind(database, constraints, source.schema), None, name="every_type")
+        part = LocalSlice(database, source, bind(database, constraints, source.schema), None, name="every_type")
         edges = [pair for us, vs in part.edges.batches() for pair in zip(us, vs, strict=True)]
         part.close()
     assert (len(edges), part.self_conflicts) == (1, 0)

@@ -13,8 +13,8 @@ from strategies_engine import questions
 from dpdb.constraints import DenialConstraint, parse_constraint
 from dpdb.engine.duckdb.database import BATCH_ROWS, Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.slice import Slice
-from dpdb.engine.sources.open import Source
+from dpdb.engine.slice import LocalSlice
+from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 
 Question = tuple[Table, list[DenialConstraint]]
@@ -123,7 +123,7 @@ def test_streams_follow_the_canonical_order_over_several_batches() -> None:
         database.execute("CREATE TABLE big AS SELECT range // 1500 AS a, range AS b FROM range(3000)")
         schema = TableSchema((Column("a", "BIGINT"), Column("b", "BIGINT")))
         dcs = bind(database, parse_constraint("a -> b"), schema)
-        part = Slice(database, Source("big", schema, exp.to_table("big")), dcs, None, name="big_part")
+        part = LocalSlice(database, Source("big", schema, exp.to_table("big")), dcs, None, name="big_part")
         batches = list(part.edges.batches())
         streamed = [(int(batch[0].min()), int(batch[0].max()), len(batch[0])) for batch in batches]
         ordered = all(_lexicographic(u, v) for u, v in batches)

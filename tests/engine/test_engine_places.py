@@ -14,8 +14,9 @@ import pytest
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TypeOrigin
-from dpdb.engine.sources.open import open_empty, open_source
-from dpdb.engine.sources.places import find_files, state_of
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sources.paths.find import find_files, state_of
+from dpdb.engine.sources.source import Reading
 from dpdb.errors import SourceError
 
 
@@ -44,7 +45,7 @@ def refused(source: Path | str, match: str) -> None:
         open_source(database, source)
     assert "\n" not in str(caught.value)
     with Database() as database, pytest.raises(SourceError, match=match):
-        open_empty(database, source)
+        open_source(database, source, rows=Reading.NONE)
 
 
 # -- folders and globs ------------------------------------------------------------------------------------------
@@ -155,7 +156,7 @@ def test_keys_of_folders_are_columns_of_text_unless_typed(write: Callable[..., P
             (True, None),
         ]
         with Database() as database:
-            columns = open_empty(database, source, csv_schema={"year": "INTEGER"}).schema.columns
+            columns = open_source(database, source, csv_schema={"year": "INTEGER"}, rows=Reading.NONE).schema.columns
         assert [column.name for column in columns] == ["a", "b", "year", "place"]
         assert [column.origin for column in columns[2:]] == [TypeOrigin.DECLARED, TypeOrigin.TEXT_CELLS]
     assert "year" not in rows(tmp_path / "t" / "year=2024" / "place=New%20York")[0]

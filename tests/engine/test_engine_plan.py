@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from dpdb.constraints import distinct, functional_dependency, load_constraints
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.slice import Slice
+from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
-from dpdb.engine.sql.compile import ordered_edges
+from dpdb.engine.sql.constraint_sql import ordered_edges
 from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, join_plan, refuse_nested_loops
 from dpdb.engine.sql.violations import export_edges
 from dpdb.errors import ParameterError
@@ -47,10 +47,10 @@ def people(rows: int) -> pa.Table:
     )
 
 
-def slice_of(database: Database, rules: list[str], rows: int) -> Slice:
+def slice_of(database: Database, rules: list[str], rows: int) -> LocalSlice:
     source = open_source(database, people(rows).cast(people(1).schema))
     bound = bind(database, distinct(load_constraints(rules, source.schema.names)), source.schema)
-    return Slice(database, source, bound, None, name="part")
+    return LocalSlice(database, source, bound, None, name="part")
 
 
 @pytest.mark.parametrize("rule", SHAPES)
@@ -104,7 +104,7 @@ def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.Temp
     with Database() as database:
         source = open_source(database, people(ROWS))
         dcs = distinct(load_constraints(["zip -> city", "state -> rate"], source.schema.names))
-        part = Slice(database, source, bind(database, dcs, source.schema), None, name="part", keep_source_row=True)
+        part = LocalSlice(database, source, bind(database, dcs, source.schema), None, name="part", keep_source_row=True)
         export_edges(part, path)
         expected = database.rows(exp.select("u", "v").from_(part.table("conflict_edge")))
         with pytest.raises(ParameterError, match="exists already"):
@@ -135,7 +135,7 @@ def test_columns_called_like_the_helper_columns_change_nothing() -> None:
     with Database() as database:
         source = open_source(database, table)
         bound = bind(database, load_constraints(rules, source.schema.names), source.schema)
-        part = Slice(database, source, bound, None, name="part")
+        part = LocalSlice(database, source, bound, None, name="part")
         assert part.edges.node_count == 3
         found = database.rows(exp.select("u", "v", "dc").from_(part.table("conflict_edge")))
         assert found == [(0, 1, 0), (0, 2, 0), (1, 2, 0)]

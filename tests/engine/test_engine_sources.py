@@ -19,7 +19,7 @@ from helpers_engine import Table, conflicts, read
 
 from dpdb.constraints import distinct, load_constraints
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.slice import Slice
+from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
 
@@ -39,7 +39,7 @@ def found(source: Any, **options: Any) -> tuple[dict[tuple[int, int], int], int]
     with Database() as database:
         opened = open_source(database, source, **options)
         dcs = distinct(load_constraints(CONSTRAINTS, opened.schema.names))
-        part = Slice(database, opened, bind(database, dcs, opened.schema), None, name="part", keep_source_row=True)
+        part = LocalSlice(database, opened, bind(database, dcs, opened.schema), None, name="part", keep_source_row=True)
         result = read(database, part)
     return result.by_position(), result.self_conflicts
 
@@ -244,7 +244,7 @@ def test_column_names(database: Database, name: str) -> None:
     database.execute("DROP TABLE IF EXISTS source_row")
     source = open_source(database, table)
     dcs = load_constraints([f"not(t1.{key}=t2.{key}&t1.value!=t2.value)", f"not(t1.{key}>1)"], source.schema.names)
-    part = Slice(database, source, bind(database, dcs, source.schema), None, name="names", keep_source_row=True)
+    part = LocalSlice(database, source, bind(database, dcs, source.schema), None, name="names", keep_source_row=True)
     try:
         result = read(database, part)
     finally:

@@ -18,7 +18,8 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.open import Source, open_source
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sources.source import Source
 from dpdb.engine.unit_rows import UnitRows
 
 Row = tuple[Any, ...]

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from dpdb.constraints import parse_constraint
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.open import Source
+from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.count import count_rows
 from dpdb.engine.sql.where import WherePredicate, parse_where
 

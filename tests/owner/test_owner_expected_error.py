@@ -17,8 +17,8 @@ import pytest
 
 import dpdb
 import dpdb.owner.expected_error as planning
+from dpdb.engine import empty_table, open_table
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.open import open_source
 from dpdb.errors import DpdbError, ParameterError, SourceError, UnknownColumnError
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.owner import planned_table
@@ -283,11 +283,9 @@ def test_bad_guesses_are_refused(changed, error, message):
         small(**changed)
 
 
-def test_open_empty_and_open_source_agree(hospital):
-    with Database() as one, Database() as other:
-        from dpdb.engine.sources.open import open_empty
-
-        assert open_empty(one, str(hospital)).schema == open_source(other, str(hospital)).schema
+def test_a_table_without_rows_has_the_schema_of_the_source(hospital):
+    with empty_table(str(hospital)) as empty, open_table(str(hospital)) as opened:
+        assert empty.schema == opened.schema
 
 
 def test_a_target_shows_the_risk_beside_the_accuracy():

@@ -22,12 +22,13 @@ from typing import Any
 from random_predicates import KINDS, MOMENTS, NUMBERS, TEXTS, Predicates, RandomColumn, quoted
 from sqlglot import exp
 
+from dpdb.engine import LocalTable
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.slice import read_columns
-from dpdb.engine.sources.open import Source
+from dpdb.engine.sources.source import Source
 from dpdb.engine.sql import comparison
 from dpdb.engine.sql import where as engine_where
+from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.errors import ParameterError, PredicateError
 from dpdb.predicates import Region
@@ -81,6 +82,7 @@ class Table:
         database.execute(f"CREATE TABLE raw AS SELECT {casts} FROM (VALUES {listed}) AS texts({names})")
         self.schema = TableSchema(tuple(Column(*described) for described in database.describe("SELECT * FROM raw")))
         self.source = Source("fuzz", self.schema, exp.to_table("raw"))
+        self.opened = LocalTable(database, self.source)
         read_columns(database, self.source, set(self.schema.names), _FLAT, position="place")
         self.types = {column.name: column.type or "" for column in self.schema.columns}
         self.rows = self._as_keys()
@@ -202,7 +204,7 @@ def _check_pairs(asked: Sequence[Asked], masks: Sequence[int], findings: Finding
 def _single(table: Table, findings: Findings, where: str) -> Asked | None:
     text = table.drawn.predicate()
     try:
-        slices = parse_slices(table.database, table.schema, text, None, None)
+        slices = parse_slices(table.opened, text, None, None)
     except PredicateError as error:
         if "selects no row" in str(error):
             findings.seen["refused for selecting no row"] += 1
@@ -218,7 +220,7 @@ def _groups(table: Table, findings: Findings) -> Asked | None:
     keys = table.drawn.keys(column)
     base = table.drawn.predicate() if table.rng.random() < 0.5 else None
     try:
-        slices = parse_slices(table.database, table.schema, base, column.name, keys)
+        slices = parse_slices(table.opened, base, column.name, keys)
     except (PredicateError, ParameterError) as error:
         findings.seen["keys refused as the same value"] += "the same value" in str(error)
         return None

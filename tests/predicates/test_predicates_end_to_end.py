@@ -43,7 +43,7 @@ def asked(table: Table) -> list[dict[str, object]]:
             call |= {"by": column.name, "keys": table.drawn.keys(column)}
             call["where"] = table.rng.choice([call["where"], None])
         try:
-            parse_slices(table.database, table.schema, **call)  # type: ignore[arg-type]
+            parse_slices(table.opened, **call)  # type: ignore[arg-type]
         except (PredicateError, ParameterError):
             continue
         calls.append(call)
@@ -56,12 +56,12 @@ def test_a_ledger_spends_at_least_what_the_fullest_row_collects(kinds: list[str]
     Ledger.create(ledger, EPSILON * CALLS).close()
     with Database(threads=1) as database:
         table = Table(database, Random(f"end to end/{kinds}"), kinds)
-        database.export({"rows": "SELECT * FROM raw"}, {}, source)
+        database.write_file(source, {"rows": "SELECT * FROM raw"})
         collected = [0] * len(table.rows)
         with Session(source, ledger=ledger) as session:
             for call in asked(table):
                 released = session.dp_count(EPSILON, **call)  # type: ignore[arg-type]
-                parts = parse_slices(database, table.schema, **call).predicates  # type: ignore[arg-type]
+                parts = parse_slices(table.opened, **call).predicates  # type: ignore[arg-type]
                 masks = table.selected([part.condition for part in parts if part is not None])
                 answers = released if isinstance(released, tuple) else (released,)
                 assert [answer.value for answer in answers] == [mask.bit_count() for mask in masks], call

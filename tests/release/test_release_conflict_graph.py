@@ -7,11 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dpdb.constraints import distinct, load_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.slice import Slice
-from dpdb.engine.sources.open import open_source
-from dpdb.engine.sql.bind import bind
+from dpdb.engine import open_table
 from dpdb.graph import BlockGraph, EdgeGraph
 from dpdb.release import Session
 from dpdb.release.conflict_graph import conflict_graph
@@ -20,10 +16,8 @@ THETAS = [1, 2, 5, 16, 64, 1_000, 100_000]
 
 
 def both(source: object, rules: object) -> tuple[BlockGraph, EdgeGraph]:
-    with Database() as database:
-        opened = open_source(database, source)
-        dcs = distinct(load_constraints(rules, opened.schema.names))  # type: ignore[arg-type]
-        part = Slice(database, opened, bind(database, dcs, opened.schema), None, name="part")
+    with open_table(source, constraints=rules) as opened:  # type: ignore[arg-type]
+        part = opened.slice()
         blocks, edges = conflict_graph(part), conflict_graph(part, materialize=True)
         assert isinstance(blocks, BlockGraph)
         assert isinstance(edges, EdgeGraph)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import dpdb
-from dpdb.engine.slice import Slice
+from dpdb.engine.slice import LocalSlice
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.epsilon import parse_epsilon, split
@@ -101,13 +101,13 @@ def test_one_constraint_alone_gets_all() -> None:
 
 def test_the_graphs_are_built_once_and_dropped_with_their_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
-    real = Slice.__init__
+    real = LocalSlice.__init__
 
-    def counted(self: Slice, *args: object, **options: object) -> None:
+    def counted(self: LocalSlice, *args: object, **options: object) -> None:
         built.append(options["name"])
         real(self, *args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Slice, "__init__", counted)
+    monkeypatch.setattr(LocalSlice, "__init__", counted)
     with Session(TABLE, constraints=RULES, row_bound=7) as session:
         for _ in range(2):
             breakdown(session, "all", 1)
@@ -116,7 +116,7 @@ def test_the_graphs_are_built_once_and_dropped_with_their_slice(monkeypatch: pyt
         for k in range(6):
             breakdown(session, "repair", 1, where=f"age > {k}")
         assert len(built) == 5 + 6 * 4
-        kept = session._database.rows("SELECT 1 FROM duckdb_schemas() WHERE schema_name LIKE 'slice%'")
+        kept = session._table.database.rows("SELECT 1 FROM duckdb_schemas() WHERE schema_name LIKE 'slice%'")
         assert len(kept) == 4 * 4
 
 

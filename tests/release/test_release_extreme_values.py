@@ -189,7 +189,7 @@ def test_no_cell_of_a_csv_file_fails_in_any_type(kind: str, tmp_path: Path) -> N
     words = [word.replace('"', '""') for word in WORDS]
     path.write_text("k,v\n" + "".join(f'"{word}",{number % 7}\n' for number, word in enumerate(words)), newline="")
     with replaced_noise(StubNoise()), dpdb.open(path, constraints="k -> v", csv_schema={"k": kind}) as session:
-        assert session._source.faults == Faults()
+        assert session._table.faults == Faults()
         assert session.dp_count(1.0).value == len(WORDS)  # type: ignore[union-attr]
         assert 0 < session.dp_count(1.0, where="k IS NOT NULL").value <= len(WORDS)  # type: ignore[union-attr]
         session.dp_inconsistency("repair", 1.0)

@@ -15,8 +15,8 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.errors import EngineError, SourceError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise
 
 RULE = "a -> b"
@@ -192,7 +192,7 @@ def test_macros_of_a_file_are_for_its_views_only(tmp_path: Path) -> None:
     )
     assert released(path, table="v") == released(path, table="t")
     with dpdb.open(path, table="v") as session, dpdb.open(path, table="t") as other:
-        hashes = [one._database.rows("SELECT hash(1)") for one in (session, other)]
+        hashes = [one._table.database.rows("SELECT hash(1)") for one in (session, other)]
     assert hashes[0] == hashes[1]
 
 

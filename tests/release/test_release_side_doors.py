@@ -24,9 +24,10 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
-from dpdb.engine.slice import Slice
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.slice import LocalSlice
 from dpdb.errors import DpdbError, EngineError, ParameterError, PredicateError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise
 
 MEASURES = ("minimal_inconsistency", "problematic", "repair")
@@ -74,7 +75,7 @@ def test_where_is_checked_before_anything_is_spent_or_read(
     def read(*args: object, **kwargs: object) -> None:
         raise AssertionError("a refused predicate must not read the table")
 
-    monkeypatch.setattr("dpdb.release.session.Slice", read)
+    monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
     noise = StubNoise()
     with replaced_noise(noise), pytest.raises(DpdbError, match=r"^where: "):
         session.dp_inconsistency(where=where)
@@ -115,7 +116,8 @@ def broken(*args: object, **kwargs: object) -> None:
 
 @pytest.mark.parametrize("measure", [*MEASURES, "all"])
 @pytest.mark.parametrize(
-    "target", ["dpdb.release.session.Slice", "dpdb.engine.slice.Slice._rank", "dpdb.release.session.Session._answers"]
+    "target",
+    ["dpdb.engine.table.LocalSlice", "dpdb.engine.slice.LocalSlice._rank", "dpdb.release.session.Session._answers"],
 )
 def test_a_failure_after_the_debit_says_one_constant_thing(
     session: dpdb.Session, measure: str, target: str, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]
@@ -140,10 +142,10 @@ def test_a_failure_after_the_debit_says_one_constant_thing(
 def test_a_failure_of_the_database_after_the_debit_says_the_same(
     session: dpdb.Session, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]
 ) -> None:
-    def failing(self: Slice) -> None:
+    def failing(self: LocalSlice) -> None:
         self._database.execute("SELECT CAST(city AS INTEGER) FROM (SELECT 'alice' AS city)")
 
-    monkeypatch.setattr(Slice, "_rank", failing)
+    monkeypatch.setattr(LocalSlice, "_rank", failing)
     with pytest.raises(EngineError) as caught:
         session.dp_inconsistency()
     assert "alice" not in "".join(traceback.format_exception(caught.value))
@@ -194,7 +196,7 @@ def test_values_in_names_of_folders_are_text_and_never_shown(tmp_path: Path) -> 
         pq.write_table(TABLE, tmp_path / f"secret={value}" / "part.parquet")
         for source in (tmp_path, f"{tmp_path}/*/*.parquet"):
             with dpdb.open(source, constraints="secret -> city") as session:
-                assert session._source.schema["secret"].declared_type == "VARCHAR"
+                assert session._table.schema["secret"].declared_type == "VARCHAR"
             with pytest.raises(DpdbError, match="no column 'secrets'; nearest is 'secret'") as caught:
                 dpdb.open(source, constraints="secrets -> city")
             assert not re.search("alice|01", str(caught.value).replace(str(tmp_path), ""))
@@ -352,11 +354,11 @@ def test_logging_at_the_default_level_prints_nothing() -> None:
         import logging, sys
         logging.basicConfig()
         import pyarrow as pa, dpdb
-        from dpdb.engine.slice import Slice
+        from dpdb.engine.slice import LocalSlice
         table = pa.table({"a": ["alice", "alice"], "b": ["x", "y"]})
         with dpdb.open(table, constraints="a -> b") as session:
             session.dp_inconsistency("all")
-            Slice._rank = lambda self: self._database.execute("SELECT CAST('alice' AS INTEGER)")
+            LocalSlice._rank = lambda self: self._database.execute("SELECT CAST('alice' AS INTEGER)")
             try:
                 session.dp_inconsistency(where="a = 'alice'")
             except dpdb.DpdbError:
@@ -400,7 +402,7 @@ WORKING = """if True:
         if step == "opening the table":
             return
         print("working", flush=True)  # between the debit and the answer
-        session._database.value("SELECT sum(hash(range) % 7) FROM range(1000000000000)")
+        session._table.database.value("SELECT sum(hash(range) % 7) FROM range(1000000000000)")
     table = pa.table({"a": [1, 1], "b": [1, 2]})
     with dpdb.open(table, constraints="a -> b", temp_directory=sys.argv[1], progress=progress) as session:
         session.dp_inconsistency()
@@ -565,5 +567,5 @@ def test_slices_are_forgotten_and_built_again(session: dpdb.Session) -> None:
             session.dp_inconsistency(epsilon="0.01", where=f"age > {k}").value for _ in range(2) for k in range(6)
         ]
     assert values == [2, 1, 1, 1, 0, 0] * 2
-    database: Database = session._database
+    database: Database = session._table.database
     assert len(database.rows("SELECT 1 FROM duckdb_schemas() WHERE schema_name LIKE 'slice%'")) <= 4

@@ -20,9 +20,9 @@ from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.doors.sql.child.worker import _database, _Request
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.engine.sql.files import sql_file
 from dpdb.errors import DpdbError, ParameterError, PredicateError, StatementRefusedError, UnknownColumnError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise
 
 frame = private_rows()  # what a replacement scan of DuckDB would find in this process

@@ -393,7 +393,7 @@ def test_an_interpreter_that_does_not_start_is_one_error_and_the_owner_is_told_w
     public: dict[str, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("dpdb.doors.sql.child.children._START", "raise SystemExit('no such library')")
-    monkeypatch.setattr("dpdb.engine.duckdb.database.OWNER_LOG.propagate", True)
+    monkeypatch.setattr("dpdb.owner_log.OWNER_LOG.propagate", True)
     with (
         closing(RemoteDatabase(public, Limits())) as remote,
         pytest.raises(EngineError, match="no process can be started to run statements"),

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from dpdb.doors.cli.streams import tell
-from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine import Progress, no_progress
 
 __all__ = ["step_bar"]
 

@@ -13,8 +13,8 @@ from dpdb.doors.cli.result_formats import as_text
 from dpdb.doors.cli.streams import one_line, show
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.parse import split_finished
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.errors import DpdbError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.release import Release
 from dpdb.stopping import went_on
 

@@ -168,7 +168,7 @@ class _OwnerLog(logging.StreamHandler[TextIO]):
 
 
 def _owner_log(path: str) -> str:
-    from dpdb.engine.duckdb.database import OWNER_LOG
+    from dpdb.owner_log import OWNER_LOG
 
     try:
         handler = _OwnerLog(path)

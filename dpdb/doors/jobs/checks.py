@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpdb.doors.jobs.job_file import Job, ledger_run
 from dpdb.doors.jobs.results import open_results
-from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.release import Session
 from dpdb.release.account import Charge

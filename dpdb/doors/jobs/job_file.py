@@ -14,7 +14,7 @@ from typing import Any
 
 from dpdb.doors.jobs.gates import Gate, parse_gate
 from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.engine.sources.places import refuse_url
+from dpdb.engine import refuse_url
 from dpdb.errors import ParameterError, SourceError
 from dpdb.release import Release, Session
 from dpdb.release.public_theta import PublicTheta

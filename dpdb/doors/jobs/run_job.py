@@ -16,7 +16,7 @@ from dpdb.doors.jobs.gates import GateResult, check_gates
 from dpdb.doors.jobs.job_file import Job, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
-from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.ledger.store.file import reached

@@ -26,8 +26,8 @@ from dpdb.doors.sql.paid_answers import Identity, PaidAnswers
 from dpdb.doors.sql.parse import Statement, parse_statement
 from dpdb.doors.sql.refusal import one_line
 from dpdb.doors.sql.rewrite import rewritten
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.epsilon import as_float
 from dpdb.release import Release, Session
 from dpdb.release.account import Charge

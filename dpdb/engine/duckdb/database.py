@@ -7,7 +7,6 @@ are gone after `close()`, which also runs at interpreter exit, so Ctrl-C leaves 
 from __future__ import annotations
 
 import json
-import logging
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,20 +21,16 @@ from sqlglot import exp
 from dpdb.engine.duckdb.interruptible import interruptible
 from dpdb.engine.sql.files import sql_file
 from dpdb.errors import EngineError, ParameterError
-from dpdb.files.new_file import WorkFolder, new_file
+from dpdb.files.new_file import WorkFolder
+from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["BATCH_ROWS", "MOST_THREADS", "OWNER_LOG", "Database"]
+__all__ = ["BATCH_ROWS", "MOST_THREADS", "Database"]
 
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
 BATCH_ROWS = 1_000_000
 
 # More than any one machine has; DuckDB would start as many as it is told.
 MOST_THREADS = 1_024
-
-# Details of failures name values of the private table: this logger is the owner's, and silent by default.
-OWNER_LOG = logging.getLogger("dpdb.owner")
-OWNER_LOG.addHandler(logging.NullHandler())
-OWNER_LOG.propagate = False
 
 
 class Database:
@@ -143,27 +138,18 @@ class Database:
             pending = operator["children"] + pending
         return names
 
-    def export(self, tables: Mapping[str, str], views: Mapping[str, str], path: Path) -> None:
-        """Leave query results as tables, and views of them, in a new DuckDB file: complete or not at all.
-
-        The file is readable by its owner only.
-
-        Raises
-        ------
-        ParameterError
-            If the file exists or cannot be made.
-        """
-        with new_file(path, private=True) as partial:
-            self.execute(f"ATTACH {exp.Literal.string(str(partial)).sql('duckdb')} AS exported")
-            try:
-                for name, query in tables.items():
-                    self.execute(f"CREATE TABLE exported.{_quoted(name)} AS {query}")
-                self.execute("USE exported")  # so that views name the file's tables, whatever it is attached as
-                for name, query in views.items():
-                    self.execute(f"CREATE VIEW {_quoted(name)} AS {query}")
-            finally:
-                self.execute("USE memory")
-                self.execute("DETACH exported")
+    def write_file(self, path: Path, tables: Mapping[str, str], views: Mapping[str, str] | None = None) -> None:
+        """Write query results as tables, and views of them, into a new DuckDB file (see `new_file`)."""
+        self.execute(f"ATTACH {exp.Literal.string(str(path)).sql('duckdb')} AS exported")
+        try:
+            for name, query in tables.items():
+                self.execute(f"CREATE TABLE exported.main.{_quoted(name)} AS {query}")
+            self.execute("USE exported")  # so that views name the file's tables, whatever it is attached as
+            for name, query in (views or {}).items():
+                self.execute(f"CREATE VIEW {_quoted(name)} AS {query}")
+        finally:
+            self.execute("USE memory")
+            self.execute("DETACH exported")
 
     @contextmanager
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:

@@ -14,11 +14,11 @@ import duckdb
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.engine.duckdb.interruptible import interruptible
 from dpdb.engine.schema import comparison_type
 from dpdb.engine.sources.content import rows_digest
 from dpdb.errors import ParameterError, SourceError
+from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["OwnerTable", "owner_table", "sibling"]
 

@@ -18,18 +18,25 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.engine.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
-from dpdb.engine.sources.places import FileColumns, Files, csv_delimiter
+from dpdb.engine.sources.paths.files import FileColumns, Files
 from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["csv_batches", "csv_columns"]
+__all__ = ["csv_batches", "csv_columns", "csv_delimiter"]
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 
 _BLOCK = 8 << 20
 _HEADER_BLOCK = 1 << 16
 _LONGEST_HEADER = 1 << 20
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8 texts
+
+
+def csv_delimiter(path: str) -> str | None:
+    """Return the delimiter that a CSV file's name tells, or None if it is no CSV file's name."""
+    return next((mark for suffix, mark in _DELIMITERS.items() if path.lower().endswith(suffix)), None)
 
 
 def csv_columns(files: Files) -> FileColumns:

@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sources.copies import scanned
+from dpdb.engine.sources.file_source import FileSource
+from dpdb.engine.sources.paths.files import Files
+from dpdb.engine.sources.source import Source, Wanted
+from dpdb.engine.sources.table_choice import choose_table
+from dpdb.engine.sources.text_columns import declared_types
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["attach", "choose_table", "leave_out_names"]
+__all__ = ["DuckDBFile"]
 
 _ATTACHED = "source_file"
 
 
-def attach(database: Database, path: str, table: str | None) -> tuple[exp.Expr, bool]:
+class DuckDBFile(FileSource):
+    """A DuckDB file, of which one table or view is read."""
+
+    kind = "duckdb"
+    title = "DuckDB"
+    many = False
+
+    def begins(self, head: bytes) -> bool:
+        """Say whether these are the first bytes of a DuckDB file."""
+        return head[8:12] == b"DUCK"
+
+    def is_named(self, path: str) -> bool:
+        """Return False: the name does not matter."""
+        del path
+        return False
+
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+        """Attach the file and choose its table; see `FileSource`."""
+        declared_types(database, files.place, (), wanted.types)
+        scan, is_computed = _attach(database, files.place, wanted.table)
+        return scanned(database, files.place, scan), is_computed
+
+    def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
+        """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's."""
+        found = super().open(database, target, wanted)
+        database.execute("RESET search_path")
+        return found
+
+
+def _attach(database: Database, path: str, table: str | None) -> tuple[exp.Expr, bool]:
     """Attach a DuckDB file read-only; return its table (or view) and whether its rows are computed on reading.
 
     Those of a view are, and those of a table with generated columns.
@@ -34,14 +67,9 @@ def attach(database: Database, path: str, table: str | None) -> tuple[exp.Expr, 
         f"WHERE database_name = '{_ATTACHED}' AND NOT internal ORDER BY ALL"
     )
     schema, name, is_view = choose_table(path, found, table, preferred=("main",))
-    if is_view:  # it may name tables and macros of the main schema without saying so; see `leave_out_names`
+    if is_view:  # it may name tables and macros of the main schema without saying so; see `open`
         database.execute(f"SET search_path = 'main,{_ATTACHED}.main'")
     return exp.table_(name, db=schema, catalog=_ATTACHED, quoted=True), is_view or _is_generated(database, schema, name)
-
-
-def leave_out_names(database: Database) -> None:
-    """Forget the names of an attached file, after its view was copied: its macro ``hash`` is not what dpdb calls so."""
-    database.execute("RESET search_path")
 
 
 def _is_generated(database: Database, schema: str, name: str) -> bool:
@@ -60,23 +88,3 @@ def _why_not(problem: str) -> str:
     if "newer version" in problem or "older version" in problem:
         return f"is of another version of DuckDB than this one ({problem.splitlines()[0]})"
     return "DuckDB cannot open it (is it damaged or cut short?); the details are in the owner's log"
-
-
-def choose_table(
-    description: str, found: list[tuple[str, str, bool]], wanted: str | None, *, preferred: Sequence[str]
-) -> tuple[str, str, bool]:
-    """Pick the wanted one of (schema, table, is view), or the only one; `preferred` schemas go first."""
-    names = ", ".join(f"{schema}.{name}" for schema, name, _ in found) or "none"
-    if wanted is None:
-        chosen = found
-        problem = f"name one with table= (it has: {names})"
-    else:
-        key = wanted.casefold()
-        chosen = [row for row in found if row[1].casefold() == key or f"{row[0]}.{row[1]}".casefold() == key]
-        if len(chosen) > 1:
-            best = next((schema for schema in preferred if any(row[0] == schema for row in chosen)), None)
-            chosen = [row for row in chosen if row[0] == best]
-        problem = f"no table or view {wanted!r} (it has: {names})"
-    if len(chosen) != 1:
-        raise SourceError(f"{description}: {problem}")
-    return chosen[0]

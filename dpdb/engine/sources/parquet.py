@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import OWNER_LOG, Database
-from dpdb.engine.schema import refuse_duplicate_names
-from dpdb.engine.sources.places import FileColumns, Files
-from dpdb.engine.sources.text_columns import typed
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import TableSchema, refuse_duplicate_names
+from dpdb.engine.sources.copies import scanned, text_column
+from dpdb.engine.sources.file_source import FileSource, refuse_table_name
+from dpdb.engine.sources.paths.files import FileColumns, Files
+from dpdb.engine.sources.source import Source, Wanted
+from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["parquet_columns", "parquet_scan"]
+__all__ = ["ParquetFiles", "parquet_columns", "parquet_scan"]
 
 _FILE_NUMBER = "file_index"
+
+
+class ParquetFiles(FileSource):
+    """A Parquet file, or a folder or glob of them; columns in names of folders are text until they get a type."""
+
+    kind = "parquet"
+    title = "Parquet"
+
+    def begins(self, head: bytes) -> bool:
+        """Say whether these are the first bytes of a Parquet file."""
+        return head[:4] == b"PAR1"
+
+    def is_named(self, path: str) -> bool:
+        """Say whether the name ends in .parquet."""
+        return path.lower().endswith(".parquet")
+
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+        """Read the files' columns; see `FileSource`."""
+        refuse_table_name(files, wanted)
+        named = parquet_columns(database, files)
+        kinds = declared_types(database, files.place, named.folders, wanted.types)
+        source = scanned(database, files.place, parquet_scan(files, named, kinds))
+        columns = (text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
+        return replace(source, schema=TableSchema(tuple(columns))), False
 
 
 def parquet_columns(database: Database, files: Files) -> FileColumns:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.slice import read_columns
-from dpdb.engine.sources.open import Source
+from dpdb.engine.sources.source import Rows
+from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.where import WherePredicate
 
 __all__ = ["count_rows"]
 
 
-def count_rows(database: Database, source: Source, slices: Sequence[WherePredicate | None], *, name: str) -> list[int]:
+def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate | None], *, name: str) -> list[int]:
     """Count the rows of each slice (None: all rows). Private.
 
     The columns are copied to their comparison types first, as for a conflict graph, so that both see the same slices.

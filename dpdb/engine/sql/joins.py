@@ -14,7 +14,7 @@ from sqlglot import exp
 from dpdb.constraints import Operator, functional_dependency, is_symmetric, key_columns, order_dependency
 from dpdb.engine.schema import free_name
 from dpdb.engine.sql.bind import BoundConstraint, Operand
-from dpdb.engine.sql.compile import PairQuery, plain_pairs
+from dpdb.engine.sql.constraint_sql import PairQuery, plain_pairs
 from dpdb.errors import ParameterError
 
 __all__ = ["NESTED_LOOP_ROWS", "JoinPlan", "expected_operator", "join_plan", "refuse_nested_loops"]

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from dpdb.engine.slice import Slice
+from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.bind import BoundConstraint
-from dpdb.engine.sql.compile import pair_count
+from dpdb.engine.sql.constraint_sql import pair_count
 from dpdb.engine.sql.files import sql_file
+from dpdb.files.new_file import new_file
 
-__all__ = ["VIOLATIONS", "export_edges", "violating_pairs", "violations_of"]
+__all__ = ["VIOLATIONS", "export_edges", "source_rows", "violating_pairs", "violations_of"]
 
 _NO_EDGE = "SELECT 0::UINTEGER AS u, 0::UINTEGER AS v, 0::USMALLINT AS dc WHERE false"
 
@@ -21,7 +24,7 @@ _NO_EDGE = "SELECT 0::UINTEGER AS u, 0::UINTEGER AS v, 0::USMALLINT AS dc WHERE 
 VIOLATIONS = pa.schema([("constraint", pa.string()), ("row_1", pa.int64()), ("row_2", pa.int64())])
 
 
-def violations_of(part: Slice, dc: BoundConstraint) -> int:
+def violations_of(part: LocalSlice, dc: BoundConstraint) -> int:
     """Count the pairs (for a single-tuple constraint: rows) that violate one constraint, among others perhaps.
 
     Private. For a single-tuple constraint it needs `keep_source_row`.
@@ -33,7 +36,7 @@ def violations_of(part: Slice, dc: BoundConstraint) -> int:
     return int(part.database.value(pair_count(dc, part.tuples, part.rank)))
 
 
-def violating_pairs(part: Slice) -> Iterator[pa.RecordBatch]:
+def violating_pairs(part: LocalSlice) -> Iterator[pa.RecordBatch]:
     """Stream the conflicts in canonical order, after the self-conflicts. Private.
 
     Columns as in `VIOLATIONS`: the text of the first constraint violated, and positions in the source from 0
@@ -62,7 +65,17 @@ def violating_pairs(part: Slice) -> Iterator[pa.RecordBatch]:
         )
 
 
-def export_edges(part: Slice, path: str | Path) -> None:
+def source_rows(part: LocalSlice) -> NDArray[np.int64]:
+    """Return the positions in the source, from 0, of the ranked rows. Needs `keep_source_row`. Private."""
+    if part.source_row is None:
+        raise ValueError("this slice was built without keep_source_row")
+    positions = exp.select(exp.column(part.source_row, quoted=True)).from_(part.tuples.copy())
+    ranked = positions.order_by(exp.column(part.rank, quoted=True))
+    batches = [batch.column(0).to_numpy() for batch in part.database.stream(ranked)]
+    return np.concatenate([np.empty(0, np.int64), *batches])
+
+
+def export_edges(part: LocalSlice, path: str | Path) -> None:
     """Leave the conflict graph in a new DuckDB file. Owner only; needs `keep_source_row`.
 
     Tables: `conflict_edge` (u, v, dc) in canonical order, 2 to 3 bytes an edge; `tuple_row` (id, source_row), what the
@@ -87,4 +100,5 @@ def export_edges(part: Slice, path: str | Path) -> None:
         "tuple_row": f"SELECT {rank} AS id, {position} AS source_row FROM {part.tuples.sql('duckdb')} ORDER BY 1",
         "violated": f'SELECT dc, "text" FROM {texts.sql("duckdb")}',
     }
-    part.database.export(tables, {"conflict": sql_file("conflict")}, Path(path))
+    with new_file(Path(path), private=True) as partial:
+        part.database.write_file(partial, tables, {"conflict": sql_file("conflict")})

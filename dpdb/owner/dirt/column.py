@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpdb.constraints import DenialConstraint
-from dpdb.engine.schema import refuse_duplicate_names
+from dpdb.engine import refuse_duplicate_names
 from dpdb.errors import ConstraintTypeError
 from dpdb.owner.dirt.cell import Cell, Value
 from dpdb.owner.dirt.float_cell import FloatCell

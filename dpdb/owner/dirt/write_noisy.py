@@ -12,16 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpdb.constraints import ConstraintsLike, load_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.open import SourceLike
-from dpdb.engine.sql.bind import bind
+from dpdb.engine import SourceLike, TableSchema, arrow_forgets, open_local_table, read_rows
 from dpdb.errors import ParameterError
 from dpdb.owner.dirt.column import Column
 from dpdb.owner.dirt.conoise import conoise
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, fresh_seed, generator
 from dpdb.owner.dirt.rnoise import change_count, rnoise
-from dpdb.owner.dirt.table_io import OutputFile, arrow_forgets, read_table
+from dpdb.owner.dirt.table_io import OutputFile
 
 __all__ = ["NoiseSummary", "write_noisy"]
 
@@ -85,7 +82,7 @@ def write_noisy(
     Parameters
     ----------
     source, table, csv_schema
-        See `dpdb.engine.sources.open.open_source`. Only read.
+        See `dpdb.engine.open_table`. Only read.
     constraints : path, text, list of texts or of `DenialConstraint`
         See `load_constraints`.
     out : path
@@ -122,20 +119,18 @@ def write_noisy(
     chosen_seed = check_seed(seed)
     seed = fresh_seed() if chosen_seed is None else chosen_seed
     target = OutputFile(out, source, overwrite=overwrite)
-    with Database() as database:
-        read = read_table(database, source, table=table, csv_schema=csv_schema)
-        loaded = load_constraints(constraints, read.schema.names)
-        bind(database, loaded, read.schema)  # refuses what does not compare, as a measurement would
-        clean = _sampled(read.rows, wanted, seed)
-        if kind == "rnoise" and alpha is not None:
-            noisy = rnoise(clean, loaded, alpha=alpha, typo=_or(typo, 0.5), skew=_or(skew, 0.0), seed=seed)
-            done = change_count(clean, alpha)
-        else:
-            done = _DEFAULT_ITERATIONS if iterations is None else iterations
-            noisy = conoise(clean, loaded, iterations=done, seed=seed)
-        named = {name for dc in loaded for name in dc.columns}
-        types = _types_to_restore(read.schema, named)
-        target.write(database, noisy, types, "data" if table is None else table.rpartition(".")[2])
+    # Opening refuses what does not compare, as a measurement would.
+    with open_local_table(source, table=table, csv_schema=csv_schema, constraints=constraints) as opened:
+        schema, clean = opened.schema, _sampled(read_rows(opened), wanted, seed)
+        loaded = load_constraints(constraints, schema.names)
+    if kind == "rnoise" and alpha is not None:
+        noisy = rnoise(clean, loaded, alpha=alpha, typo=_or(typo, 0.5), skew=_or(skew, 0.0), seed=seed)
+        done = change_count(clean, alpha)
+    else:
+        done = _DEFAULT_ITERATIONS if iterations is None else iterations
+        noisy = conoise(clean, loaded, iterations=done, seed=seed)
+    named = {name for dc in loaded for name in dc.columns}
+    target.write(noisy, _types_to_restore(schema, named), "data" if table is None else table.rpartition(".")[2])
     constrained = tuple(name for name in clean.column_names if name in named)
     return NoiseSummary(
         kind=kind,

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dpdb.doors.cli.result_formats import as_text
 from dpdb.doors.cli.streams import show
-from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine import Faults
 from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
 
 __all__ = ["run_schema"]

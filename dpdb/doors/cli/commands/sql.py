@@ -15,7 +15,7 @@ from dpdb.doors.cli.open_session import open_session
 from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
 from dpdb.doors.cli.streams import read_input, tell
 from dpdb.doors.sql import FrontEnd, Result, split_statements
-from dpdb.engine.sources.places import find_files
+from dpdb.engine import find_files
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.release import Release
 from dpdb.release.table import release_table

@@ -20,9 +20,9 @@ from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.child.result import read_result
 from dpdb.doors.sql.refusal import one_line
 from dpdb.doors.sql.rewrite import ANSWERS
-from dpdb.engine.duckdb.database import OWNER_LOG
-from dpdb.engine.sql.files import sql_file
+from dpdb.engine import sql_file
 from dpdb.errors import EngineError, StatementRefusedError
+from dpdb.owner_log import OWNER_LOG
 from dpdb.release.table import RELEASE_SCHEMA
 
 __all__ = ["Form", "RemoteDatabase", "RemoteStatement"]

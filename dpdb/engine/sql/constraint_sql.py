@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from dpdb.constraints import Operator, is_symmetric
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.engine.sql.rank import edge_order
 
 __all__ = ["PairQuery", "edges_of", "may_coincide", "ordered_edges", "pair_count", "plain_pairs", "self_conflict"]
 
@@ -48,9 +49,7 @@ def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.T
     union: exp.Query = parts[0]
     for part in parts[1:]:
         union = exp.union(union, part, distinct=False)
-    order = [exp.Ordered(this=exp.column(name)) for name in ("u", "dc", "v")]
-    query = exp.select("u", "v", "dc").from_(union.subquery("edge"))
-    return query.order_by(*order)
+    return exp.select("u", "v", "dc").from_(union.subquery("edge")).order_by(*edge_order())
 
 
 def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:

@@ -1,0 +1,192 @@
+"""What an engine is to the rooms above: an `Engine` opens tables, a `Table` gives slices, a `Slice` its conflict graph.
+
+No type of a database occurs here, so that another engine is a folder beside `duckdb` and a line in `ENGINES`.
+Everything public (schema, bound constraints, bound predicates) is known as soon as a table is open; whatever reads rows
+says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self, TypedDict
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpdb.constraints import ConstraintsLike
+    from dpdb.engine.progress import Progress
+    from dpdb.engine.schema import TableSchema
+    from dpdb.engine.sources.source import Reading, SourceLike
+    from dpdb.engine.sql.bind import BoundConstraint
+    from dpdb.engine.sql.where import WherePredicate
+    from dpdb.predicates.nodes import Literal, LiteralValue
+
+__all__ = ["Edges", "Engine", "Slice", "Table", "TableOptions"]
+
+
+class TableOptions(TypedDict, total=False):
+    """How a table is opened.
+
+    Attributes
+    ----------
+    table, csv_schema
+        See `open_source`.
+    constraints : path, text, list of texts or of `DenialConstraint`, optional
+        Loaded with the table's names; duplicates count once.
+    unit, most : str and int, optional
+        A column whose values own the rows: of each value at most `most` rows are read, of NULL none.
+    memory_limit, temp_directory, threads
+        Of our own database; see `Database`.
+    progress : callable
+        Called with the name of each long step.
+    """
+
+    table: str | None
+    csv_schema: Mapping[str, str] | None
+    constraints: ConstraintsLike | None
+    unit: str | None
+    most: int
+    memory_limit: str | None
+    temp_directory: str | Path | None
+    threads: int | None
+    progress: Progress
+
+
+class Engine(Protocol):
+    """What opens tables."""
+
+    def reads(self, source: SourceLike) -> bool:
+        """Say whether sources of this kind are this engine's."""
+        ...
+
+    def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> Table:
+        """Open a source; see `open_table`."""
+        ...
+
+
+class Table(Protocol):
+    """An open table: a context manager, to be used in one thread.
+
+    Attributes
+    ----------
+    description : str
+        What the user named, for messages and `repr`.
+    schema : TableSchema
+    constraints : tuple of BoundConstraint
+    unit : str or None
+        The column whose values own the rows, as the table spells it.
+    """
+
+    description: str
+    schema: TableSchema
+    constraints: tuple[BoundConstraint, ...]
+    unit: str | None
+
+    def where(self, text: str) -> WherePredicate:
+        """Check and type a predicate. Reads no row. Errors as `parse_where`."""
+        ...
+
+    def literals(self, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
+        """Type values for comparison with a column of a type; None for what is no value of it. Reads no row."""
+        ...
+
+    def equal_values(self, literals: Sequence[Literal]) -> tuple[int, int] | None:
+        """Find two literals of one type that the engine takes as equal, by their positions. Reads no row."""
+        ...
+
+    def texts_of(self, literals: Sequence[Literal]) -> list[str]:
+        """Return the texts by which the engine shows values, one text for each value. Reads no row."""
+        ...
+
+    def slice(self, where: WherePredicate | None = None, *, position: int | None = None) -> Slice:
+        """Read the rows that a predicate selects (None: all) for their conflict graph.
+
+        With `position` the graph is that of one constraint alone, by its place in `constraints`.
+        """
+        ...
+
+    def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
+        """Count the rows of many slices in one scan. Private."""
+        ...
+
+    def opened_content(self) -> str:
+        """Describe the state of the rows when the table was opened. Private: a ledger keeps it under its own key."""
+        ...
+
+    def content(self) -> str:
+        """Describe the state of the rows now. Private, as `opened_content`."""
+        ...
+
+    def close(self) -> None:
+        """Drop everything that was made of the table. May be called twice."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Return the table."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the table."""
+        ...
+
+
+class Edges(Protocol):
+    """The edges of a conflict graph in canonical order (see `dpdb.engine.sql.rank`); what `dpdb.graph` scans."""
+
+    @property
+    def node_count(self) -> int:
+        """Rows in the graph."""
+        ...
+
+    def batches(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+        """Start a new scan: arrays (u, v) of ranks, u below v."""
+        ...
+
+
+class Slice(Protocol):
+    """The rows that a predicate selects, ranked. Its numbers are private.
+
+    Attributes
+    ----------
+    constraints : tuple of BoundConstraint
+        In the order in which they order edges.
+    coded : tuple of str
+        The columns that `codes` has. Public.
+    self_conflicts : int
+        Rows that violate a single-tuple constraint; they are not in the graph.
+    node_count : int
+        Rows in the graph.
+    """
+
+    constraints: tuple[BoundConstraint, ...]
+    coded: tuple[str, ...]
+    self_conflicts: int
+    node_count: int
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the slice, with and without conflicts: one row changes it by 1."""
+        ...
+
+    @property
+    def edges(self) -> Edges:
+        """The edges, listed."""
+        ...
+
+    def codes(self) -> Mapping[str, NDArray[np.int32]]:
+        """Return the coded columns in rank order: order-preserving codes, -1 for NULL."""
+        ...
+
+    def degree_bound(self) -> int:
+        """Return the upper bound of the maximum degree that `degree_terms` describes."""
+        ...
+
+    def close(self) -> None:
+        """Drop what was made of the slice."""
+        ...

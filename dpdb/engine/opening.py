@@ -1,0 +1,62 @@
+"""The one place where tables are opened: the engine that reads a source opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Unpack
+
+from dpdb.engine.interface import Engine, Table, TableOptions
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sources.source import Reading, SourceLike
+from dpdb.engine.table import LocalEngine, LocalTable, declared
+
+__all__ = ["ENGINES", "declared_table", "empty_table", "open_local_table", "open_table"]
+
+_LOCAL = LocalEngine()
+
+# In the order in which they are asked.
+ENGINES: tuple[Engine, ...] = (_LOCAL,)
+
+
+def open_table(source: SourceLike, *, rows: bool = True, **options: Unpack[TableOptions]) -> Table:
+    """Open a table: its schema is read, its constraints are bound, and its rows are checked or copied.
+
+    Parameters
+    ----------
+    source
+        See `open_source`. Only read, never written.
+    rows : bool
+        False for what looks at no row: a file that is a plain table is then only described.
+    options
+        See `TableOptions`.
+
+    Raises
+    ------
+    DpdbError
+        `SourceError`, `ConstraintSyntaxError`, `UnknownColumnError`, `ConstraintTypeError` or `ParameterError`; nothing
+        of the table's rows is in their messages.
+    """
+    return _engine(source).open(source, Reading.ALL if rows else Reading.COMPUTED, options)
+
+
+def open_local_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTable:
+    """Open a table in our own database, for what only the owner may ask of rows and single conflicts."""
+    return _LOCAL.open(source, Reading.ALL, options)
+
+
+def empty_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTable:
+    """Make a table without rows that has the schema of a source, and read no row of the source.
+
+    Names and types are public, rows are not. Parameters and errors as `open_table`; what that would copy (views,
+    relations, streams) is only described here.
+    """
+    return _LOCAL.open(source, Reading.NONE, options)
+
+
+def declared_table(schema: TableSchema | Mapping[str, str], **options: Unpack[TableOptions]) -> LocalTable:
+    """Make a table without rows of a schema, or of column names with SQL types. Errors as `declared_schema`."""
+    return declared(schema, options)
+
+
+def _engine(source: SourceLike) -> Engine:
+    return next(engine for engine in ENGINES if engine.reads(source))

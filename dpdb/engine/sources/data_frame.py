@@ -1,0 +1,50 @@
+"""pandas data frames: columns of Python objects are text, which nobody has given a type."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dpdb.engine.sources.arrow import arrow_stream
+from dpdb.engine.sources.stream_source import Stream, StreamSource, refuse_table_name
+from dpdb.errors import SourceError
+
+__all__ = ["DataFrame"]
+
+
+class DataFrame(StreamSource):
+    """A pandas data frame. pandas is never imported here: who has a frame has it."""
+
+    def reads(self, target: object) -> bool:
+        """Say whether it is a pandas data frame."""
+        return "pandas" in sys.modules and isinstance(target, sys.modules["pandas"].DataFrame)
+
+    def stream(self, source: Any, table: str | None) -> Stream:
+        """Convert the frame; see `StreamSource`."""
+        kind = type(source).__name__
+        refuse_table_name(kind, table)
+        frame, objects = _with_text_for_objects(source)
+        return Stream(kind, arrow_stream(frame, kind), objects)
+
+    def empty(self, source: Any, table: str | None) -> Stream:
+        """Convert the frame's first zero rows; see `StreamSource`."""
+        return self.stream(source.iloc[:0], table)
+
+
+def _with_text_for_objects(frame: Any) -> tuple[Any, frozenset[str]]:
+    """Turn object columns to text: their type would otherwise be guessed from private rows."""
+    if not frame.columns.is_unique:
+        raise SourceError("DataFrame: two columns have one name; rename one")
+    objects = [name for name in frame.columns if frame[name].dtype == object]
+    text = {name: frame[name].map(_text, na_action="ignore").astype("string") for name in objects}
+    return (frame.assign(**text) if text else frame), frozenset(map(str, objects))
+
+
+def _text(value: object) -> str | None:
+    """Return the text of an object, or None if it has none in UTF-8."""
+    try:
+        text = str(value)
+        text.encode()
+    except Exception:
+        return None
+    return text

@@ -1,0 +1,42 @@
+"""DuckDB relations, run once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from dpdb.engine.duckdb.database import BATCH_ROWS
+from dpdb.engine.sources.stream_source import Stream, StreamSource, refuse_table_name
+from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
+
+__all__ = ["DuckDBRelation", "run"]
+
+
+class DuckDBRelation(StreamSource):
+    """A relation of the owner's connection."""
+
+    def reads(self, target: object) -> bool:
+        """Say whether it is a DuckDB relation."""
+        return isinstance(target, duckdb.DuckDBPyRelation)
+
+    def stream(self, source: Any, table: str | None) -> Stream:
+        """Run the relation; see `StreamSource`."""
+        refuse_table_name(type(source).__name__, table)
+        return Stream("DuckDB relation", run("DuckDB relation", source))
+
+    def empty(self, source: Any, table: str | None) -> Stream:
+        """Run the relation with LIMIT 0; see `StreamSource`."""
+        refuse_table_name(type(source).__name__, table)
+        return Stream(type(source).__name__, run("DuckDB relation", source.limit(0)))
+
+
+def run(description: str, relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
+    """Run a relation; a failure names nothing but the source, its reason is in the owner's log."""
+    try:
+        return relation.to_arrow_reader(BATCH_ROWS)
+    except duckdb.Error as error:  # its message may print values of rows
+        OWNER_LOG.error("%s: %s", description, error)
+        raise SourceError(f"{description}: running its query failed; the reason is in the owner's log") from None

@@ -1,0 +1,100 @@
+"""`FileSource`: the steps that all kinds of files have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import ClassVar
+
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sources.copies import copied, unreadable, without_rows
+from dpdb.engine.sources.paths.files import Files
+from dpdb.engine.sources.source import Reading, Source, Wanted
+from dpdb.errors import EngineError, SourceError
+
+__all__ = ["FileSource", "refuse_table_name"]
+
+
+class FileSource(ABC):
+    """A kind of files.
+
+    Attributes
+    ----------
+    kind : str
+        As in `Files.kind`.
+    title, endings : str
+        Its name in messages, and the endings of file names where these tell the kind.
+    known_by_name : bool
+        Whether a file that begins like no kind is of this one if its name says so.
+    many : bool
+        Whether a folder or a glob of such files is one table.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    endings: ClassVar[str] = ""
+    known_by_name: ClassVar[bool] = False
+    many: ClassVar[bool] = True
+
+    @abstractmethod
+    def begins(self, head: bytes) -> bool:
+        """Say whether a file whose first 12 bytes are these is of this kind."""
+
+    @abstractmethod
+    def is_named(self, path: str) -> bool:
+        """Say whether a file's name tells that it is of this kind."""
+
+    @abstractmethod
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+        """Describe files as a source without reading a row; and say whether its rows are computed (a view's)."""
+
+    def read(self, database: Database, source: Source, files: Files) -> Source:
+        """Read every value that a release can read, as it will read them, and keep nothing."""
+        del files
+        if source.schema.usable:
+            columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in source.schema.usable]
+            row = exp.Anonymous(this="hash", expressions=columns)
+            digest = exp.select(exp.Anonymous(this="bit_xor", expressions=[row])).from_(source.scan.copy())
+            try:
+                database.execute(digest)
+            except EngineError:
+                raise unreadable(source) from None
+        return source
+
+    def reads(self, target: object) -> bool:
+        """Say whether the target is files of this kind."""
+        return isinstance(target, Files) and target.kind == self.kind
+
+    def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
+        """Describe the files, then read or copy them unless no row is wanted; see `open_source`."""
+        state = None if wanted.rows is Reading.NONE else target.state()
+        found, is_computed = self._described(database, target, wanted)
+        if wanted.rows is Reading.NONE:
+            return copied(database, replace(found, scan=without_rows(found.schema)))
+        if is_computed:
+            return copied(database, found)
+        found = replace(found, path=target.place, state=state)
+        if wanted.rows is Reading.COMPUTED:
+            return replace(found, scan=without_rows(found.schema))
+        found = self.read(database, found, target)
+        if target.state() != state:
+            raise SourceError(
+                f"{target.place}: changed while it was opened; open it again when nobody writes to its files"
+            )
+        return found
+
+    def _described(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+        try:
+            return self.describe(database, files, wanted)
+        except EngineError as error:
+            # Names of folders may be private.
+            problem = str(error).splitlines()[0] if len(files.paths) == 1 else "the reason is in the owner's log"
+            raise SourceError(f"{files.place}: cannot be read as a {self.kind} file: {problem}") from None
+
+
+def refuse_table_name(files: Files, wanted: Wanted) -> None:
+    """Raise `SourceError` if a table is named of files that are one table each."""
+    if wanted.table is not None:
+        raise SourceError(f"{files.place}: a table name applies to DuckDB files and connections only")

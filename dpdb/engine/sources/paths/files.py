@@ -1,0 +1,131 @@
+"""`Files`: the files of a table, which a path names, and the state of their rows.
+
+Nothing here reads a row. The files of a table, and so the values in names of folders, are as private as its rows.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpdb.errors import SourceError
+
+__all__ = ["FileColumns", "Files", "is_many", "key_values", "listed", "root_of", "state_of_files"]
+
+_PARTITION = re.compile(r"([^=]+)=(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a table.
+
+    Attributes
+    ----------
+    kind : str
+        See `FileSource.kind`.
+    place : str
+        The path as the user wrote it, for messages.
+    paths : tuple of str
+        Sorted; one for a file.
+    keys : tuple of str
+        Columns in the names of the folders below `place` (``year=2024/month=1``), the same for all files.
+    partitions : tuple of tuple of str or None
+        For each file its values of `keys`. Private.
+    """
+
+    kind: str
+    place: str
+    paths: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    partitions: tuple[tuple[str | None, ...], ...] = ((),)
+
+    def state(self) -> str:
+        """Describe the state of these files; see `state_of_files`."""
+        return state_of_files(self.place, self.paths)
+
+    def columns(self, own: Iterable[str]) -> FileColumns:
+        """Return the columns of the files and those of the keys; a key that is also a column is left to the files."""
+        names = tuple(own)
+        known = {name.casefold() for name in names}
+        return FileColumns(names, tuple(key for key in self.keys if key.casefold() not in known))
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """The names of the columns that are in the files, and of those that are in the names of folders."""
+
+    own: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+def state_of_files(place: str, paths: Sequence[str]) -> str:
+    """Describe the state of files by sizes and times of last change, which cost nothing to read again.
+
+    A file that is copied or touched, added or gone counts as changed, and so does one in a folder that was renamed from
+    ``state=CA`` to ``state=NY``: its rows have another value. Private: it depends on the rows.
+
+    Raises
+    ------
+    SourceError
+        If a file is no longer there.
+    """
+    # DuckDB keeps what was written last in a file beside the table's.
+    files = [Path(file) for file in [*paths, f"{place}.wal"]]
+    try:
+        found = [file.stat() for file in files if file.suffix != ".wal" or file.exists()]
+    except OSError as error:
+        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
+    state = ";".join(f"{stat.st_size},{stat.st_mtime_ns}" for stat in found)
+    root = root_of(place)
+    values = [[pair[0] for pair in key_values(root, path)] for path in paths] if is_many(place) else []
+    return f"{state};{json.dumps(values)}" if any(values) else state
+
+
+def is_many(place: str) -> bool:
+    """Say whether a path may name several files: a folder or a glob."""
+    return Path(place).is_dir() or (glob.has_magic(place) and not Path(place).exists())
+
+
+def listed(place: str, is_named: Callable[[str], bool]) -> list[str]:
+    """List the files of a path, sorted; in a folder those whose names `is_named` accepts, at any depth."""
+    if not is_many(place):
+        return [place]
+    if Path(place).is_dir():
+        return sorted(_below(place, is_named))
+    # pathlib's glob takes no absolute patterns
+    return sorted(file for file in glob.glob(place, recursive=True) if Path(file).is_file())  # noqa: PTH207
+
+
+def _below(folder: str, is_named: Callable[[str], bool]) -> Iterator[str]:
+    def stop(error: OSError) -> None:
+        raise error  # a folder that may not be read would be rows that are left out
+
+    for parent, folders, names in os.walk(folder, onerror=stop):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(parent, name)
+            if not name.startswith(".") and is_named(name) and path.is_file():
+                yield str(path)
+
+
+def root_of(place: str) -> Path:
+    """Return the folder below which names of folders may be columns: of a glob, its part without wildcards."""
+    if Path(place).is_dir():
+        return Path(place)
+    fixed = []
+    for part in Path(place).parts[:-1]:
+        if glob.has_magic(part):
+            break
+        fixed.append(part)
+    return Path(*fixed)
+
+
+def key_values(root: Path, path: str) -> list[re.Match[str]]:
+    """Read the names of a file's folders that are a key and its value."""
+    matches = [_PARTITION.fullmatch(part) for part in Path(path).relative_to(root).parts[:-1]]
+    return [match for match in matches if match is not None]

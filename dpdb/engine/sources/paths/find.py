@@ -1,0 +1,99 @@
+"""What a path names: the files, their kind, the columns that stand in names of folders. Refuses what is no local table.
+
+Nothing here reads a row.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dpdb.engine.sources.file_source import FileSource
+from dpdb.engine.sources.kinds import SOURCES
+from dpdb.engine.sources.paths.files import Files, is_many, listed, root_of, state_of_files
+from dpdb.engine.sources.paths.folders import partitions, refuse_logs, refuse_underscores
+from dpdb.engine.sources.paths.urls import refuse_url
+from dpdb.errors import SourceError
+
+__all__ = ["find_files", "state_of"]
+
+_FILES = [kind for kind in SOURCES if isinstance(kind, FileSource)]
+_IN_FOLDERS = [kind for kind in _FILES if kind.many]
+
+
+def find_files(place: str) -> Files:
+    """Find the files of a path: one file, a folder of files, or a glob.
+
+    A file is known by its first bytes, or by its name where bytes do not tell; in a folder, at any depth, those named
+    .parquet, .csv or .tsv (also .gz) count. Names that begin with a dot are passed over, as in a glob.
+
+    Raises
+    ------
+    SourceError
+        If there is no such file, it is none of the supported kinds, several kinds lie together, a folder belongs to a
+        table format with a log of its own (Delta, Iceberg, Hudi), the files lie in folders with different keys, a name
+        in a folder begins with an underscore (most programs pass such files over, some do not), or the path is a URL.
+    """
+    if not place:
+        raise SourceError("the path of the source is empty")
+    refuse_url(place)
+    try:
+        paths = listed(place, _in_folder)
+        for path in paths:
+            path.encode()
+        if not is_many(place):
+            return Files(_kind_of(place, paths[0]).kind, place, tuple(paths))
+        kinds = {_kind_by_name(path) if Path(place).is_dir() else _kind_of(place, path) for path in paths}
+        root = root_of(place)
+        refuse_logs(place, root, paths)
+        if Path(place).is_dir():
+            refuse_underscores(place, paths)
+    except OSError as error:
+        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
+    except UnicodeEncodeError:
+        raise SourceError(f"{place}: a file's name is not UTF-8; rename it") from None
+    except ValueError:  # a NUL character
+        raise SourceError(f"{place!r}: is not a path") from None
+    if not paths:
+        raise SourceError(f"{place}: no {' or '.join(kind.title for kind in _IN_FOLDERS)} file there")
+    if len(kinds) > 1 or not next(iter(kinds)).many:
+        raise SourceError(f"{place}: holds files of several kinds, or DuckDB files; name the files of one table")
+    keys, values = partitions(place, root, paths)
+    return Files(next(iter(kinds)).kind, place, tuple(paths), keys, values)
+
+
+def state_of(place: str) -> str:
+    """Describe the state of a path's rows; see `state_of_files`. Private.
+
+    Raises
+    ------
+    SourceError
+        If a file is no longer there.
+    """
+    try:
+        return state_of_files(place, listed(place, _in_folder))
+    except OSError as error:
+        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
+
+
+def _in_folder(name: str) -> bool:
+    return any(kind.is_named(name) for kind in _IN_FOLDERS)
+
+
+def _kind_of(place: str, path: str) -> FileSource:
+    file = Path(path)
+    if file.exists() and not file.is_file():
+        raise SourceError(f"{place}: is not a regular file; write its rows to one")  # a pipe can be read only once
+    with file.open("rb") as stream:
+        head = stream.read(12)
+    known = [kind for kind in _FILES if kind.begins(head)] or [
+        kind for kind in _FILES if kind.known_by_name and kind.is_named(path)
+    ]
+    if not known:
+        *others, last = (f"{kind.title}{kind.endings}" for kind in _FILES)
+        raise SourceError(f"{place}: not a {', '.join(others)} or {last} file")
+    return known[0]
+
+
+def _kind_by_name(path: str) -> FileSource:
+    """Return the kind of a file that was found in a folder."""
+    return next(kind for kind in _IN_FOLDERS if kind.is_named(path))

@@ -1,0 +1,109 @@
+"""`StreamSource`: the steps that all sources in this process have in common: one Arrow stream, copied at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
+from dpdb.engine.sources.copies import copied, nothing_usable, scanned
+from dpdb.engine.sources.source import Reading, Source, Wanted
+from dpdb.errors import EngineError, SourceError
+
+__all__ = ["Stream", "StreamSource", "refuse_table_name"]
+
+_STREAM = exp.to_table("source_stream")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source as a stream that can be read once.
+
+    Attributes
+    ----------
+    description : str
+        What the source is called in messages.
+    reader : pyarrow.RecordBatchReader
+        All its rows. What fails while it is read may print values.
+    untyped : frozenset of str
+        Columns that are text because Python objects became text.
+    """
+
+    description: str
+    reader: pa.RecordBatchReader
+    untyped: frozenset[str] = frozenset()
+
+    def of(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """Return the reader with these of its columns only."""
+        schema = self.reader.schema
+        if list(columns) == schema.names:
+            return self.reader
+        kept = pa.schema([schema.field(name) for name in columns])
+        return pa.RecordBatchReader.from_batches(kept, (batch.select(columns) for batch in self.reader))
+
+
+class StreamSource(ABC):
+    """A kind of object that lives in this process and can be read as an Arrow stream."""
+
+    @abstractmethod
+    def reads(self, target: object) -> bool:
+        """Say whether this kind reads the object."""
+
+    @abstractmethod
+    def stream(self, source: Any, table: str | None) -> Stream:
+        """Return the stream of all rows.
+
+        Raises
+        ------
+        SourceError
+            If the object offers no Arrow stream, or the table does not exist.
+        """
+
+    @abstractmethod
+    def empty(self, source: Any, table: str | None) -> Stream:
+        """Return a stream of the columns; no row is read, a query is run with LIMIT 0. Errors as `stream`."""
+
+    def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
+        """Copy the stream; columns of types that DuckDB does not read at all stay in the schema under Arrow's name."""
+        if wanted.types:
+            raise SourceError("a CSV schema applies to CSV files only")
+        stream = (self.empty if wanted.rows is Reading.NONE else self.stream)(target, wanted.table)
+        columns = stream.reader.schema
+        if not columns.names:
+            raise SourceError(f"{stream.description}: the table has no columns")
+        refuse_duplicate_names(columns.names)
+        if wanted.rows is Reading.NONE:
+            stream = replace(stream, reader=pa.RecordBatchReader.from_batches(columns, []))
+        foreign = {field.name: str(field.type) for field in columns if not _is_readable(database, field)}
+        readable = [name for name in columns.names if name not in foreign]
+        if not readable:
+            raise nothing_usable(stream.description)
+        with database.arrow_table(_STREAM.name, stream.of(readable)):
+            found = scanned(database, stream.description, _STREAM)
+            return copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
+
+
+def _schema(known: TableSchema, names: Sequence[str], foreign: dict[str, str], stream: Stream) -> TableSchema:
+    origins = dict.fromkeys(stream.untyped, TypeOrigin.OBJECTS)
+    columns = [Column(name, foreign[name]) if name in foreign else known[name] for name in names]
+    return TableSchema(tuple(replace(column, origin=origins.get(column.name, column.origin)) for column in columns))
+
+
+def _is_readable(database: Database, field: pa.Field) -> bool:
+    try:
+        with database.arrow_table("one_column", pa.RecordBatchReader.from_batches(pa.schema([field]), [])):
+            return True
+    except EngineError:
+        return False
+
+
+def refuse_table_name(kind: str, table: str | None) -> None:
+    """Raise `SourceError` if a table is named of what is one table."""
+    if table is not None:
+        raise SourceError(f"{kind}: a table name applies to DuckDB files and connections only")

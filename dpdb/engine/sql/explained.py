@@ -1,0 +1,57 @@
+"""How a constraint is evaluated, for readers: its SQL, and DuckDB's plan of it over a table without rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpdb.engine.slice import LocalSlice
+from dpdb.engine.sql.constraint_sql import self_conflict
+from dpdb.engine.sql.joins import join_plan
+
+__all__ = ["ExplainedConstraint", "explained_constraint"]
+
+
+@dataclass(frozen=True)
+class ExplainedConstraint:
+    """The statements that find a constraint's violations, the operator expected at realistic sizes, and the plan."""
+
+    sql: str
+    operator: str
+    plan: list[str]
+
+
+def explained_constraint(empty: LocalSlice, position: int) -> ExplainedConstraint:
+    """Explain one constraint of a slice of a table without rows: DuckDB chooses joins by row counts, which are private.
+
+    Parameters
+    ----------
+    position : int
+        Of the constraint.
+    """
+    bound = empty.constraints[position]
+    statements: list[exp.Select]
+    if bound.constraint.is_single_tuple:
+        query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
+        statements, operator = [query], "FILTER"
+    else:
+        members = empty.table(f"member_{position}")
+        plan = join_plan(
+            [k for k, _ in empty.pairwise].index(position),
+            empty.pairwise,
+            empty.tuples,
+            empty.rank,
+            members=members,
+            coded=empty.coded,
+            taken=empty.tuple_columns,
+        )
+        statements, operator = [plan.edges], plan.operator
+        if plan.members is not None:
+            empty.database.execute(plan.members.ctas(members.copy()))
+            statements.insert(0, plan.members)
+    return ExplainedConstraint(
+        ";\n".join(s.sql("duckdb", normalize_functions=False, pretty=True) for s in statements),
+        operator,
+        empty.database.operators(statements[-1]),
+    )

@@ -1,0 +1,179 @@
+"""`LocalTable`: a table that our own DuckDB reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from dpdb.constraints import ConstraintsLike, distinct, load_constraints
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.interface import TableOptions
+from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.slice import LocalSlice
+from dpdb.engine.sources.content import opened_content, source_content
+from dpdb.engine.sources.copies import without_rows
+from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine.sources.open import declared_schema, open_source
+from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike
+from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.comparison import bind_literals
+from dpdb.engine.sql.count import count_rows
+from dpdb.engine.sql.keys import equal_values, texts_of
+from dpdb.engine.sql.where import WherePredicate, parse_where
+from dpdb.engine.unit_rows import UnitRows, chosen_by, unit_column
+from dpdb.predicates.nodes import Literal, LiteralValue
+
+__all__ = ["LocalEngine", "LocalTable", "declared"]
+
+
+class LocalTable:
+    """A table in a private database, which it owns (implements `dpdb.engine.Table`).
+
+    Attributes
+    ----------
+    database : Database
+    rows : Rows
+        Whatever reads the table reads these, so that nothing sees more rows of a unit than are accounted for.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        source: Source,
+        *,
+        constraints: ConstraintsLike | None = None,
+        unit: str | None = None,
+        most: int = 1,
+        progress: Progress = no_progress,
+    ) -> None:
+        self.database = database
+        self.description = source.description
+        self.schema = source.schema
+        self.unit = None if unit is None else unit_column(unit, source.schema)
+        self.rows: Rows = source if self.unit is None else UnitRows(database, source, self.unit, most)
+        loaded = () if constraints is None else distinct(load_constraints(constraints, source.schema.names))
+        self.constraints = bind(database, loaded, source.schema)
+        self._source = source
+        self._progress = progress
+        self._made = 0
+
+    @property
+    def faults(self) -> Faults | None:
+        """What the rule for bad lines was needed for in CSV files. Private."""
+        return self._source.faults
+
+    # -- without reading a row ------------------------------------------------------------------------------------
+
+    def where(self, text: str) -> WherePredicate:
+        """Check and type a predicate; see `parse_where`."""
+        return parse_where(self.database, text, self.schema)
+
+    def literals(self, values: Sequence[LiteralValue], column_type: str) -> list[Literal | None]:
+        """Type values for comparison with a column of a type; see `bind_literals`."""
+        return bind_literals(self.database, values, column_type)
+
+    def equal_values(self, literals: Sequence[Literal]) -> tuple[int, int] | None:
+        """Find two literals that are one value, by their positions."""
+        return equal_values(self.database, literals)
+
+    def texts_of(self, literals: Sequence[Literal]) -> list[str]:
+        """Return the texts of values, one text for each value."""
+        return texts_of(self.database, literals)
+
+    # -- reading rows ---------------------------------------------------------------------------------------------
+
+    def slice(
+        self, where: WherePredicate | None = None, *, position: int | None = None, keep_source_row: bool = False
+    ) -> LocalSlice:
+        """Read and rank the rows that a predicate selects; `keep_source_row` is for what only the owner may ask."""
+        return LocalSlice(
+            self.database,
+            self.rows,
+            self.constraints if position is None else [self.constraints[position]],
+            where,
+            name=self._next_name(),
+            keep_source_row=keep_source_row,
+            progress=self._progress,
+        )
+
+    def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
+        """Count the rows of many slices in one scan. Private."""
+        return count_rows(self.database, self.rows, slices, name=self._next_name())
+
+    def opened_content(self) -> str:
+        """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
+        return opened_content(self.database, self._source) + self._choice()
+
+    def content(self) -> str:
+        """Describe the state of the rows now; see `source_content`. Private."""
+        return source_content(self.database, self._source) + self._choice()
+
+    def _choice(self) -> str:
+        return "" if self.unit is None else f"; {chosen_by(self._source)}"
+
+    def _next_name(self) -> str:
+        self._made += 1
+        return "slice" if self._made == 1 else f"slice_{self._made}"
+
+    # -- end of life ----------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Drop the private database and its temporary files. May be called twice."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class LocalEngine:
+    """Our own DuckDB, which reads files and whatever lives in this process (implements `dpdb.engine.Engine`)."""
+
+    def reads(self, source: SourceLike) -> bool:
+        """Return True: what no other engine reads is read here, or refused."""
+        del source
+        return True
+
+    def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> LocalTable:
+        """Open a source in a database of its own; see `open_table`."""
+        database = _database(options)
+        try:
+            options.get("progress", no_progress)("opening the table")
+            opened = open_source(
+                database, source, table=options.get("table"), csv_schema=options.get("csv_schema"), rows=rows
+            )
+            return LocalTable(database, opened, **_of_table(options))
+        except BaseException:
+            database.close()
+            raise
+
+
+def declared(schema: TableSchema | Mapping[str, str], options: TableOptions) -> LocalTable:
+    """Make a table without rows of a schema, or of column names with SQL types."""
+    database = _database(options)
+    try:
+        columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)
+        source = Source("the schema", columns, without_rows(columns))
+        return LocalTable(database, source, **_of_table(options))
+    except BaseException:
+        database.close()
+        raise
+
+
+def _database(options: TableOptions) -> Database:
+    return Database(
+        memory_limit=options.get("memory_limit"),
+        temp_directory=options.get("temp_directory"),
+        threads=options.get("threads"),
+    )
+
+
+def _of_table(options: TableOptions) -> dict[str, Any]:
+    kept = {name: options[name] for name in ("constraints", "unit", "progress") if name in options}  # type: ignore[literal-required]
+    return kept | ({"most": options["most"]} if "most" in options else {})
