@@ -128,7 +128,7 @@ def test_a_slow_process_does_not_forget_the_answer_of_a_faster_one(used: Path) -
         slow.record(first, '"answer"')
         release(used, "fast")
         with slow._file.transaction():
-            slow._read()
+            slow._books.read()
             slow._head.write()  # again, as if it had been late
     change(used, "DELETE FROM answer WHERE entry = (SELECT number FROM entry WHERE run_id = 'fast')")
     with pytest.raises(LedgerError, match=LOST):

@@ -14,7 +14,7 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError, ParameterError
 from dpdb.files.file_lock import FileLock
 from dpdb.files.owned_file import sync_folder
-from dpdb.ledger.store.file import reached
+from dpdb.steps import reached
 
 __all__ = ["DuckDBResults"]
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from dpdb.errors import ParameterError
 from dpdb.files.file_lock import FileLock
 from dpdb.files.owned_file import sync_folder
-from dpdb.ledger.store.file import reached
+from dpdb.steps import reached
 
 __all__ = ["ParquetResults"]
 
