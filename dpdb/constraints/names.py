@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Sequence
 
 from dpdb.constraints.lexer import Token
 from dpdb.constraints.source import Source, shortened
 from dpdb.errors import ParameterError
+from dpdb.names import most_similar_name
 
 __all__ = ["ColumnNames", "TupleNames"]
 
-_COMPARED = 100  # similarity is quadratic in the length: look at this many characters
 _STYLES = (("t1", "t2"), ("t0", "t1"), ("t", "s"), ("t", "t'"), ("ti", "tj"), ("t_i", "t_j"))
 _ACCEPTED = ", ".join(f"{one} and {other}" for one, other in _STYLES)
 
@@ -43,7 +42,9 @@ class ColumnNames:
             choices = " or ".join(map(shortened, matches))
             return f"column {shortened(name)} is ambiguous; write exactly {choices}"
         missing = f"the table has no column {shortened(name)}"
-        return f"{missing}; nearest is {shortened(_nearest(name, self._columns))}" if self._columns else missing
+        return (
+            f"{missing}; nearest is {shortened(most_similar_name(name, self._columns))}" if self._columns else missing
+        )
 
 
 class TupleNames:
@@ -84,17 +85,6 @@ class TupleNames:
         if len(self._seen) == 2:
             return f"{' or '.join(self._seen)} (a constraint has at most two tuples)"
         possible = [other for style in _STYLES if set(self._seen) <= set(style) for other in style]
-        nearest = _nearest(name, [other for other in possible if other not in self._seen])
+        nearest = most_similar_name(name, [other for other in possible if other not in self._seen])
         beside = f" beside {self._seen[0]!r}" if self._seen else ""
         return f"a tuple name{beside} (accepted: {_ACCEPTED}; nearest: {nearest})"
-
-
-def _nearest(name: str, candidates: Iterable[str]) -> str:
-    """Return the most similar candidate, ignoring case; the first of equals."""
-    matcher = SequenceMatcher(b=name.casefold()[:_COMPARED], autojunk=False)
-
-    def similarity(candidate: str) -> float:
-        matcher.set_seq1(candidate.casefold()[:_COMPARED])
-        return matcher.ratio()
-
-    return max(candidates, key=similarity)

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpdb.errors import DpdbError, ParameterError
+from dpdb.files.sync import sync
 from dpdb.stopping import at_forced_end
 
 try:
@@ -112,12 +113,12 @@ class NewFile:
         with self._errors():
             if self._private:
                 self.partial.chmod(0o600)
-            _sync(self.partial)
+            sync(self.partial)
             if self._replace:
                 self.partial.replace(self.path)
             else:
                 _move(self.partial, self.path)
-            _sync(self.path.parent)
+            sync(self.path.parent)
 
     def close(self) -> None:
         """Remove what was not kept. May be called twice."""
@@ -158,14 +159,6 @@ def _move(partial: Path, path: Path) -> None:
         if os.path.lexists(path):
             raise FileExistsError from None
         partial.rename(path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # -- whose folder it is ---------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dpdb.files.sync import sync
+
 __all__ = [
     "check_owned",
     "give_to",
@@ -21,7 +23,6 @@ __all__ = [
     "read_owned",
     "remove_private_folders",
     "replace_owned",
-    "sync_folder",
 ]
 
 
@@ -106,22 +107,13 @@ def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
     except OSError:
         partial.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def give_to(descriptor: int, owner: int | None) -> None:
     """Let the owner of a ledger own what the system's administrator makes beside it."""
     if owner is not None and os.geteuid() == 0 != owner:
         os.fchown(descriptor, owner, -1)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names that were added to a folder survive a crash of the machine."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

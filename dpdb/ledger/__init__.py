@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dpdb.ledger.ledger import Ledger
-from dpdb.ledger.lines import LedgerEntry, LedgerSummary, Reservation
+from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
+from dpdb.ledger.report import epsilon_at
 from dpdb.ledger.store.marks import SourceMark
 
-__all__ = ["Ledger", "LedgerEntry", "LedgerSummary", "Reservation", "SourceMark"]
+__all__ = ["Ledger", "LedgerEntry", "LedgerSummary", "RecordedAnswer", "Reservation", "SourceMark", "epsilon_at"]

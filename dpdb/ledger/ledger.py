@@ -8,36 +8,23 @@ where rows may change, the owner opens a new epoch, and the total is the sum ove
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple
 
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.amounts import budget_units
-from dpdb.ledger.binding import LedgerBinding
-from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation, now
-from dpdb.ledger.recharge import recharged
-from dpdb.ledger.refusal import refusal
-from dpdb.ledger.report import history, recorded_answers, summary
+from dpdb.ledger.debit import Asked, debit, record
+from dpdb.ledger.lines import Reservation, now
+from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.run_lock import RunLock
-from dpdb.ledger.runs import check_name, earlier_try
+from dpdb.ledger.runs import check_name
 from dpdb.ledger.store.creation import create_file
-from dpdb.ledger.store.file import VERSION, LedgerFile, reached
-from dpdb.ledger.store.head import LedgerHead
 from dpdb.ledger.store.marks import SourceMark, new_key
-from dpdb.ledger.store.seals import seal
-from dpdb.ledger.store.state import EntryLine, LedgerState, insert
 from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
-from dpdb.ledger.store.upgrade import upgrade
 from dpdb.ledger.together import check_together
-from dpdb.overlap.growing.online import Decision
-from dpdb.overlap.instance import MOST_WEIGHT
 from dpdb.predicates.region import Region
-from dpdb.predicates.stored_region import region_from_text, region_to_text
-from dpdb.privacy.notions import NOTIONS, Notion, Number
+from dpdb.privacy.notions import NOTIONS, Number
 from dpdb.stopping import unbroken
 
 __all__ = ["Ledger"]
@@ -46,27 +33,11 @@ _DECISION_SECONDS = 0.1
 _RUN_WAIT = 10.0
 
 
-class Ledger:
+class Ledger(LedgerReading):
     """An open ledger. Several may be open on one file, in one process or many; one object is not thread-safe.
 
     Use `Ledger.create` once, then `Ledger.open`.
     """
-
-    def __init__(self, path: str | Path) -> None:
-        self._file = LedgerFile(Path(path))
-        try:
-            if self._file.version < VERSION:
-                upgrade(self._file)
-            with self._file.snapshot():
-                self._state = LedgerState(self._file)
-            self._head = LedgerHead(self._file, self._state)
-            with self._file.transaction():
-                self._read()
-                self._head.move()
-            self._binding = LedgerBinding(self._file, self._state)
-        except BaseException:
-            self._file.close()
-            raise
 
     @classmethod
     def create(
@@ -109,23 +80,6 @@ class Ledger:
         create_file(Path(path), terms_row(terms), epoch_row(first, terms.key))
         return cls(path)
 
-    @classmethod
-    def open(cls, path: str | Path) -> Ledger:
-        """Open a ledger; `LedgerError` if it cannot be used."""
-        return cls(path)
-
-    @property
-    def notion(self) -> Notion:
-        """How this ledger counts."""
-        return self._state.terms.notion
-
-    @property
-    def append_only(self) -> bool:
-        """Whether rows never change once written."""
-        return self._state.terms.append_only
-
-    # -- releases ---------------------------------------------------------------------------------------------
-
     def check(self, source: SourceMark) -> None:
         """Check that the ledger is of this table and, unless it is append-only, of these rows.
 
@@ -134,28 +88,9 @@ class Ledger:
         LedgerError
             It is not; nothing was released.
         """
-        with self._file.transaction():
-            self._read()
-            self._binding.check_table(source)
-            self._binding.check_rows(source)
-
-    def answered(self, run_id: str, request: str) -> str | None:
-        """The recorded answer of a run, None if there is none yet or it was another request."""
-        check_name("a run id", run_id)
-        with self._file.transaction():
-            self._read()
-            number = self._state.runs.get(run_id)
-            if number is None or self._state.entry(number).request != request:
-                return None
-            return self._state.answer(number)
-
-    def reserved_at(self, run_id: str) -> datetime | None:
-        """When a run was first debited, None if it was not; nothing private had been computed then."""
-        check_name("a run id", run_id)
-        with self._file.transaction():
-            self._read()
-            number = self._state.runs.get(run_id)
-            return None if number is None else datetime.fromisoformat(self._state.entry(number).reserved)
+        with self._books.current():
+            self._books.binding.check_table(source)
+            self._books.binding.check_rows(source)
 
     def reserve(
         self,
@@ -210,12 +145,12 @@ class Ledger:
         for what, name in (("a run id", run_id), ("an analyst", analyst), ("a label", label), ("a rule set", rule_set)):
             if name is not None:
                 check_name(what, name)
-        asked = _Asked(request, run_id, analyst, label, rule_set)
+        asked = Asked(request, run_id, analyst, label, rule_set)
         if run_id is None:
-            return self._reserve(predicate, charge, source, asked, deadline)
+            return debit(self._books, predicate, charge, source, asked, deadline=deadline)
         lock = RunLock(self._file, run_id, wait)
         try:
-            found = self._reserve(predicate, charge, source, asked, deadline)
+            found = debit(self._books, predicate, charge, source, asked, deadline=deadline)
         except BaseException:
             lock.close()
             raise
@@ -238,11 +173,9 @@ class Ledger:
         """
         for predicate, _ in releases:
             predicate.refuse_no_row()
-        with self._file.transaction():
-            self._read()
+        self._books.refresh()
         check_together(self._state, releases, deadline)
 
-    @unbroken()
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.
 
@@ -251,69 +184,7 @@ class Ledger:
         LedgerError
             It cannot be written or there is one already; the new answer must not be published.
         """
-        reached("drawn")
-        with self._file.transaction():
-            self._read()
-            if self._state.is_answered(reservation.number):
-                raise LedgerError(f"{self._file.shown}: this run has an answer already; the new one is not published")
-            insert(self._file, "answer", self._state.answer_row(reservation.number, now(), answer))
-            reached("written")
-        with self._file.transaction():
-            self._read()
-            self._head.write()
-        reached("recorded")
-
-    @unbroken()  # a signal waits for the commit; while other processes hold the ledger, none waits
-    def _reserve(
-        self, predicate: Region, charge: int, source: SourceMark, asked: _Asked, deadline: float
-    ) -> Reservation:
-        stored = region_to_text(predicate)
-        predicate = region_from_text(stored)
-        state = self._state
-        reached("asked")
-        _ = state.index  # made before others have to wait
-        try:
-            with self._file.transaction():
-                reached("begun")
-                self._read()
-                self._binding.check_table(source)
-                if asked.run_id is not None:
-                    known = earlier_try(
-                        state,
-                        asked.run_id,
-                        (asked.request, asked.analyst),
-                        (stored, charge),
-                        self._binding.rows_mark(source),
-                    )
-                    if known is not None:
-                        return known
-                self._binding.check_rows(source)
-                if state.sequential + charge > MOST_WEIGHT:
-                    raise LedgerError(f"{self._file.shown}: the ledger is full; make a new one for later releases")
-                decision = state.index.would_exceed(predicate, charge, state.available, deadline)
-                if not decision.allowed:
-                    raise _RefusedError(decision)
-                self._binding.bind(source)
-                line = EntryLine(
-                    number=state.last + 1,
-                    epoch=state.epoch.number,
-                    predicate=stored,
-                    charge=charge,
-                    upper=decision.upper,
-                    source_mark=self._binding.rows_mark(source),
-                    reserved=now(),
-                    **asked._asdict(),
-                )
-                sealed = seal(state.terms.key, "entry", state.before, line)
-                insert(self._file, "entry", (*line, sealed))
-                reached("inserted")
-        except _RefusedError as refused:
-            raise refusal(state, predicate, charge, refused.decision) from None
-        reached("reserved")
-        state.add([line], [sealed])
-        return Reservation(state.last)
-
-    # -- epochs and reports -----------------------------------------------------------------------------------
+        record(self._books, reservation, answer)
 
     @unbroken()
     def open_epoch(self) -> int:
@@ -324,91 +195,7 @@ class Ledger:
         int
             Number of the new epoch. What the closed one cost stays spent, for every row.
         """
-        with self._file.transaction():
-            self._read()
-            number = self._binding.open_epoch()
-        with self._file.transaction():
-            self._read()
-            self._head.write()
+        with self._books.current():
+            number = self._books.binding.open_epoch()
+        self._books.write_head()
         return number
-
-    def spent_units(self) -> int:
-        """Units spent, over all epochs."""
-        with self._file.transaction():
-            self._read()
-        return self._state.spent
-
-    def summary(self) -> LedgerSummary:
-        """What was promised, spent and is left."""
-        with self._file.transaction():
-            self._read()
-        return summary(self._state)
-
-    def history(self) -> list[LedgerEntry]:
-        """Every debit, oldest first."""
-        with self._file.transaction():
-            self._read()
-            return history(self._file, self._state)
-
-    def answers(self, *, release_id: str | None = None, run_id: str | None = None) -> list[RecordedAnswer]:
-        """What was released, as it was recorded: everything, what one run released, or the answer with one release.
-
-        Spends nothing; nothing is drawn again.
-        """
-        with self._file.transaction():
-            self._read()
-            return recorded_answers(self._file, self._state, release_id, run_id)
-
-    def lines(self) -> list[EntryLine]:
-        """Every debit as it is kept, oldest first."""
-        with self._file.transaction():
-            self._read()
-            return [self._state.entry(number) for number in range(1, self._state.last + 1)]
-
-    def check_columns(self, table: str) -> None:
-        """Raise `LedgerError` unless the ledger is of a table with this schema, or of none yet; see `SourceMark`."""
-        terms = self._state.terms
-        self._binding.check_table(SourceMark(table, "", terms.rows_per_person or 1, terms.unit))
-
-    def recharged_units(self, others: Mapping[int, tuple[Region, int]]) -> int:
-        """Units that would be spent if these lines had been charged for other rows or otherwise; changes nothing."""
-        return recharged(self._state, self.lines(), others)
-
-    @unbroken()
-    def _read(self) -> None:
-        """Take in what any process has added, and notice if the file has gone back."""
-        self._state.read()
-        self._head.check()
-
-    # -- life -------------------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Close the file. May be called twice."""
-        self._file.close()
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<dpdb ledger {self._file.shown}: {self.notion.name}>"
-
-
-class _Asked(NamedTuple):
-    """What an entry says of a release besides its charge."""
-
-    request: str
-    run_id: str | None
-    analyst: str | None
-    label: str | None
-    rule_set: str | None
-
-
-class _RefusedError(Exception):
-    def __init__(self, decision: Decision) -> None:
-        super().__init__()
-        self.decision = decision

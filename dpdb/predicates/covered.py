@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from dpdb.constraints import Operator
 from dpdb.constraints.source import shortened
+from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
 from dpdb.predicates.boxes import EVERYTHING, Box, intersection, make_box, meet, one_side, union
 from dpdb.predicates.meaning import Meaning
@@ -30,7 +31,7 @@ from dpdb.predicates.nodes import (
     Or,
 )
 from dpdb.predicates.places import meaning
-from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region, lower_ascii
+from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region
 
 __all__ = ["covered", "covered_groups"]
 
@@ -57,7 +58,7 @@ def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Regio
     is for nothing. Keys are values of the column's type.
     """
     reader = _Reader()
-    name = lower_ascii(column.name)
+    name = folded(column.name)
     groups = ValueSet.union([key.equal for key in reader.meanings(keys, column)])
     boxes = reader.rows(tree, True)
     inside = [both for box in boxes if (both := meet(box, ((name, groups),))) is not None]
@@ -138,7 +139,7 @@ def _side(column: Column, values: ValueSet) -> list[Box]:
 
 
 def _named(column: Column) -> str:
-    return lower_ascii(column.name)
+    return folded(column.name)
 
 
 def _matched(meant: Meaning, operator: Operator) -> ValueSet:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpdb.errors import PredicateError
+from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
 from dpdb.predicates.boxes import Box, disjoint, hull, make_box, meet
 
-__all__ = ["TOO_MANY_PARTS", "UNION_LIMIT", "Region", "lower_ascii"]
+__all__ = ["TOO_MANY_PARTS", "UNION_LIMIT", "Region"]
 
 UNION_LIMIT = 24
 """Most disjoint boxes one predicate is split into; a larger union is charged as the box around it."""
@@ -44,7 +45,7 @@ class Region:
     @staticmethod
     def of(sets: Mapping[str, ValueSet]) -> Region:
         """The conjunction of one value set per attribute."""
-        box = make_box({lower_ascii(name): values for name, values in sets.items()})
+        box = make_box({folded(name): values for name, values in sets.items()})
         return Region(() if box is None else (box,))
 
     @staticmethod
@@ -110,8 +111,3 @@ def parts_words(boxes: list[Box]) -> str:
 def _side_words(name: str, values: ValueSet) -> str:
     words = values.describe(name)
     return f"({words})" if " or " in words else words
-
-
-def lower_ascii(name: str) -> str:
-    """A column name as the database compares it: ASCII letters only, so that two columns are never taken for one."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in name)

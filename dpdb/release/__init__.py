@@ -5,7 +5,16 @@ The order is always: check everything public, debit the budget, compute, draw no
 
 from dpdb.release.budget import Budget
 from dpdb.release.change import Change
-from dpdb.release.release import Release
+from dpdb.release.release import Release, Releases, recorded_releases
 from dpdb.release.session import Session, dp_inconsistency, open_session
 
-__all__ = ["Budget", "Change", "Release", "Session", "dp_inconsistency", "open_session"]
+__all__ = [
+    "Budget",
+    "Change",
+    "Release",
+    "Releases",
+    "Session",
+    "dp_inconsistency",
+    "open_session",
+    "recorded_releases",
+]

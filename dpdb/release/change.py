@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
 from dpdb.release.html import quantity_text
+from dpdb.release.release_fields import ReleaseFields
 from dpdb.release.request import mechanism_named, parse_confidence
-
-if TYPE_CHECKING:  # `Release.change` makes it
-    from dpdb.release.release import Release
 
 __all__ = ["Change", "change_between"]
 
@@ -72,7 +70,7 @@ _SAME = {
 }
 
 
-def change_between(later: Release, earlier: Release, confidence: float | None) -> Change:
+def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: float | None) -> Change:
     """Bound the difference of what two releases estimate; see `Release.change`.
 
     Proof. Let g and g' be the exact statistics of the two tables at the theta that both releases have, and N and N'
@@ -108,7 +106,7 @@ def change_between(later: Release, earlier: Release, confidence: float | None) -
     )
 
 
-def _tail(later: Release, earlier: Release, beta: float) -> float:
+def _tail(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> float:
     """How far the two noises may lie apart, except with probability `beta`."""
     if "gaussian" in {later.mechanism, earlier.mechanism}:  # each noise gets half of beta (union bound)
         return sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
@@ -123,7 +121,7 @@ def _tail(later: Release, earlier: Release, beta: float) -> float:
     return step * laplace_difference_tail(later.noise_scale / step, earlier.noise_scale / step, beta / draws)
 
 
-def _alone(release: Release) -> Callable[[float, float], int]:
+def _alone(release: ReleaseFields) -> Callable[[float, float], int]:
     return gaussian_tail if release.mechanism == "gaussian" else laplace_tail
 
 
@@ -131,7 +129,7 @@ def _refused(why: str) -> ParameterError:
     return ParameterError(f"these releases cannot be compared: {why}")
 
 
-def _shown(release: Release, field: str) -> str:
+def _shown(release: ReleaseFields, field: str) -> str:
     value = getattr(release, field)
     if field == "constraints_sha256":
         return f"digest {str(value)[:12]}"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # `Release` renders itself with this module
-    from dpdb.release.release import Release
+from dpdb.release.release_fields import ReleaseFields
 
 __all__ = ["bounds_words", "quantity_text", "release_card", "releases_table"]
 
@@ -26,7 +24,7 @@ def quantity_text(value: float, quantity: str | None) -> str:
     return f"{value:,.10g}" if value < 1e10 else f"{value:.4g}"
 
 
-def bounds_words(release: Release) -> str:
+def bounds_words(release: ReleaseFields) -> str:
     """The interval in words; an open side is said, not left out."""
     lower = quantity_text(release.lower, release.quantity)
     sure = f"({release.confidence * 100:.6g}% sure)"
@@ -35,7 +33,7 @@ def bounds_words(release: Release) -> str:
     return f"between {lower} and {quantity_text(release.upper, release.quantity)} {sure}"
 
 
-def release_card(release: Release) -> str:
+def release_card(release: ReleaseFields) -> str:
     """One release as a card: value, interval as a bar and in words, slice, cost and guarantee."""
     where = f"<code>{escape(release.where)}</code>" if release.where else "whole table"
     rule = f" &middot; <code>{escape(release.constraint)}</code>" if release.constraint else ""
@@ -53,7 +51,7 @@ def release_card(release: Release) -> str:
 
 
 def releases_table(
-    releases: Sequence[Release], columns: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
+    releases: Sequence[ReleaseFields], columns: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
 ) -> str:
     """Several releases as a table; `columns` with their `cells` go first."""
     heads = [*columns, "measure", "rows", "value", "interval", "epsilon"]
@@ -63,7 +61,7 @@ def releases_table(
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _cells(release: Release) -> list[str]:
+def _cells(release: ReleaseFields) -> list[str]:
     measure = release.measure if release.constraint is None else f"{release.measure} of {release.constraint}"
     value = f"{quantity_text(release.value, release.quantity)} {release.quantity}"
     return [measure, release.where or "whole table", value, bounds_words(release), f"{release.epsilon:g}"]
@@ -73,7 +71,7 @@ def _row(cells: Sequence[str]) -> str:
     return "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
 
 
-def _bar(release: Release) -> str:
+def _bar(release: ReleaseFields) -> str:
     """The interval on a line from 0; without an upper bound it ends in an arrow."""
     top = (release.upper if release.upper is not None else max(release.value, release.lower) * 1.25) or 1.0
     span = _WIDTH - _ARROW - 4

@@ -91,7 +91,7 @@ class LedgerAccount:
     def check_together(self, charges: Sequence[Charge]) -> None:
         """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing."""
         self._refuse_changed_source()
-        new = [(charge, self._units(charge)) for charge in charges if not self._is_debited(charge)]
+        new = [(charge, self._units(charge)) for charge in charges if not self._ledger.is_debited(charge.run_id)]
         self._budget.check_together([charge for charge, _ in new if charge.rho is None])
         self._ledger.check_together([(charge.coverage, units) for charge, units in new])
 
@@ -121,9 +121,6 @@ class LedgerAccount:
 
     def __repr__(self) -> str:
         return repr(self._ledger)
-
-    def _is_debited(self, charge: Charge) -> bool:
-        return charge.run_id is not None and self._ledger.reserved_at(charge.run_id) is not None
 
     def _units(self, charge: Charge) -> int:
         """Units of the ledger for a charge; one in rho is of the whole unit already, for a zcdp ledger only."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import fields
 
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
@@ -17,89 +16,16 @@ from dpdb.privacy.rho import format_rho, rho_as_float
 from dpdb.release.change import Change, change_between
 from dpdb.release.html import release_card, releases_table
 from dpdb.release.privacy_unit import PrivacyUnit
+from dpdb.release.release_fields import ReleaseFields
 
 __all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(ReleaseFields):
     """One noisy answer. Computed once; printing, converting or fetching it again never draws noise.
 
-    Attributes
-    ----------
-    measure : str
-        ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"`` or ``"count"``.
-    estimand : str
-        What `value` estimates; it is not always the measure itself.
-    value : float
-        The noisy answer, never below 0.
-    lower, upper : float or None
-        With probability at least `confidence`, over the noise, the estimand lies between them; `upper` is None where
-        no valid upper bound exists.
-    confidence : float
-    epsilon : float or None
-        Privacy cost of this release; None if it is paid in rho.
-    mechanism : str
-    theta : int or None
-        Projection threshold, itself released privately.
-    noise_scale : float
-        Scale of the Laplace noise, or of the Gaussian noise its standard deviation, in units of `value`.
-    where : str or None
-        The slice, as a predicate.
-    constraints_sha256 : str
-        Digest of the distinct constraints, in order.
-    guarantee : str
-        The privacy guarantee in words.
-    release_id : str
-        Random, from the operating system.
-    version : str
-        Version of dpdb.
-    quantity : str
-        What `value` counts: ``"pairs of rows"``, ``"rows"`` or ``"share of rows"``.
-    constraint : str or None
-        The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
-    rho : float or None
-        Privacy cost of a release that is zCDP and not pure.
-    upper_reason : str or None
-        Why `upper` is None; None if there is an upper bound.
-    raw : float or None
-        `value` before it was clamped; None in releases of older versions, which did not keep it.
-    estimate_lower, estimate_upper : float or None
-        With probability at least `confidence` they hold what `value` estimates *at this theta* between them, whatever
-        part of the measure theta leaves out; see `dpdb.measures.estimate`.
-    estimate_reason : str or None
-        Why there is no such interval.
-    unit : str or None
-        What neighbouring tables differ by, in words; None in releases of older versions.
-    theta_from : str or None
-        Where a theta comes from that this release did not choose: given, or kept from an earlier release.
+    `ReleaseFields` says what its fields are.
     """
-
-    measure: str
-    estimand: str
-    value: float
-    lower: float
-    upper: float | None
-    confidence: float
-    epsilon: float | None
-    mechanism: str
-    theta: int | None
-    noise_scale: float
-    where: str | None
-    constraints_sha256: str
-    guarantee: str
-    release_id: str
-    version: str
-    quantity: str
-    constraint: str | None = None
-    rho: float | None = None
-    upper_reason: str | None = None
-    raw: float | None = None
-    estimate_lower: float | None = None
-    estimate_upper: float | None = None
-    estimate_reason: str | None = None
-    unit: str | None = None
-    theta_from: str | None = None
 
     def change(self, earlier: Release, confidence: float | None = None) -> Change:
         """Compare with an earlier release of the same statistic: a two-sided interval of the difference.
@@ -119,10 +45,6 @@ class Release:
             If they do not estimate the same statistic, or the noise of one gives no interval.
         """
         return change_between(self, earlier, confidence)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON."""
-        return asdict(self)
 
     def _repr_html_(self) -> str:
         return release_card(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -14,6 +13,7 @@ from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
 from dpdb.measures.mechanisms.two_sided import declared
 from dpdb.measures.rate import RATED
+from dpdb.names import close_name
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 
 __all__ = [
@@ -234,5 +234,5 @@ def _mechanism(measure: str, wanted: str | None, covers_all_rows: bool) -> Mecha
 
 def _nearest(wanted: object, known: Iterable[str]) -> str:
     names = list(known)
-    near = difflib.get_close_matches(str(wanted), names, n=1)
-    return (f"; did you mean {near[0]!r}?" if near else "") + f" (known: {', '.join(names)})"
+    near = close_name(str(wanted), names)
+    return (f"; did you mean {near!r}?" if near is not None else "") + f" (known: {', '.join(names)})"

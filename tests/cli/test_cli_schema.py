@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from dpdb.doors.cli import main
-from dpdb.doors.cli.arguments import build_parser
+from dpdb.doors.cli.main import build_parser
 from dpdb.doors.cli.options import csv_schema
 
 COLUMNS = {

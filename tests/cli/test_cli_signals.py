@@ -280,13 +280,13 @@ def run(options):
         raise ValueError("a private value")
     except BaseException as error:
         raise ImportError("Encountered an error while initializing the extension.") from error
-import dpdb.doors.cli.arguments as arguments
+import dpdb.doors.cli
+command = sys.modules["dpdb.doors.cli.main"]
 class Parser:
     parse_args = staticmethod(lambda _: type("Options", (), {{"run": staticmethod(run)}}))
-arguments.build_parser = Parser
+command.build_parser = lambda wanted: Parser
 assert "duckdb" not in sys.modules
-from dpdb.doors.cli.main import run_process
-run_process()
+command.run_process()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == (128 + number if number else 3)

@@ -170,7 +170,7 @@ def test_an_out_that_is_taken_meanwhile_loses_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "dpdb.doors.cli.commands.count.releases_text", lambda *_: (folder / "answer").write_text("another's") and "x"
+        "dpdb.doors.cli.releases_text.releases_text", lambda *_: (folder / "answer").write_text("another's") and "x"
     )
     assert main([*COUNT, "--ledger", "t.ledger", "--out", "answer"]) == 3
     assert "exists already" in capsys.readouterr().err
@@ -251,7 +251,7 @@ def test_a_reader_that_goes_after_the_debit_loses_nothing(
     read, write = os.pipe()
     with os.fdopen(write, "w", encoding="utf-8") as pipe:
         monkeypatch.setattr("sys.stdout", pipe)
-        monkeypatch.setattr("dpdb.doors.cli.commands.count.releases_text", lambda *_: os.close(read) or "answer")
+        monkeypatch.setattr("dpdb.doors.cli.releases_text.releases_text", lambda *_: os.close(read) or "answer")
         assert main([*COUNT, "--ledger", "t.ledger"]) == 3
     assert "Broken pipe" in capsys.readouterr().err
     assert len(kept()) == 1

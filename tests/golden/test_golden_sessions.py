@@ -84,7 +84,7 @@ def test_commands_print_what_they_printed(recording: Path) -> None:
 
 
 def test_every_command_is_recorded() -> None:
-    from dpdb.doors.cli.arguments import build_parser
+    from dpdb.doors.cli.main import build_parser
 
     actions = build_parser()._subparsers
     assert actions is not None

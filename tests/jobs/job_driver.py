@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import dpdb
-import dpdb.doors.jobs.results_duckdb as duckdb_module
-import dpdb.doors.jobs.results_parquet as parquet_module
-import dpdb.doors.jobs.run_job as job_module
-import dpdb.ledger.ledger as ledger_module
+import dpdb.doors.cli.job_output
+import dpdb.doors.jobs.results_duckdb
+import dpdb.doors.jobs.results_parquet
+import dpdb.doors.jobs.run_job
+from dpdb import steps
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import read_results
 from dpdb.ledger import Ledger
@@ -95,8 +96,7 @@ def kill_at(step: str, release: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         passed += now == "appended"
 
-    for module in (ledger_module, duckdb_module, parquet_module, job_module):
-        module.reached = reached
+    steps.watchers.append(reached)
 
 
 def run(job: Path, run_id: str) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpdb.doors.jobs.gates import Gate, GateResult, check_gates, parse_gate
 from dpdb.errors import ParameterError
 from dpdb.release import Release
+from dpdb.release.gates import Gate, GateResult, check_gates, parse_gate
 
 
 def release(value: float, lower: float, upper: float | None, measure: str = "repair") -> Release:

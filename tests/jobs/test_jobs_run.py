@@ -121,7 +121,7 @@ def test_what_was_published_is_said_truthfully_if_others_spend_in_between(
             with dpdb.open(job.parent / "t.parquet", ledger=job.parent / "t.ledger") as other:
                 other.dp_count(0.6)
 
-    monkeypatch.setattr("dpdb.doors.jobs.run_job.reached", spend)
+    monkeypatch.setattr("dpdb.steps.watchers", [spend])
     assert run(job, "monday", "--format", output) == 4
     out, err = capsys.readouterr()
     assert "release 'by-zip': budget refused" in err

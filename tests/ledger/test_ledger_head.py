@@ -127,9 +127,7 @@ def test_a_slow_process_does_not_forget_the_answer_of_a_faster_one(used: Path) -
         first = slow.reserve(parse_where("a = 1"), 1000, source=SOURCE, request="{}")
         slow.record(first, '"answer"')
         release(used, "fast")
-        with slow._file.transaction():
-            slow._read()
-            slow._head.write()  # again, as if it had been late
+        slow._books.write_head()  # again, as if it had been late
     change(used, "DELETE FROM answer WHERE entry = (SELECT number FROM entry WHERE run_id = 'fast')")
     with pytest.raises(LedgerError, match=LOST):
         Ledger.open(used)

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dpdb import steps
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.ledger import ledger as ledger_module
 from dpdb.ledger.lines import Reservation
-from dpdb.ledger.store import file as file_module
 from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "rows", 1)
@@ -39,8 +38,7 @@ def press_at(step: str, monkeypatch: pytest.MonkeyPatch, presses: int = 1) -> No
             for _ in range(presses):
                 os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(ledger_module, "reached", reached)
-    monkeypatch.setattr(file_module, "reached", reached)
+    monkeypatch.setattr(steps, "watchers", [reached])
 
 
 @pytest.mark.parametrize("step", ["begun", "inserted"])

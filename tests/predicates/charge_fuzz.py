@@ -31,9 +31,9 @@ from dpdb.engine.sql import where as engine_where
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where
 from dpdb.errors import ParameterError, PredicateError
+from dpdb.names import folded
 from dpdb.predicates import Region
 from dpdb.predicates.places import place
-from dpdb.predicates.region import lower_ascii
 from dpdb.predicates.stored_region import region_from_text, region_to_text
 from dpdb.predicates.text_reader import parse_where as read_as_text
 from dpdb.release import slices as session_slices
@@ -93,7 +93,7 @@ class Table:
         found = self.database.rows(exp.select(*shown).from_(_FLAT.copy()).order_by("place"))
         return [
             {
-                lower_ascii(name): None if value is None else _key(kind, value)
+                folded(name): None if value is None else _key(kind, value)
                 for (name, kind), value in zip(self.types.items(), row, strict=True)
             }
             for row in found

@@ -108,7 +108,7 @@ def test_import_is_cheap_in_modules() -> None:
 
 
 def test_every_command_of_the_readme_exists() -> None:
-    from dpdb.doors.cli.arguments import build_parser
+    from dpdb.doors.cli.main import build_parser
 
     commands = re.findall(r"^dpdb (.*?)(?:\s+#.*)?$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert len(commands) >= 7

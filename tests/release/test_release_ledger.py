@@ -338,12 +338,12 @@ def test_a_zcdp_ledger_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 _KILLED = """
 import os, signal, sys
-import dpdb, dpdb.ledger.ledger as ledger
+import dpdb, dpdb.steps
 step, source, path, run = sys.argv[1:]
 def reached(now):
     if now == step:
         os.kill(os.getpid(), signal.SIGKILL)
-ledger.reached = reached
+dpdb.steps.watchers.append(reached)
 with dpdb.open(source, constraints="zip -> city", ledger=path) as session:
     print(session.dp_inconsistency("repair", 0.2, run_id=run).release_id, flush=True)
 """

@@ -6,11 +6,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from dpdb.doors.cli.streams import describe_failure, output_is_closed, say, tell, write_output
 from dpdb.errors import DpdbError, EngineError, ParameterError
 from dpdb.files.new_file import NewFile
-from dpdb.release import Release
+
+if TYPE_CHECKING:  # commands load the room of releases when they run
+    from dpdb.release import Release
 
 __all__ = ["AnswerOutput", "UnshownError"]
 

@@ -13,12 +13,32 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dpdb.doors.cli.streams import open_streams, say, say_at_once
 from dpdb.stopping import SignalsEndTheCommand, Terminated
 
-__all__ = ["leave", "main", "run_process"]
+if TYPE_CHECKING:
+    from dpdb.doors.cli.intermixed import Parser
+
+__all__ = ["COMMANDS", "build_parser", "leave", "main", "run_process"]
+
+COMMANDS = (
+    "measure",
+    "count",
+    "sql",
+    "run",
+    "report",
+    "explain",
+    "plan",
+    "exact",
+    "schema",
+    "noise",
+    "budget",
+    "overlap",
+    "demo",
+)
+"""In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands` that has `add`."""
 
 _USAGE = 2
 _ENGINE_ERROR = 3
@@ -29,6 +49,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Never shows a traceback: it could print private values."""
     with SignalsEndTheCommand(say_at_once):
         return _run(arguments)
+
+
+def build_parser(wanted: Sequence[str] = ()) -> Parser:
+    """Build the parser of the one command that is `wanted`; of all, where that is none or no command."""
+    from importlib import import_module
+
+    from dpdb._version import __version__
+    from dpdb.doors.cli.intermixed import Parser
+
+    parser = Parser(
+        prog="dpdb",
+        description="How inconsistent is a private table? Denial-constraint violations under differential privacy.",
+    )
+    parser.add_argument("--version", action="version", version=f"dpdb {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name in [name for name in COMMANDS if name in wanted] or COMMANDS:
+        import_module(f"dpdb.doors.cli.commands.{name}").add(commands)
+    return parser
 
 
 def run_process() -> NoReturn:
@@ -60,10 +98,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         from dpdb.errors import DpdbError
 
         try:
-            _refuse_undecodable(sys.argv[1:] if arguments is None else arguments)
-            from dpdb.doors.cli.arguments import build_parser
-
-            options = build_parser().parse_args(arguments)
+            given = sys.argv[1:] if arguments is None else list(arguments)
+            _refuse_undecodable(given)
+            options = build_parser(given[:1]).parse_args(given)
             return int(options.run(options))
         except DpdbError as error:
             return _failed(str(error), error.exit_code)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+from typing import TYPE_CHECKING
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
-from dpdb.constraints.source import shortened
 from dpdb.doors.cli.numbers import real
-from dpdb.doors.jobs.gates import Gate, parse_gate
 from dpdb.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpdb.release.gates import Gate
 
 __all__ = ["csv_schema", "distinct", "keys", "thresholds"]
 
@@ -25,6 +23,12 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
     """Read `--schema 'age INTEGER, "birth day" DATE'`."""
     if options.schema is None:
         return None
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    from dpdb.constraints.source import shortened
+
     problem = ParameterError(
         f"--schema {shortened(options.schema)!r}: expected column names with types, such as 'age INTEGER'"
     )
@@ -60,6 +64,10 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
 
 def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[Gate]:
     """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
+    if not options.fail_above:
+        return []
+    from dpdb.release.gates import parse_gate
+
     read = []
     for text in options.fail_above:
         name, _, limit = text.partition("=")

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpdb.doors.cli.answers import AnswerOutput, UnshownError
-from dpdb.doors.cli.commands.sql import budget_words, release_words, text_width
 from dpdb.doors.cli.result_formats import as_text
+from dpdb.doors.cli.sql_words import budget_words, release_words, text_width
 from dpdb.doors.cli.streams import one_line, show
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.parse import split_finished

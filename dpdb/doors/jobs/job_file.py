@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.jobs.gates import Gate, parse_gate
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import refuse_url
 from dpdb.errors import ParameterError, SourceError
 from dpdb.release import Release, Session
+from dpdb.release.gates import Gate, parse_gate
 from dpdb.release.public_theta import PublicTheta
 from dpdb.release.request import measures_named
 

@@ -7,14 +7,14 @@ A kept theta stands in a recorded answer of the ledger, so it is public and cost
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from dpdb.doors.jobs.job_file import KEEP, Job, JobRelease, ledger_run
 from dpdb.errors import DpdbError
-from dpdb.ledger import Ledger
+from dpdb.ledger import Ledger, RecordedAnswer
 from dpdb.release import Session
 from dpdb.release.public_theta import PublicTheta
 from dpdb.release.release import recorded_releases
@@ -49,14 +49,12 @@ def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_i
         asked = session.rehearse(partial(replace(release, theta=None).publish, run_id=None)).request_text
     except DpdbError as error:
         raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
-    mine = ledger_run(job, run_id, release)
-    for line in ledger.lines():
-        if line.run_id == mine:
-            return PublicTheta.read(json.loads(line.request))
+    before = ledger.request_of(ledger_run(job, run_id, release))
+    if before is not None:
+        return PublicTheta.read(json.loads(before))
     wanted = _without_noise(json.loads(asked))
-    for answer in reversed(ledger.answers()):
-        run = _run_of(job, release, answer.run_id)
-        if run is not None and _without_noise(json.loads(answer.request)) == wanted:
+    for run, answer in _recorded_runs(job, release, ledger):
+        if _without_noise(json.loads(answer.request)) == wanted:
             found = recorded_releases(answer.answer)
             thetas = tuple(one.theta for one in found if one.theta is not None)
             if len(thetas) == len(found) > 0:
@@ -68,7 +66,10 @@ def _without_noise(request: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in request.items() if name not in _MAY_DIFFER}
 
 
-def _run_of(job: Job, release: JobRelease, run_id: str | None) -> str | None:
-    """The run id of a recorded answer of this release of this job; None if it is of something else."""
-    parts = (run_id or "").split("/")
-    return parts[1] if len(parts) == 3 and (parts[0], parts[2]) == (job.name, release.name) else None
+def _recorded_runs(job: Job, release: JobRelease, ledger: Ledger) -> Iterator[tuple[str, RecordedAnswer]]:
+    """Give the runs of this release of this job with their recorded answers, newest first; reads no others."""
+    for name in reversed(ledger.run_ids()):
+        parts = name.split("/")
+        if len(parts) == 3 and (parts[0], parts[2]) == (job.name, release.name):
+            for answer in ledger.answers(run_id=name):
+                yield parts[1], answer

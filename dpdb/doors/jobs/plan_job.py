@@ -72,7 +72,7 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
             )
             for release, charge in zip(job.releases, charges, strict=True)
         )
-        due = [charge for charge in charges if charge.run_id is None or ledger.reserved_at(charge.run_id) is None]
+        due = [charge for charge in charges if not ledger.is_debited(charge.run_id)]
         together = maximum_overlap([charge.coverage for charge in due], [charge.epsilon for charge in due])
         return JobPlan(
             job=job,

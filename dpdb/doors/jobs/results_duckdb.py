@@ -13,8 +13,8 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError, ParameterError
 from dpdb.files.file_lock import FileLock
-from dpdb.files.owned_file import sync_folder
-from dpdb.ledger.store.file import reached
+from dpdb.files.sync import sync
+from dpdb.steps import reached
 
 __all__ = ["DuckDBResults"]
 
@@ -143,7 +143,7 @@ class DuckDBResults:
             database.execute(f"DETACH {_FILE}")
             reached("results made")
             partial.rename(self._path)
-            sync_folder(self._path.parent)
+            sync(self._path.parent)
         except (OSError, EngineError) as error:
             raise ParameterError(f"{self._path}: the results cannot be written: {error}") from None
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from dpdb.errors import ParameterError
 from dpdb.files.file_lock import FileLock
-from dpdb.files.owned_file import sync_folder
-from dpdb.ledger.store.file import reached
+from dpdb.files.sync import sync
+from dpdb.steps import reached
 
 __all__ = ["ParquetResults"]
 
@@ -52,7 +52,7 @@ class ParquetResults:
                     os.fsync(file.fileno())
                 reached("result written")
                 partial.rename(target)
-                sync_folder(self._path)
+                sync(self._path)
             except OSError as error:
                 raise ParameterError(
                     f"{self._path}: the results cannot be written: {error.strerror}; they are in the ledger, run again "

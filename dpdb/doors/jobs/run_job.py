@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dpdb.doors.jobs.checks import check_run, job_charges, job_session
-from dpdb.doors.jobs.gates import GateResult, check_gates
 from dpdb.doors.jobs.job_file import Job, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
-from dpdb.ledger.store.file import reached
 from dpdb.release import Release
+from dpdb.release.gates import GateResult, check_gates
+from dpdb.steps import reached
 
 __all__ = ["Outcome", "run_job"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
 from dpdb.errors import ParameterError
+from dpdb.names import close_name
 
 __all__ = ["TomlKeys"]
 
@@ -35,8 +35,8 @@ class TomlKeys:
         self._place = place
         for key in values:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                hint = f"did you mean {near[0]!r}? " if near else ""
+                near = close_name(key, known)
+                hint = f"did you mean {near!r}? " if near is not None else ""
                 raise ParameterError(f"{place}: unknown key {key!r}; {hint}(known: {', '.join(known)})")
 
     def text(self, key: str) -> str | None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpdb.doors.sql.names import folded, nearest
 from dpdb.doors.sql.parse import is_number
-from dpdb.doors.sql.refusal import refused, shown
+from dpdb.doors.sql.refusal_words import nearest, refused, shown
 from dpdb.errors import StatementRefusedError
+from dpdb.names import folded
 from dpdb.release import Release, Session
 from dpdb.release.slices import Key
 

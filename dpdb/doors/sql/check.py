@@ -12,11 +12,11 @@ from sqlglot import exp
 
 from dpdb.doors.sql.call import RELEASES, release_name
 from dpdb.doors.sql.functions import FUNCTIONS, NAMED_FUNCTIONS
-from dpdb.doors.sql.names import folded, nearest
 from dpdb.doors.sql.nodes import EXPRESSIONS, REASONS, STRUCTURES, TYPES
 from dpdb.doors.sql.parse import is_number
-from dpdb.doors.sql.refusal import refused
+from dpdb.doors.sql.refusal_words import nearest, refused
 from dpdb.errors import StatementRefusedError
+from dpdb.names import folded
 
 __all__ = ["check_statement"]
 

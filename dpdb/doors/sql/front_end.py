@@ -21,12 +21,12 @@ from dpdb.doors.sql.call import ReleaseCall, read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase, RemoteStatement
-from dpdb.doors.sql.names import folded
 from dpdb.doors.sql.paid_answers import Identity, PaidAnswers
 from dpdb.doors.sql.parse import Statement, parse_statement
-from dpdb.doors.sql.refusal import one_line
+from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
+from dpdb.names import folded
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.epsilon import as_float
 from dpdb.release import Release, Session

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dpdb.doors.sql.call import ReleaseCall
-from dpdb.doors.sql.refusal import refused
+from dpdb.doors.sql.refusal_words import refused
 from dpdb.errors import StatementRefusedError
 
 __all__ = ["ANSWERS", "rewritten"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.comparison import bind_literals, common_type
 from dpdb.engine.sql.untyped import untyped_problem
 from dpdb.errors import PredicateError, UnknownColumnError
+from dpdb.names import close_name
 from dpdb.predicates.bind import bind
 from dpdb.predicates.nodes import Column, Literal, LiteralValue, Node, columns_of
 from dpdb.predicates.parse import parse
@@ -110,6 +110,6 @@ def resolve_column(wanted: str, schema: TableSchema, context: str) -> str:
     found = [name for name in schema.names if name.casefold() == wanted.casefold()]
     if found:
         return found[0]  # names are unique up to case
-    near = difflib.get_close_matches(wanted, schema.names, n=1)
-    hint = f"; the nearest is {near[0]!r}" if near else ""
+    near = close_name(wanted, schema.names)
+    hint = f"; the nearest is {near!r}" if near is not None else ""
     raise UnknownColumnError(f"{context}: there is no column {wanted!r}{hint}")

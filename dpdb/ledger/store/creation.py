@@ -7,7 +7,8 @@ import sqlite3
 from pathlib import Path
 
 from dpdb.errors import LedgerError
-from dpdb.files.owned_file import open_owned, private_folder, sync_folder
+from dpdb.files.owned_file import open_owned, private_folder
+from dpdb.files.sync import sync
 from dpdb.ledger.store.file import APPLICATION_ID, SIDES, VERSION
 from dpdb.ledger.store.head import head_path, looks_like_head
 from dpdb.ledger.store.tables import TABLES
@@ -38,7 +39,7 @@ def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object
             except OSError:
                 place.unlink()
                 raise
-        sync_folder(place.parent)
+        sync(place.parent)
     except FileExistsError:
         raise LedgerError(f"{path}: exists already; it is not overwritten") from None
     except (OSError, ValueError, sqlite3.Error) as error:

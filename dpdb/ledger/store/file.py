@@ -21,7 +21,7 @@ from dpdb.errors import LedgerError
 from dpdb.files.owned_file import check_owned, is_mounted_alone
 from dpdb.stopping import let_through, unbroken
 
-__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile", "reached"]
+__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
@@ -43,11 +43,6 @@ _REASONS = {
 SIDES = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a file."""
 _LOG = "-wal"
-
-
-def reached(step: str) -> None:
-    """Do nothing; tests end the process here, at every step of a release."""
-    del step
 
 
 class LedgerFile:

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.errors import LedgerError
-from dpdb.files.owned_file import check_owned, give_to, open_owned, private_folder, remove_private_folders, sync_folder
-from dpdb.ledger.store.file import COPY_ID, VERSION, LedgerFile, reached
+from dpdb.files.owned_file import check_owned, give_to, open_owned, private_folder, remove_private_folders
+from dpdb.files.sync import sync
+from dpdb.ledger.store.file import COPY_ID, VERSION, LedgerFile
 from dpdb.ledger.store.head import KIND, OLD_KIND, is_marked, not_its_head, read_head
 from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.seals import FIRST, seal
@@ -31,6 +32,7 @@ from dpdb.ledger.store.state import EntryLine, insert
 from dpdb.ledger.store.tables import TABLES
 from dpdb.ledger.store.terms import Epoch, Terms, Upgraded, epoch_row, terms_row
 from dpdb.privacy.notions import NOTIONS
+from dpdb.steps import reached
 
 __all__ = ["upgrade"]
 
@@ -169,7 +171,7 @@ def _leave_copy(file: LedgerFile, suffix: str) -> None:
                 os.close(descriptor)
             reached("copy written")
             partial.rename(copy)
-        sync_folder(copy.parent)
+        sync(copy.parent)
     except (OSError, sqlite3.Error) as error:
         words = error.strerror if isinstance(error, OSError) else str(error)
         raise LedgerError(

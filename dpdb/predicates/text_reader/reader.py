@@ -14,9 +14,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.errors import PredicateError
+from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
 from dpdb.predicates.boxes import EVERYTHING, Box, intersection, one_side, union
-from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region, lower_ascii
+from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region
 from dpdb.predicates.text_reader.literals import Literal, LiteralKind, column_type, meanings
 
 __all__ = ["parse_counting_query", "parse_where"]
@@ -91,7 +92,7 @@ def parse_counting_query(line: str, types: Mapping[str, str] | None = None) -> R
     if where is None:
         return Region(text=line)
     table = query.args["from_"].this
-    return _condition(where.this, line, types, frozenset([lower_ascii(table.alias_or_name)]))
+    return _condition(where.this, line, types, frozenset([folded(table.alias_or_name)]))
 
 
 def _parse(sql: str, shown: str) -> exp.Expr:
@@ -113,9 +114,9 @@ def _beyond_one_table(query: exp.Expr) -> str | None:
         return f"the query has a part that is not understood ({', '.join(extra)})"
     if any(node is not query for node in query.find_all(exp.Query)):
         return "the query has a subquery"
-    aliases = {lower_ascii(item.alias) for item in query.expressions if item.alias}
+    aliases = {folded(item.alias) for item in query.expressions if item.alias}
     where = query.args.get("where")
-    if where is not None and any(lower_ascii(column.name) in aliases for column in where.find_all(exp.Column)):
+    if where is not None and any(folded(column.name) in aliases for column in where.find_all(exp.Column)):
         return "WHERE uses a name defined in the SELECT list"
     return _beyond_a_name(query.args.get("from_"))
 
@@ -133,7 +134,7 @@ def _beyond_a_name(source: exp.Expr | None) -> str | None:
 
 
 def _condition(tree: exp.Expr, text: str, types: Mapping[str, str] | None, qualifiers: frozenset[str]) -> Region:
-    reader = _Reader({lower_ascii(name): kind for name, kind in (types or {}).items()}, qualifiers, "[" in text)
+    reader = _Reader({folded(name): kind for name, kind in (types or {}).items()}, qualifiers, "[" in text)
     try:
         boxes = reader.rows(tree, True)
     except RecursionError:
@@ -263,9 +264,9 @@ class _Reader:
             return self.column(tree.this)
         if not isinstance(tree, exp.Column) or not isinstance(tree.this, exp.Identifier) or tree.args.get("db"):
             return None
-        if tree.args.get("table") and lower_ascii(tree.table) not in self.qualifiers:
+        if tree.args.get("table") and folded(tree.table) not in self.qualifiers:
             return None  # may be a field of a structure
-        name = lower_ascii(tree.name)
+        name = folded(tree.name)
         return None if name in _NOT_COLUMNS and not tree.this.quoted else name
 
 

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.commands.measure import as_tuple, releases_text
-from dpdb.doors.cli.progress import step_bar
+from dpdb.doors.cli.shared_options import command, quiet_options
 from dpdb.errors import SourceError
-from dpdb.release import Session
 
-__all__ = ["run_demo"]
+__all__ = ["add", "run"]
 
 _PACKAGE = Path(__file__).resolve().parents[3]
 
 
-def run_demo(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb demo`."""
+    parser = command(
+        commands, "demo", run, "release the three measures of the bundled real hospital table", "dpdb demo --epsilon 1"
+    )
+    parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost of the three together (1)")
+    quiet_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Release the three measures of the hospital table."""
+    from dpdb.doors.cli.progress import step_bar
+    from dpdb.doors.cli.releases_text import as_tuple, releases_text
+    from dpdb.release import Session
+
     folder = _bundled_data()
     with (
         AnswerOutput(warn=False) as output,

@@ -5,19 +5,49 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_schema
-from dpdb.doors.cli.progress import step_bar
+from dpdb.doors.cli.shared_options import command, format_option, limit_options, source_options, unit_options
 from dpdb.doors.cli.streams import show
-from dpdb.owner.exact import ExactMeasures, exact_measures
 
-__all__ = ["run_exact"]
+if TYPE_CHECKING:
+    from dpdb.owner.exact import ExactMeasures
+
+__all__ = ["add", "run"]
 
 _STEPS = 4
 
 
-def run_exact(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb exact`."""
+    parser = command(
+        commands,
+        "exact",
+        run,
+        "print the true values, which are not private: for the owner of the data only",
+        "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json",
+    )
+    source_options(parser)
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
+    unit_options(parser)
+    parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
+    parser.add_argument("--by-constraint", action="store_true", help="also count the violations of each constraint")
+    parser.add_argument("--violations", metavar="FILE", help="write all conflicts to a new .csv or .parquet file")
+    parser.add_argument("--materialize", metavar="FILE", help="leave the conflict edges in a new DuckDB file")
+    parser.add_argument(
+        "--time-limit", metavar="S", type=positive, default=10.0, help="seconds for proving the exact repair (10)"
+    )
+    limit_options(parser)
+    format_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Print true values; the session room refuses without `--non-private`."""
+    from dpdb.doors.cli.progress import step_bar
+    from dpdb.owner.exact import exact_measures
+
     measures = exact_measures(
         options.source,
         options.constraints,

@@ -8,14 +8,30 @@ import textwrap
 from typing import Any
 
 from dpdb.doors.cli.options import csv_schema, keys
+from dpdb.doors.cli.shared_options import command, format_option, release_options, source_options
 from dpdb.doors.cli.streams import show
-from dpdb.release.explain import explain
 
-__all__ = ["run_explain"]
+__all__ = ["add", "run"]
 
 
-def run_explain(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb explain`."""
+    parser = command(
+        commands,
+        "explain",
+        run,
+        "show compiled SQL, plans, privacy cost and expected noise; spends nothing and shows no data",
+        "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1",
+    )
+    source_options(parser)
+    release_options(parser, required=False)
+    format_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Print what a release would run and cost."""
+    from dpdb.release.explain import explain
+
     explained = explain(
         options.source,
         options.constraints,

@@ -3,27 +3,64 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.breakdown import breakdown_tables
-from dpdb.doors.cli.open_session import one_release, open_session
+from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import keys, thresholds
-from dpdb.doors.cli.progress import step_bar
+from dpdb.doors.cli.shared_options import (
+    command,
+    format_option,
+    limit_options,
+    output_option,
+    release_options,
+    source_options,
+    spending_options,
+)
 from dpdb.doors.cli.streams import say
-from dpdb.doors.cli.words import in_words
-from dpdb.doors.jobs.gates import Gate, check_gates
-from dpdb.release import Release
-from dpdb.release.request import measures_named
 
-__all__ = ["as_tuple", "releases_text", "run_measure"]
+if TYPE_CHECKING:
+    from dpdb.release import Release
+    from dpdb.release.gates import Gate
+
+__all__ = ["add", "run"]
 
 _STEPS = 5  # opening, reading, ranking, joining, drawing
 
 
-def run_measure(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb measure`."""
+    parser = command(
+        commands,
+        "measure",
+        run,
+        "release one measure, or all three, under differential privacy",
+        "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1",
+    )
+    source_options(parser)
+    release_options(parser)
+    parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
+    limit_options(parser)
+    spending_options(parser)
+    parser.add_argument(
+        "--fail-above",
+        metavar="MEASURE=X",
+        action="append",
+        default=[],
+        help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
+    )
+    format_option(parser)
+    output_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
+    from dpdb.doors.cli.open_session import one_release, open_session
+    from dpdb.doors.cli.progress import step_bar
+    from dpdb.doors.cli.releases_text import as_tuple, releases_text
+    from dpdb.release.request import measures_named
+
     measures = measures_named(options.measure, rate=options.rate)
     gates = thresholds(options, measures)
     with (
@@ -61,22 +98,9 @@ def run_measure(options: argparse.Namespace) -> int:
         return code
 
 
-def as_tuple(released: Release | tuple[Release, ...]) -> tuple[Release, ...]:
-    """Return one or several releases as several."""
-    return released if isinstance(released, tuple) else (released,)
-
-
-def releases_text(releases: Sequence[Release], output: str) -> str:
-    """Return releases as one JSON document or in words."""
-    if output == "json":
-        return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
-    words = [in_words(release) for release in releases]
-    if releases[0].constraint is not None:
-        words = [breakdown_tables(releases)]
-    return "\n".join([*words, f"Guarantee: {releases[0].guarantee}.\n"])
-
-
 def _gate(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
+    from dpdb.release.gates import check_gates
+
     failed = [result for result in check_gates(releases, gates) if not result.passed]
     for result in failed:
         say(str(result))

@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
+from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.options import csv_schema
+from dpdb.doors.cli.shared_options import command, quiet_options, source_options
 from dpdb.doors.cli.streams import show
-from dpdb.owner.dirt import write_noisy
 
-__all__ = ["run_noise"]
+__all__ = ["add", "run"]
 
 
-def run_noise(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb noise`."""
+    parser = command(
+        commands,
+        "noise",
+        run,
+        "write a dirtied copy of a table, for experiments (paper A, section 6.1)",
+        "dpdb noise rnoise adult.parquet --constraints adult.dcs.txt --alpha 0.01 --seed 1 --out noisy.parquet",
+    )
+    parser.add_argument(
+        "kind", choices=["rnoise", "conoise"], help="rnoise changes random cells; conoise makes random pairs violate"
+    )
+    source_options(parser)
+    parser.add_argument("--out", required=True, metavar="FILE", help="new .parquet, .csv or .duckdb file")
+    parser.add_argument("--alpha", type=real, help="rnoise: changes per cell of the table, such as 0.01")
+    parser.add_argument("--typo", type=real, metavar="P", help="rnoise: probability of a typo (0.5)")
+    parser.add_argument("--skew", type=real, metavar="BETA", help="rnoise: Zipf skew of values (0)")
+    parser.add_argument("--iterations", type=whole, metavar="N", help="conoise: iterations (200)")
+    parser.add_argument("--sample", type=whole, metavar="ROWS", help="first keep this many random rows")
+    parser.add_argument("--seed", type=whole, help="seed of the generator; the same seed gives the same file")
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    quiet_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Write the noisy copy and say what was changed."""
+    from dpdb.owner.dirt import write_noisy
+
     summary = write_noisy(
         options.source,
         options.constraints,

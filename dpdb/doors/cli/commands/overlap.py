@@ -5,20 +5,55 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_schema
+from dpdb.doors.cli.shared_options import command, format_option
 from dpdb.doors.cli.streams import read_input, show
 from dpdb.errors import ParameterError
-from dpdb.overlap import OverlapReport, overlap_report
 
-__all__ = ["run_overlap"]
+if TYPE_CHECKING:
+    from dpdb.overlap import OverlapReport
+
+__all__ = ["add", "run"]
 
 _MOST_NAMED = 12
 _MOST_NOTES = 20
 
 
-def run_overlap(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb overlap`."""
+    parser = command(
+        commands,
+        "overlap",
+        run,
+        "bound what a set of WHERE clauses or counting queries costs together; opens no table, spends nothing",
+        "dpdb overlap queries.sql --weights 5,5,10 --format json",
+    )
+    parser.add_argument(
+        "file", metavar="FILE.sql", help="one WHERE clause or counting query per line; - reads standard input"
+    )
+    parser.add_argument(
+        "--weights", metavar="W,W,...", help="whole-number charge per query, or a file of them (1 each)"
+    )
+    parser.add_argument(
+        "--method",
+        default="auto",
+        metavar="M",
+        help="auto, or one of paper B's: clique, clique_overlap, dsatur, hypergraph (auto)",
+    )
+    parser.add_argument(
+        "--deadline", metavar="S", type=positive, default=10.0, help="seconds after which the search stops (10)"
+    )
+    parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'")
+    format_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Read the queries, bound what they cost together, print; no table is opened and nothing is spent."""
+    from dpdb.overlap import overlap_report
+
     report = overlap_report(
         _lines(options.file),
         _weights(options.weights),

@@ -4,17 +4,54 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.options import csv_schema, distinct
+from dpdb.doors.cli.shared_options import command, format_option, shape_options
 from dpdb.doors.cli.streams import show
-from dpdb.owner.expected_error import Plan, plan
-from dpdb.owner.simulation import ExpectedError
 
-__all__ = ["run_plan"]
+if TYPE_CHECKING:
+    from dpdb.owner.expected_error import Plan
+    from dpdb.owner.simulation import ExpectedError
+
+__all__ = ["add", "run"]
 
 
-def run_plan(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb plan`."""
+    parser = command(
+        commands,
+        "plan",
+        run,
+        "simulate releases on a synthetic table of a guessed shape; spends nothing and reads no row",
+        "dpdb plan visits.parquet --constraints rules.txt --epsilon 1 --rows 10000 --error-rate 0.01",
+    )
+    parser.add_argument("source", metavar="SOURCE", nargs="?", help="as of `dpdb measure`; only its schema is read")
+    shape_options(parser, "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE")
+    parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost to plan for (1)")
+    parser.add_argument("--rows", type=whole, required=True, metavar="N", help="a guess of the number of rows")
+    parser.add_argument(
+        "--error-rate", type=real, required=True, metavar="A", help="guessed share of wrong cells, such as 0.01"
+    )
+    parser.add_argument(
+        "--distinct",
+        metavar="COLUMN=K",
+        action="append",
+        default=[],
+        help="a guess of the column's number of distinct values (square root of N); may be repeated",
+    )
+    parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--target", type=real, metavar="X", help="find the epsilon that gives this relative error")
+    parser.add_argument("--repetitions", type=whole, default=50, metavar="R", help="simulated releases per figure (50)")
+    parser.add_argument("--seed", type=whole, help="of the synthetic table; the noise is fresh every time")
+    format_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Print the errors to expect."""
+    from dpdb.owner.expected_error import plan
+
     planned = plan(
         options.source,
         options.constraints,

@@ -4,20 +4,42 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from dpdb.constraints import distinct, load_constraints
+from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
-from dpdb.doors.jobs.results import read_results
-from dpdb.doors.reports import report_page
 from dpdb.errors import ParameterError
-from dpdb.files.new_file import new_file
-from dpdb.ledger import Ledger
 
-__all__ = ["run_report"]
+__all__ = ["add", "run"]
 
 
-def run_report(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb report`."""
+    parser = command(
+        commands,
+        "report",
+        run,
+        "write one HTML page about a results table; reads releases only, never the private source",
+        "dpdb report results.duckdb --out report.html",
+    )
+    parser.add_argument("results", metavar="RESULTS", help="DuckDB file, or folder of Parquet files, of `dpdb run`")
+    parser.add_argument("--out", required=True, metavar="FILE", help=".html file; replaced if it exists")
+    parser.add_argument("--table", metavar="T", help="results table of a DuckDB file (dpdb_results)")
+    parser.add_argument("--ledger", metavar="FILE", help="show what this ledger says now, not after the last run")
+    parser.add_argument(
+        "--constraints", metavar="FILE_OR_TEXT", action="append", help="show these; default: those of the last run"
+    )
+    parser.add_argument("--title", metavar="T", help="heading of the page (Data quality report)")
+
+
+def run(options: argparse.Namespace) -> int:
     """Read results, write the page; the private source is not opened."""
+    from dpdb.constraints import distinct, load_constraints
+    from dpdb.doors.jobs.results import read_results
+    from dpdb.doors.reports import report_page
+    from dpdb.files.new_file import new_file
+    from dpdb.ledger import Ledger
+
     out = Path(options.out)
     if out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out {options.out!r}: the report is a .html file")

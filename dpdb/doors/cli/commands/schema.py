@@ -5,21 +5,39 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from dpdb.doors.cli.result_formats import as_text
+from dpdb.doors.cli.shared_options import command, format_option, limit_options
 from dpdb.doors.cli.streams import show
-from dpdb.engine import Faults
-from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
 
-__all__ = ["run_schema"]
+if TYPE_CHECKING:
+    from dpdb.engine import Faults
+    from dpdb.owner.proposed_schema import ProposedSchema
+
+__all__ = ["add", "run"]
 
 _WIDTH = 120
 
 
-def run_schema(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb schema`."""
+    parser = command(
+        commands,
+        "schema",
+        run,
+        "propose types for columns that have none, as a --schema option; reads rows, so it is for the owner only",
+        "dpdb schema visits.csv",
+    )
+    parser.add_argument("source", metavar="FILE", help="CSV file, or directory or glob of CSV or Parquet files")
+    parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
+    limit_options(parser)
+    format_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Print proposed types; nothing uses them before the owner gives them as an option."""
+    from dpdb.owner.proposed_schema import propose_schema
+
     proposed = propose_schema(
         options.source,
         table=options.table,
@@ -32,9 +50,14 @@ def run_schema(options: argparse.Namespace) -> int:
 
 
 def _text(proposed: ProposedSchema) -> str:
+    import pyarrow as pa
+
+    from dpdb.doors.cli.result_formats import as_text
+
     lines = ["NOT PRIVATE: read from the rows, for the owner of the data to confirm"]
-    if proposed.faults is not None and proposed.faults != Faults():
-        lines.append(_faults(proposed.faults))
+    faults = proposed.faults
+    if faults is not None and (faults.short or faults.unreadable or faults.not_utf8):
+        lines.append(_faults(faults))
     if not proposed.columns:
         return "\n".join([*lines, "every column has its type from the source: there is nothing to declare"])
     shown = {

@@ -3,33 +3,66 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
+from dpdb.doors.cli.numbers import whole
+from dpdb.doors.cli.shared_options import command, group_option, limit_options, source_options, unit_options
+from dpdb.doors.cli.streams import read_input
+from dpdb.errors import ParameterError
 
-from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.open_session import open_session
-from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
-from dpdb.doors.cli.streams import read_input, tell
-from dpdb.doors.sql import FrontEnd, Result, split_statements
-from dpdb.engine import find_files
-from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
-from dpdb.release import Release
-from dpdb.release.table import release_table
-
-__all__ = ["budget_words", "release_words", "run_sql", "text_width"]
-
-_BINARY = {"parquet": as_parquet, "arrow": as_arrow}
-_PIPE_WIDTH = 120
+__all__ = ["add", "run"]
 
 
-def run_sql(options: argparse.Namespace) -> int:
+def add(commands: Any) -> None:
+    """Add `dpdb sql`."""
+    parser = command(
+        commands,
+        "sql",
+        run,
+        "answer an analyst's SQL, which reaches the private table through releases only; without a statement, a prompt",
+        "dpdb sql visits.parquet --constraints rules.txt --budget 3 "
+        "\"SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)\"",
+    )
+    parser.intermixed = True
+    source_options(parser)
+    parser.add_argument(
+        "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
+    )
+    parser.add_argument("--file", metavar="FILE", help="statements to run in order, up to the first error")
+    parser.add_argument("--budget", metavar="E", help="total epsilon of this command")
+    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    parser.add_argument(
+        "--public",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        help="a Parquet or CSV file for statements to read",
+    )
+    parser.add_argument(
+        "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
+    )
+    unit_options(parser)
+    parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
+    group_option(parser)
+    parser.add_argument(
+        "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="new file for the result, instead of standard output")
+    limit_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     """Answer the statements of the command line, of a file or of standard input; or prompt for them."""
+    from dpdb.doors.cli.open_session import open_session
+    from dpdb.doors.cli.sql_answers import BINARY, answer_statements
+    from dpdb.doors.sql import FrontEnd, split_statements
+    from dpdb.engine import find_files
+
     text = _statements_text(options)
-    if options.out is None and options.format in _BINARY and sys.stdout is not None and sys.stdout.isatty():
+    if options.out is None and options.format in BINARY and sys.stdout is not None and sys.stdout.isatty():
         raise ParameterError(f"--format {options.format} is binary: give --out FILE")
     if options.budget is None and options.ledger is None:
         raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
@@ -49,7 +82,7 @@ def run_sql(options: argparse.Namespace) -> int:
             from dpdb.doors.cli.prompt import run_prompt
 
             return run_prompt(front_end, ledger=options.ledger)
-        _answer(front_end, split_statements(text), options)
+        answer_statements(front_end, split_statements(text), options)
     return 0
 
 
@@ -89,71 +122,3 @@ def _public(texts: list[str]) -> Mapping[str, str]:
             raise ParameterError(f"--public {text!r}: the name is taken")
         tables[name.strip()] = path
     return tables
-
-
-# -- answers --------------------------------------------------------------------------------------------------
-
-
-def _answer(front_end: FrontEnd, statements: list[str], options: argparse.Namespace) -> None:
-    """Check all statements, then run them in order up to the first error."""
-    if not statements:
-        raise StatementRefusedError("found no statement")
-    if options.format not in ("table", "json") and len(statements) > 1:
-        raise ParameterError(f"--format {options.format} holds one result, and there are {len(statements)} statements")
-    for statement in statements:
-        front_end.check(statement)
-    results: list[Result] = []
-    with AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output:
-        try:
-            for statement in statements:
-                results.append(front_end.run(statement))
-        except BaseException:
-            tell(release_words(front_end.kept))
-            raise
-        finally:
-            if results:
-                _write(output, results, options)
-    if not options.quiet:
-        tell(f"{budget_words(front_end)}\n")
-
-
-def _write(output: AnswerOutput, results: list[Result], options: argparse.Namespace) -> None:
-    releases = [release for result in results for release in result.releases]
-    try:
-        content = _formatted([result.table for result in results], options)
-    except Exception as error:  # a value that Python or the format does not have
-        tell(release_words(releases))
-        raise DpdbError(f"the result could not be written as {options.format}: {error}") from None
-    output.show(content if options.format in _BINARY else content.decode(), releases, release_words(releases))
-
-
-def _formatted(tables: list[pa.Table], options: argparse.Namespace) -> bytes:
-    if options.format in _BINARY:
-        return _BINARY[options.format](tables[0])
-    if options.format == "json":
-        return f"{as_json(tables)}\n".encode()
-    if options.format == "csv":
-        return as_csv(tables[0]).encode()
-    return "".join(f"{as_text(table, text_width())}\n" for table in tables).encode()
-
-
-def text_width() -> int:
-    """Characters that fit in a line of output."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
-
-
-def budget_words(front_end: FrontEnd) -> str:
-    """Say what is spent and left."""
-    remaining = front_end.session.remaining()
-    left = "unlimited" if remaining is None else f"{remaining:.12g}"
-    return f"privacy budget: {front_end.session.spent():.12g} spent, {left} remaining"
-
-
-def release_words(releases: Iterable[Release]) -> str:
-    """Show answers that were paid for and are in no result; nothing if there are none."""
-    kept = tuple(releases)
-    if not kept:
-        return ""
-    table = release_table(kept)
-    columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
-    return f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"

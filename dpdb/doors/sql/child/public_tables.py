@@ -8,13 +8,13 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from dpdb.doors.sql.names import folded
-from dpdb.doors.sql.refusal import one_line
+from dpdb.doors.sql.refusal_words import one_line
 from dpdb.engine import Files, find_files
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sources.parquet import parquet_columns, parquet_scan
 from dpdb.errors import EngineError, ParameterError, SourceError
 from dpdb.files.new_file import WorkFolder
+from dpdb.names import folded
 
 __all__ = ["PublicTables"]
 

@@ -18,7 +18,7 @@ from dpdb.doors.sql.child.children import Child, Children
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.child.result import read_result
-from dpdb.doors.sql.refusal import one_line
+from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import ANSWERS
 from dpdb.engine import sql_file
 from dpdb.errors import EngineError, StatementRefusedError

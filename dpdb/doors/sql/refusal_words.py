@@ -1,14 +1,17 @@
-"""Refusals: what is not run, where it stands, why, and what to write instead."""
+"""How refusals are worded: the part of the statement that is not run, its place, and the name that was meant."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dpdb.constraints.source import shortened
 from dpdb.errors import StatementRefusedError
+from dpdb.names import close_name, folded
 
-__all__ = ["one_line", "refused", "shown"]
+__all__ = ["nearest", "one_line", "refused", "shown"]
 
 _LONGEST_LINE = 500
 
@@ -32,6 +35,13 @@ def shown(node: exp.Expr) -> str:
     ):  # the parser takes more than it writes
         text = node.key
     return shortened(" ".join(text.split()) or node.key)
+
+
+def nearest(wanted: str, known: Iterable[str]) -> str:
+    """Say which known name is close to the wanted one, and whether it only looks like one."""
+    odd = "; it has letters that are not ASCII" if not wanted.isascii() else ""
+    near = close_name(folded(wanted), known)
+    return odd if near is None else f"{odd}; did you mean {near}?"
 
 
 def one_line(text: str) -> str:

@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
 from dpdb.doors.cli.options import csv_schema
+from dpdb.doors.cli.shared_options import command, shape_options
 from dpdb.doors.cli.streams import show
-from dpdb.owner.ledger_audit import Audit, AuditedLine, audit
 
-__all__ = ["run_budget_audit"]
+if TYPE_CHECKING:
+    from dpdb.owner.ledger_audit import Audit, AuditedLine
+
+__all__ = ["add", "run"]
 
 
-def run_budget_audit(options: argparse.Namespace) -> int:
+def add(actions: Any) -> None:
+    """Add `dpdb budget audit`."""
+    parser = command(
+        actions,
+        "audit",
+        run,
+        "compare what older versions have charged with the rules of this one; reads no row and changes nothing",
+        "dpdb budget audit visits.ledger visits.parquet",
+    )
+    ledger_option(parser)
+    parser.add_argument("source", metavar="SOURCE", nargs="?", help="as of `dpdb measure`; only its schema is read")
+    shape_options(
+        parser, "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE", constraints=False
+    )
+
+
+def run(options: argparse.Namespace) -> int:
     """Print every line that would be charged otherwise now, and what all would cost together."""
+    from dpdb.owner.ledger_audit import audit
+
     found = audit(options.ledger, options.source, table=options.table, schema=csv_schema(options))
     show(json.dumps(found.to_dict(), indent=2) if options.format == "json" else _words(found))
     return 0

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.commands.measure import releases_text
+from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
+from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
-from dpdb.ledger import Ledger
-from dpdb.ledger.lines import RecordedAnswer
-from dpdb.release.release import Releases, recorded_releases
 
-__all__ = ["run_budget_answers"]
+if TYPE_CHECKING:
+    from dpdb.ledger import RecordedAnswer
+    from dpdb.release import Releases
+
+__all__ = ["add", "run"]
 
 
-def run_budget_answers(options: argparse.Namespace) -> int:
+def add(actions: Any) -> None:
+    """Add `dpdb budget answers`."""
+    parser = command(
+        actions,
+        "answers",
+        run,
+        "print recorded answers again; spends nothing and draws nothing",
+        "dpdb budget answers visits.ledger --run-id monday",
+    )
+    ledger_option(parser)
+    parser.add_argument("--release", metavar="ID", help="only the release of this id")
+    parser.add_argument("--run-id", metavar="ID", help="only what this run has released")
+
+
+def run(options: argparse.Namespace) -> int:
     """Print recorded answers; spends nothing and draws nothing."""
+    from dpdb.doors.cli.releases_text import releases_text
+    from dpdb.ledger import Ledger
+
     with Ledger.open(options.ledger) as ledger:
         found = ledger.answers(release_id=options.release, run_id=options.run_id)
     asked = {"release": options.release, "run id": options.run_id}
@@ -34,6 +53,8 @@ def run_budget_answers(options: argparse.Namespace) -> int:
 
 def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
     """The releases of an answer, or the one that was asked for."""
+    from dpdb.release import Releases, recorded_releases
+
     releases = recorded_releases(answer.answer)
     return Releases(release for release in releases if release_id in {None, release.release_id})
 

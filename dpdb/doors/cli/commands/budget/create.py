@@ -1,0 +1,44 @@
+"""`dpdb budget create`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
+from dpdb.doors.cli.numbers import real
+from dpdb.doors.cli.shared_options import command
+
+__all__ = ["add", "run"]
+
+
+def add(actions: Any) -> None:
+    """Add `dpdb budget create`."""
+    parser = command(
+        actions,
+        "create",
+        run,
+        "make the ledger of a table; its first release binds it to the table's columns",
+        "dpdb budget create visits.ledger --epsilon 3",
+    )
+    ledger_option(parser)
+    parser.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
+    parser.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
+    parser.add_argument("--delta", type=real, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
+    parser.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make a ledger and print what it says."""
+    from dpdb.doors.cli.commands.budget.summary import show_summary
+    from dpdb.ledger import Ledger
+
+    with Ledger.create(
+        options.ledger,
+        notion=options.notion,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        append_only=options.append_only,
+    ) as ledger:
+        show_summary(ledger.summary(), options.format)
+    return 0

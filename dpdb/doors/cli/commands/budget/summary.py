@@ -1,0 +1,48 @@
+"""What a ledger says now, in words or as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from dpdb.doors.cli.streams import show
+from dpdb.ledger import LedgerSummary
+
+__all__ = ["show_summary"]
+
+
+def show_summary(summary: LedgerSummary, output: str, more: dict[str, Any] | None = None, words: str = "") -> None:
+    """Print a summary; `more` are fields that go behind its own, `words` the same as lines of text."""
+    fields = _finite(asdict(summary)) | (more or {})
+    show(json.dumps(fields, indent=2) if output == "json" else _summary_words(summary) + words)
+
+
+def _summary_words(summary: LedgerSummary) -> str:
+    rows = "rows may be added, never changed" if summary.append_only else "a changed source needs a new epoch"
+    lines = [
+        f"budget     {summary.parameter} {summary.budget:.9g} ({summary.notion})",
+        f"spent      {summary.parameter} {summary.spent:.9g} by {summary.releases} releases "
+        f"({summary.sequential:.9g} without parallel composition), {summary.unanswered} not answered",
+        f"remaining  {summary.parameter} {_down(summary.remaining)} for a release of the whole table",
+        f"epoch      {summary.epoch} ({rows})",
+    ]
+    if summary.delta:
+        lines.append(f"promises   so far ({summary.epsilon:.6g}, {summary.delta:g})-differential privacy")
+    if summary.unit is not None:
+        lines.append(f"unit       one value of {summary.unit}, at most {summary.rows_per_person} rows of it used")
+    elif summary.rows_per_person is not None and summary.rows_per_person > 1:
+        lines.append(f"unit       up to {summary.rows_per_person} rows of one person")
+    return "\n".join(lines)
+
+
+def _down(value: float) -> str:
+    """Nine digits after the point, rounded down: what is left is never overstated."""
+    shown = math.floor(value * 1e9) / 1e9
+    return f"{shown:.9f}".rstrip("0").rstrip(".")
+
+
+def _finite(fields: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: an epsilon that does not exist at this delta is null."""
+    return {name: None if value == math.inf else value for name, value in fields.items()}

@@ -1,0 +1,61 @@
+"""What `dpdb run` prints: the outcomes of a run, as they come or as one document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from dpdb.doors.cli.answers import AnswerOutput, UnshownError
+from dpdb.doors.cli.releases_text import releases_text
+from dpdb.doors.jobs import Job
+from dpdb.doors.jobs.run_job import Outcome
+
+__all__ = ["JobOutput"]
+
+
+class JobOutput:
+    """The outcomes of a run, shown as they come. Where that fails the run goes on: its results are kept elsewhere."""
+
+    def __init__(self, job: Job, run_id: str, output: str) -> None:
+        self.outcomes: list[Outcome] = []
+        self.problem = ""
+        self._job, self._run_id, self._format = job, run_id, output
+        self._output = AnswerOutput(ledger=job.ledger, needed=False)
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in one outcome, and show it unless all are one document."""
+        self.outcomes.append(outcome)
+        if self._format == "text" and not self.problem:
+            head = f"== {self._job.name} / {self._run_id} / {outcome.name}\n"
+            self._show(head + releases_text(outcome.releases, "text"), [outcome])
+
+    def end(self) -> None:
+        """Show the document."""
+        if self._format == "json":
+            releases = [_fields(outcome) for outcome in self.outcomes]
+            document = {"job": self._job.name, "run_id": self._run_id, "releases": releases}
+            self._show(f"{json.dumps(document, indent=2)}\n", self.outcomes)
+
+    def _show(self, text: str, outcomes: Sequence[Outcome]) -> None:
+        try:
+            self._output.show(text, [release for outcome in outcomes for release in outcome.releases])
+        except UnshownError as error:
+            self.problem = f"{error}; {self._job.results} has all of this run"
+
+
+def _fields(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "name": outcome.name,
+        "time": outcome.time.isoformat(),
+        "releases": [release.to_dict() for release in outcome.releases],
+        "gates": [
+            {
+                "release_id": result.release.release_id,
+                "threshold": result.threshold,
+                "passed": result.passed,
+                "beyond_noise": result.beyond_noise,
+            }
+            for result in outcome.gates
+        ],
+    }

@@ -1,0 +1,62 @@
+"""Statements of one `dpdb sql` call: all checked, then answered in order, and written as one output."""
+
+from __future__ import annotations
+
+import argparse
+
+import pyarrow as pa
+
+from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
+from dpdb.doors.cli.sql_words import budget_words, release_words, text_width
+from dpdb.doors.cli.streams import tell
+from dpdb.doors.sql import FrontEnd, Result
+from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
+
+__all__ = ["BINARY", "answer_statements"]
+
+BINARY = {"parquet": as_parquet, "arrow": as_arrow}
+"""Formats that a terminal cannot show."""
+
+
+def answer_statements(front_end: FrontEnd, statements: list[str], options: argparse.Namespace) -> None:
+    """Check all statements, then run them in order up to the first error."""
+    if not statements:
+        raise StatementRefusedError("found no statement")
+    if options.format not in ("table", "json") and len(statements) > 1:
+        raise ParameterError(f"--format {options.format} holds one result, and there are {len(statements)} statements")
+    for statement in statements:
+        front_end.check(statement)
+    results: list[Result] = []
+    with AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output:
+        try:
+            for statement in statements:
+                results.append(front_end.run(statement))
+        except BaseException:
+            tell(release_words(front_end.kept))
+            raise
+        finally:
+            if results:
+                _write(output, results, options)
+    if not options.quiet:
+        tell(f"{budget_words(front_end)}\n")
+
+
+def _write(output: AnswerOutput, results: list[Result], options: argparse.Namespace) -> None:
+    releases = [release for result in results for release in result.releases]
+    try:
+        content = _formatted([result.table for result in results], options)
+    except Exception as error:  # a value that Python or the format does not have
+        tell(release_words(releases))
+        raise DpdbError(f"the result could not be written as {options.format}: {error}") from None
+    output.show(content if options.format in BINARY else content.decode(), releases, release_words(releases))
+
+
+def _formatted(tables: list[pa.Table], options: argparse.Namespace) -> bytes:
+    if options.format in BINARY:
+        return BINARY[options.format](tables[0])
+    if options.format == "json":
+        return f"{as_json(tables)}\n".encode()
+    if options.format == "csv":
+        return as_csv(tables[0]).encode()
+    return "".join(f"{as_text(table, text_width())}\n" for table in tables).encode()

@@ -1,0 +1,101 @@
+"""One release in a ledger: its debit, in one transaction before any noise is drawn, and the record of its answer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dpdb.errors import LedgerError
+from dpdb.ledger.books import Books
+from dpdb.ledger.lines import Reservation, now
+from dpdb.ledger.refusal import refusal
+from dpdb.ledger.runs import earlier_try
+from dpdb.ledger.store.marks import SourceMark
+from dpdb.ledger.store.seals import seal
+from dpdb.ledger.store.state import EntryLine, insert
+from dpdb.overlap.growing.online import Decision
+from dpdb.overlap.instance import MOST_WEIGHT
+from dpdb.predicates.region import Region
+from dpdb.predicates.stored_region import region_from_text, region_to_text
+from dpdb.steps import reached
+from dpdb.stopping import unbroken
+
+__all__ = ["Asked", "debit", "record"]
+
+
+class Asked(NamedTuple):
+    """What an entry says of a release besides its charge."""
+
+    request: str
+    run_id: str | None
+    analyst: str | None
+    label: str | None
+    rule_set: str | None
+
+
+@unbroken()  # a signal waits for the commit; while other processes hold the ledger, none waits
+def debit(
+    books: Books, predicate: Region, charge: int, source: SourceMark, asked: Asked, *, deadline: float
+) -> Reservation:
+    """Write the debit if no row collects more than the budget, or find what an earlier try has left; see `reserve`."""
+    stored = region_to_text(predicate)
+    predicate = region_from_text(stored)
+    state, binding = books.state, books.binding
+    reached("asked")
+    _ = state.index  # made before others have to wait
+    try:
+        with books.file.transaction():
+            reached("begun")
+            books.read()
+            binding.check_table(source)
+            if asked.run_id is not None:
+                known = earlier_try(
+                    state, asked.run_id, (asked.request, asked.analyst), (stored, charge), binding.rows_mark(source)
+                )
+                if known is not None:
+                    return known
+            binding.check_rows(source)
+            if state.sequential + charge > MOST_WEIGHT:
+                raise LedgerError(f"{books.file.shown}: the ledger is full; make a new one for later releases")
+            decision = state.index.would_exceed(predicate, charge, state.available, deadline)
+            if not decision.allowed:
+                raise _RefusedError(decision)
+            binding.bind(source)
+            line = EntryLine(
+                number=state.last + 1,
+                epoch=state.epoch.number,
+                predicate=stored,
+                charge=charge,
+                upper=decision.upper,
+                source_mark=binding.rows_mark(source),
+                reserved=now(),
+                **asked._asdict(),
+            )
+            sealed = seal(state.terms.key, "entry", state.before, line)
+            insert(books.file, "entry", (*line, sealed))
+            reached("inserted")
+    except _RefusedError as error:
+        raise refusal(state, predicate, charge, error.decision) from None
+    reached("reserved")
+    state.add([line], [sealed])
+    return Reservation(state.last)
+
+
+@unbroken()
+def record(books: Books, reservation: Reservation, answer: str) -> None:
+    """Write the answer of a reservation, once; see `Ledger.record`."""
+    reached("drawn")
+    with books.current():
+        if books.state.is_answered(reservation.number):
+            raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
+        insert(books.file, "answer", books.state.answer_row(reservation.number, now(), answer))
+        reached("written")
+    books.write_head()
+    reached("recorded")
+
+
+class _RefusedError(Exception):
+    """Ends the transaction, so that the words of a refusal are found while others may spend."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__()
+        self.decision = decision

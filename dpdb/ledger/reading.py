@@ -1,0 +1,127 @@
+"""`LedgerReading`: what a ledger tells. Every look takes in first what other processes have added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dpdb.ledger.books import Books
+from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer
+from dpdb.ledger.recharge import recharged
+from dpdb.ledger.report import history, recorded_answers, summary
+from dpdb.ledger.runs import check_name
+from dpdb.ledger.store.marks import SourceMark
+from dpdb.ledger.store.state import EntryLine
+from dpdb.predicates.region import Region
+from dpdb.privacy.notions import Notion
+
+__all__ = ["LedgerReading"]
+
+
+class LedgerReading:
+    """An open ledger, read; `Ledger` adds what spends."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._books = Books(Path(path))
+        self._file, self._state = self._books.file, self._books.state
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a ledger; `LedgerError` if it cannot be used."""
+        return cls(path)
+
+    @property
+    def notion(self) -> Notion:
+        """How this ledger counts."""
+        return self._state.terms.notion
+
+    @property
+    def append_only(self) -> bool:
+        """Whether rows never change once written."""
+        return self._state.terms.append_only
+
+    def answered(self, run_id: str, request: str) -> str | None:
+        """The recorded answer of a run, None if there is none yet or it was another request."""
+        check_name("a run id", run_id)
+        with self._books.current():
+            number = self._state.runs.get(run_id)
+            if number is None or self._state.entry(number).request != request:
+                return None
+            return self._state.answer(number)
+
+    def reserved_at(self, run_id: str) -> datetime | None:
+        """When a run was first debited, None if it was not; nothing private had been computed then."""
+        check_name("a run id", run_id)
+        with self._books.current():
+            number = self._state.runs.get(run_id)
+            return None if number is None else datetime.fromisoformat(self._state.entry(number).reserved)
+
+    def is_debited(self, run_id: str | None) -> bool:
+        """Whether a run was debited, answered or not; a release without a name never was."""
+        return run_id is not None and self.reserved_at(run_id) is not None
+
+    def request_of(self, run_id: str) -> str | None:
+        """The request of a run that was debited, as it was asked; None if it was not."""
+        with self._books.current():
+            number = self._state.runs.get(run_id)
+            return None if number is None else self._state.entry(number).request
+
+    def run_ids(self) -> list[str]:
+        """Names of the runs that were debited, oldest first."""
+        self._books.refresh()
+        return list(self._state.runs)
+
+    def spent_units(self) -> int:
+        """Units spent, over all epochs."""
+        self._books.refresh()
+        return self._state.spent
+
+    def summary(self) -> LedgerSummary:
+        """What was promised, spent and is left."""
+        self._books.refresh()
+        return summary(self._state)
+
+    def history(self) -> list[LedgerEntry]:
+        """Every debit, oldest first."""
+        with self._books.current():
+            return history(self._file, self._state)
+
+    def answers(self, *, release_id: str | None = None, run_id: str | None = None) -> list[RecordedAnswer]:
+        """What was released, as it was recorded: everything, what one run released, or the answer with one release.
+
+        Spends nothing; nothing is drawn again.
+        """
+        with self._books.current():
+            return recorded_answers(self._file, self._state, release_id, run_id)
+
+    def lines(self) -> list[EntryLine]:
+        """Every debit as it is kept, oldest first."""
+        with self._books.current():
+            return [self._state.entry(number) for number in range(1, self._state.last + 1)]
+
+    def check_columns(self, table: str) -> None:
+        """Raise `LedgerError` unless the ledger is of a table with this schema, or of none yet; see `SourceMark`."""
+        terms = self._state.terms
+        self._books.binding.check_table(SourceMark(table, "", terms.rows_per_person or 1, terms.unit))
+
+    def recharged_units(self, others: Mapping[int, tuple[Region, int]]) -> int:
+        """Units that would be spent if these lines had been charged for other rows or otherwise; changes nothing."""
+        return recharged(self._state, self.lines(), others)
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<dpdb ledger {self._file.shown}: {self.notion.name}>"

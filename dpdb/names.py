@@ -1,0 +1,35 @@
+"""Names: how the database compares them, and which known one somebody may have meant."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+
+__all__ = ["close_name", "folded", "most_similar_name"]
+
+# DuckDB folds ASCII only. Python's casefold would take the Kelvin sign for a k and a long s for an s.
+_FOLD = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_COMPARED = 100  # similarity is quadratic in the length: look at this many characters
+
+
+def folded(name: str) -> str:
+    """Return the form in which two names that the database takes for one are the same text."""
+    return name.translate(_FOLD)
+
+
+def close_name(wanted: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is likely to be meant, None if none is close."""
+    near = get_close_matches(wanted, list(known), n=1)
+    return near[0] if near else None
+
+
+def most_similar_name(wanted: str, known: Iterable[str]) -> str:
+    """Return the most similar of the known names, however far it is, ignoring case; the first of equals."""
+    matcher = SequenceMatcher(b=wanted.casefold()[:_COMPARED], autojunk=False)
+
+    def similarity(candidate: str) -> float:
+        matcher.set_seq1(candidate.casefold()[:_COMPARED])
+        return matcher.ratio()
+
+    return max(known, key=similarity)

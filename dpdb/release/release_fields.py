@@ -1,0 +1,93 @@
+"""`ReleaseFields`: what is published with one noisy answer. Whatever words or draws a release reads these alone."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["ReleaseFields"]
+
+
+@dataclass(frozen=True)
+class ReleaseFields:
+    """The fields of a `Release`: all that is published, and nothing else.
+
+    Attributes
+    ----------
+    measure : str
+        ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"`` or ``"count"``.
+    estimand : str
+        What `value` estimates; it is not always the measure itself.
+    value : float
+        The noisy answer, never below 0.
+    lower, upper : float or None
+        With probability at least `confidence`, over the noise, the estimand lies between them; `upper` is None where
+        no valid upper bound exists.
+    confidence : float
+    epsilon : float or None
+        Privacy cost of this release; None if it is paid in rho.
+    mechanism : str
+    theta : int or None
+        Projection threshold, itself released privately.
+    noise_scale : float
+        Scale of the Laplace noise, or of the Gaussian noise its standard deviation, in units of `value`.
+    where : str or None
+        The slice, as a predicate.
+    constraints_sha256 : str
+        Digest of the distinct constraints, in order.
+    guarantee : str
+        The privacy guarantee in words.
+    release_id : str
+        Random, from the operating system.
+    version : str
+        Version of dpdb.
+    quantity : str
+        What `value` counts: ``"pairs of rows"``, ``"rows"`` or ``"share of rows"``.
+    constraint : str or None
+        The one constraint that is measured, in a breakdown; None if all of the session's constraints are.
+    rho : float or None
+        Privacy cost of a release that is zCDP and not pure.
+    upper_reason : str or None
+        Why `upper` is None; None if there is an upper bound.
+    raw : float or None
+        `value` before it was clamped; None in releases of older versions, which did not keep it.
+    estimate_lower, estimate_upper : float or None
+        With probability at least `confidence` they hold what `value` estimates *at this theta* between them, whatever
+        part of the measure theta leaves out; see `dpdb.measures.estimate`.
+    estimate_reason : str or None
+        Why there is no such interval.
+    unit : str or None
+        What neighbouring tables differ by, in words; None in releases of older versions.
+    theta_from : str or None
+        Where a theta comes from that this release did not choose: given, or kept from an earlier release.
+    """
+
+    measure: str
+    estimand: str
+    value: float
+    lower: float
+    upper: float | None
+    confidence: float
+    epsilon: float | None
+    mechanism: str
+    theta: int | None
+    noise_scale: float
+    where: str | None
+    constraints_sha256: str
+    guarantee: str
+    release_id: str
+    version: str
+    quantity: str
+    constraint: str | None = None
+    rho: float | None = None
+    upper_reason: str | None = None
+    raw: float | None = None
+    estimate_lower: float | None = None
+    estimate_upper: float | None = None
+    estimate_reason: str | None = None
+    unit: str | None = None
+    theta_from: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return asdict(self)
