@@ -5,14 +5,26 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
+from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
-from dpdb.privacy.epsilon import as_fraction
+from dpdb.privacy.epsilon import as_fraction, split
 from dpdb.privacy.selection import generalized_exponential_mechanism, power_grid
 
-__all__ = ["gem_answer"]
+__all__ = ["gem", "gem_answer"]
 
 # The selection's own error grows like the sensitivity times a small multiple of 1/epsilon1; found on synthetic tables.
 _SELECTION_PENALTY = 12
+
+
+def gem(statistic: ProjectedStatistic, noise: str) -> Mechanism:
+    """Return the mechanism for one statistic."""
+
+    def release(run: Run) -> Answer:
+        """Choose theta below the cap by GEM, which pays for a large cap only logarithmically."""
+        select, answer = split(run.epsilon, (35, 55))
+        return gem_answer(statistic, run.statistics, run.degree_cap, (select, answer), run.beta)
+
+    return Mechanism("gem", release, Fraction(55, 100), statistic.name, noise, cap_weight=1, answer_weight=9)
 
 
 def gem_answer(

@@ -247,6 +247,7 @@ class Ladder:
             cap_weight=self.cap,
             answer_weight=rest,
             no_estimate="it is the last of several draws that stands out of its noise, so its noise is not symmetric",
+            thetas=self.thetas,
         )
 
     def _at_top(self, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer | None:

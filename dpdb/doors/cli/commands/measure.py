@@ -7,15 +7,14 @@ import json
 from collections.abc import Sequence
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.breakdown import breakdown_tables
 from dpdb.doors.cli.open_session import one_release, open_session
 from dpdb.doors.cli.options import keys, thresholds
 from dpdb.doors.cli.progress import step_bar
 from dpdb.doors.cli.streams import say
-from dpdb.doors.cli.words import in_words
 from dpdb.doors.jobs.gates import Gate, check_gates
+from dpdb.measures.registry import MEASURES, measures_named
 from dpdb.release import Release
-from dpdb.release.request import measures_named
+from dpdb.release.words import releases_words
 
 __all__ = ["as_tuple", "releases_text", "run_measure"]
 
@@ -24,7 +23,7 @@ _STEPS = 5  # opening, reading, ranking, joining, drawing
 
 def run_measure(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    measures = measures_named(options.measure, rate=options.rate)
+    measures = tuple(measure.name for measure in measures_named(options.measure, rate=options.rate))
     gates = thresholds(options, measures)
     with (
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
@@ -52,7 +51,9 @@ def run_measure(options: argparse.Namespace) -> int:
             theta=options.theta,
         )
         if options.rate and options.measure == "all":
-            say("minimal_inconsistency counts pairs of rows and has no rate: not released")
+            for measure in MEASURES:
+                if not measure.has_rate:
+                    say(f"{measure.name} counts {measure.counts} and has no rate: not released")
         releases = as_tuple(released)
         try:
             output.show(releases_text(releases, options.format), releases)
@@ -70,10 +71,7 @@ def releases_text(releases: Sequence[Release], output: str) -> str:
     """Return releases as one JSON document or in words."""
     if output == "json":
         return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
-    words = [in_words(release) for release in releases]
-    if releases[0].constraint is not None:
-        words = [breakdown_tables(releases)]
-    return "\n".join([*words, f"Guarantee: {releases[0].guarantee}.\n"])
+    return f"{releases_words(releases)}\n"
 
 
 def _gate(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
