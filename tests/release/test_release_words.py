@@ -99,7 +99,7 @@ def test_numbers_in_words(number: float, quantity: str | None, words: str) -> No
 @pytest.mark.parametrize("quantity", ["rows", "share of rows"])
 def test_whatever_is_released_has_a_meaning_that_says_its_value(measure: str, quantity: str) -> None:
     said = str(replace(SHARE, measure=measure, quantity=quantity, value=0.5))
-    assert ("50.000%" if quantity == "share of rows" else "0.5") in said.split("meaning")[1].split("\n")[0]
+    assert ("50.000%" if quantity == "share of rows" else "0.5") in said.split("meaning")[1].split("\n", maxsplit=1)[0]
 
 
 def test_a_greedy_cover_is_not_said_to_be_the_repair() -> None:

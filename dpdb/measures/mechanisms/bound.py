@@ -1,4 +1,18 @@
-"""`bound`: the statistic at the released degree cap."""
+"""`bound`: the statistic at the released degree cap.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs).
+
+Proof
+-----
+The cap is released first (`release_degree_cap`); given it theta is public, and `noisy_answer` is epsilon-DP for its
+share. The two shares add up (sequential composition).
+
+Source
+------
+The degree cap is that of Mohapatra et al. (SIGMOD 2025), Lemma 3 and Theorem 3; all of the rest goes to the answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""`fractional`: the fractional vertex cover of the conflict graph."""
+"""`fractional`: the fractional vertex cover of the conflict graph.
+
+Sensitivity
+-----------
+2 for 2 tau* + 2 U: a row adds two nodes to the bipartite double cover (`_fractional`).
+
+Proof
+-----
+One draw of discrete Laplace noise of that sensitivity over epsilon: epsilon-DP.
+
+Source
+------
+tau* in place of the minimum cover of Mohapatra et al. (SIGMOD 2025).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""`gem`: choose theta by the generalized exponential mechanism, then release the statistic at about that theta."""
+"""`gem`: choose theta by the generalized exponential mechanism, then release the statistic at about that theta.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs); of the scores 1.
+
+Proof
+-----
+The cap is released first; then the selection and the answer each spend their share, and the shares add up
+(`gem_answer`; the selection's own proof is in `dpdb.privacy.selection`).
+
+Source
+------
+The generalized exponential mechanism of Raskhodnikova and Smith (2016).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""`greedy`: a vertex cover that a greedy scan of the conflicts finds."""
+"""`greedy`: a vertex cover that a greedy scan of the conflicts finds.
+
+Sensitivity
+-----------
+2 (Mohapatra et al., Proposition 3), for edges in the canonical order.
+
+Proof
+-----
+One draw of discrete Laplace noise of that sensitivity over epsilon: epsilon-DP.
+
+Source
+------
+Mohapatra et al. (SIGMOD 2025), Algorithm 5.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""`marginal`: choose theta where larger ones add little, then release the statistic somewhat above it."""
+"""`marginal`: choose theta where larger ones add little, then release the statistic somewhat above it.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs).
+
+Proof
+-----
+The cap, the choice and the answer add up (`Marginal`); the choice's own proof is in `dpdb.privacy.marginal_selection`.
+
+Source
+------
+New here.
+"""
 
 from __future__ import annotations
 

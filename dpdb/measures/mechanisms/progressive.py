@@ -1,4 +1,17 @@
-"""`progressive`: the statistic at the degree cap if that stands out of its noise, else `gem`."""
+"""`progressive`: the statistic at the degree cap if that stands out of its noise, else `gem`.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs).
+
+Proof
+-----
+The branch reads the first released number only, so the cost is the sum of the shares on either branch (`_release`).
+
+Source
+------
+New here; what it falls back to is `gem`.
+"""
 
 from __future__ import annotations
 

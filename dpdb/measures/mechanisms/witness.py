@@ -1,4 +1,17 @@
-"""`witness`: the rows that a witness covers, at a theta that `gem` chooses."""
+"""`witness`: the rows that a witness covers, at a theta that `gem` chooses.
+
+Sensitivity
+-----------
+theta + 1 (`projected.WITNESSES`, with proof).
+
+Proof
+-----
+The cap, the choice of theta and the answer are released one after the other, each for its share (`gem_answer`).
+
+Source
+------
+The witness count is new here; the choice is that of `gem`.
+"""
 
 from __future__ import annotations
 
