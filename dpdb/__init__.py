@@ -21,6 +21,21 @@ TYPE_CHECKING = False  # type checkers know this name; importing it takes a whil
 if TYPE_CHECKING:
     from typing import Any
 
+    from dpdb import (
+        constraints,
+        doors,
+        engine,
+        errors,
+        graph,
+        jobs,
+        ledger,
+        measures,
+        overlap,
+        owner,
+        predicates,
+        privacy,
+        release,
+    )  # fmt: skip
     from dpdb.constraints import DenialConstraint
     from dpdb.doors.duckdb_functions import Registration, register
     from dpdb.errors import BudgetExceededError, DpdbError
@@ -54,16 +69,16 @@ _HOMES = {
     "plan": ("dpdb.owner.expected_error", "plan"),
     "register": ("dpdb.doors.duckdb_functions", "register"),
 }
-_ROOMS = frozenset(
-    ("constraints", "doors", "engine", "errors", "graph", "jobs", "ledger", "measures", "noise", "overlap", "owner",
-     "predicates", "privacy", "release")
+_MODULES = frozenset(
+    ("constraints", "dbt", "doors", "engine", "errors", "files", "graph", "jobs", "ledger", "measures", "noise", "overlap",
+     "owner", "predicates", "privacy", "release")
 )  # fmt: skip
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
 
     def __getattr__(name: str) -> Any:
-        if name in _ROOMS:
+        if name in _MODULES:
             return import_module(f"dpdb.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module 'dpdb' has no attribute {name!r}")

@@ -29,14 +29,13 @@ from accuracy_tables import GROUPS, all_tables
 from hard_tables import hard_tables
 
 from dpdb.engine.sql.degree_bound import degree_terms, evaluate
-from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanisms.projected import EDGES, NODES, noisy_answer
+from dpdb.measures.registry import MEASURES, measure_named
 from dpdb.owner.dirt import write_noisy
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.privacy.selection import paper_grid
 from dpdb.release import Session
 
-MEASURES = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 STATISTICS = {"minimal_inconsistency": EDGES, "problematic": NODES}
 SAMPLE = 10_000  # rows, which bound every degree
 BASELINE, PRINTED = "baseline_true", "as printed"
@@ -44,7 +43,7 @@ BASELINE, PRINTED = "baseline_true", "as printed"
 
 def compared(measure: str, default: str) -> dict[str, str]:
     """Rows of the table and their mechanisms: the default, all that need no further parameter, what is not private."""
-    known = [m.name for m in MEASURES[measure].MECHANISMS.values() if not m.needs_max_degree or m.name == "r2t"]
+    known = [m.name for m in measure_named(measure).mechanisms if not m.needs_max_degree or m.name == "r2t"]
     others = [name for name in known if name != default and not name.startswith("marginal")]
     return {"default": default} | {
         name: name for name in (*others, *((PRINTED, BASELINE) if measure in STATISTICS else ()))
@@ -162,9 +161,8 @@ def main() -> int:
             with Session(noisy, constraints=rules) as session:
                 truth = true_values(session)
                 print(f"{name}: {truth}", file=sys.stderr)
-                for measure, room in MEASURES.items():
-                    covers = session._terms.covers_all_rows
-                    default = room.default_mechanism(covers_all_rows=covers).name
+                covers = degree_terms(session._bound).covers_all_rows
+                for measure, default in ((one.name, one.default) for one in MEASURES):
                     rows = {"default": default} if options.defaults else compared(measure, default)
                     if options.tables:
                         rows = beside_marginal(measure, default, covers_all_rows=covers)

@@ -27,15 +27,13 @@ from pathlib import Path
 from accuracy import TABLES, true_values
 from scipy.stats import binom, binomtest
 
-from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.mechanisms.projected import STATISTICS
-from dpdb.measures.rate import RATED
+from dpdb.measures.registry import MEASURES
 from dpdb.owner.dirt import write_noisy
 from dpdb.release import Release, Session
 from dpdb.release.statistics import SliceStatistics
 
-ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 BUNDLED = Path(__file__).resolve().parent / "data"
 MAX_DEGREE = 1_000  # the public bound of the mechanisms that need one
 THETA = 3  # a public one
@@ -75,18 +73,17 @@ def cases(session: Session, epsilon: str, confidence: float) -> Iterator[Case]:
     def released(measure: str, **options: object) -> Callable[[], Release | tuple[Release, ...]]:
         return lambda: session.dp_inconsistency(measure, epsilon, confidence=confidence, **options)
 
-    for measure, room in ROOMS.items():
-        for name, mechanism in room.MECHANISMS.items():
-            degree = MAX_DEGREE if mechanism.needs_max_degree else None
-            truth = greedy if name == "greedy" else truths[measure]
-            release = released(measure, mechanism=name, max_degree=degree)
-            yield Case(f"{measure} {name}", release, {measure: truth}, partial(exact_at_theta, statistics, mechanism))
-            if mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
-                fixed = released(measure, mechanism=name, max_degree=degree, theta=THETA)
-                exact = partial(exact_at_theta, statistics, mechanism)
-                yield Case(f"{measure} {name}, theta {THETA}", fixed, {measure: truth}, exact)
-    rates = {measure: truths[measure] / max(1, rows) for measure in RATED}
-    for measure in RATED:
+    for measure, name, mechanism in ((one.name, *each) for one in MEASURES for each in one.by_name.items()):
+        degree = MAX_DEGREE if mechanism.needs_max_degree else None
+        truth = greedy if name == "greedy" else truths[measure]
+        release = released(measure, mechanism=name, max_degree=degree)
+        yield Case(f"{measure} {name}", release, {measure: truth}, partial(exact_at_theta, statistics, mechanism))
+        if mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
+            fixed = released(measure, mechanism=name, max_degree=degree, theta=THETA)
+            exact = partial(exact_at_theta, statistics, mechanism)
+            yield Case(f"{measure} {name}, theta {THETA}", fixed, {measure: truth}, exact)
+    rates = {one.name: truths[one.name] / max(1, rows) for one in MEASURES if one.has_rate}
+    for measure in rates:
         yield Case(f"rate of {measure}", released(measure, rate=True), rates)
     yield Case("rate, all", released("all", rate=True), rates)
     yield Case("count", lambda: session.dp_count(epsilon, confidence=confidence), {"count": rows})

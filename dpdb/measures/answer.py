@@ -96,11 +96,6 @@ class GraphStatistics(Protocol):
         ...
 
     @property
-    def covers_all_rows(self) -> bool:
-        """Whether a constraint has no equality, so that the degree bound is the number of rows. Public."""
-        ...
-
-    @property
     def scans_once(self) -> bool:
         """Whether thetas asked for together cost one scan, not one each; changes no answer. Public."""
         ...

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dpdb.measures.answer import Answer
+from dpdb.measures.measure import Counted
+from dpdb.measures.words import Words
 from dpdb.privacy.noise import discrete_gaussian, discrete_laplace
 from dpdb.privacy.tails import gaussian_tail, laplace_tail
 
-__all__ = ["noisy_count", "noisy_gaussian_count"]
+__all__ = ["COUNT", "noisy_count", "noisy_gaussian_count"]
 
 _ESTIMAND = "number of rows in the slice"
+
+COUNT = Counted(
+    name="count",
+    counts="rows",
+    words=Words(heading="Rows", counted="rows in the slice", meaning="there are about {value} rows"),
+)
 
 
 def noisy_count(count: int, epsilon: int, beta: float) -> Answer:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap
+from dpdb.measures.words import Words
 from dpdb.privacy.epsilon import split
 
 __all__ = ["Mechanism", "Run"]
@@ -80,6 +81,10 @@ class Mechanism:
         published whatever it is. The interval of the estimand shares its beta among them (see `with_estimate`).
     no_estimate : str or None
         Why the value's noise gives no interval of the estimand; None if it does.
+    thetas : function of (DegreeCap, nano-epsilon without the cap's) to thetas, or None
+        Every theta that it may read, so that the measures of one call can share a scan; None if it is not worth one.
+    words, truth : Words and function of GraphStatistics to number, or None
+        Of what it estimates, if that is not what the default of its measure does.
     """
 
     name: str
@@ -93,6 +98,9 @@ class Mechanism:
     step: Fraction = Fraction(1)
     alternatives: int = 1
     no_estimate: str | None = None
+    thetas: Callable[[DegreeCap, int], Sequence[int]] | None = None
+    words: Words | None = None
+    truth: Callable[[GraphStatistics], float] | None = None
 
     def shares(self, epsilon: int) -> tuple[int, int]:
         """Return the exact nano-epsilon of the degree cap and of the rest."""

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
-from dpdb.measures.answer import FROM_BELOW, Answer
-from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.mechanisms.gem import gem_answer
+from dpdb.measures.answer import GraphStatistics
+from dpdb.measures.measure import Measure
+from dpdb.measures.mechanisms.bound import bound
+from dpdb.measures.mechanisms.gem import gem
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
 from dpdb.measures.mechanisms.marginal import Marginal
 from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
-from dpdb.measures.mechanisms.projected import EDGES, noisy_answer
+from dpdb.measures.mechanisms.progressive import progressive
+from dpdb.measures.mechanisms.projected import EDGES
 from dpdb.measures.mechanisms.r2t import R2T
 from dpdb.measures.mechanisms.two_sided import two_sided
-from dpdb.privacy.epsilon import NANO, as_fraction, split
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.measures.words import Words
+from dpdb.privacy.epsilon import NANO
 
-__all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MECHANISMS", "default_mechanism"]
+__all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MEASURE"]
 
+_NAME = "minimal_inconsistency"
 _NOISE = "theta"
 
 # Shares, price and stretch were chosen on training seeds (five tables, noise .2% to 5%, epsilon .1 to 5); see
@@ -44,74 +45,31 @@ LADDER = Ladder(
 )
 
 
-def _bound(run: Run) -> Answer:
-    """Project to the released degree cap. Sensitivity of edges(pi_theta) is theta (`projected.EDGES`)."""
-    return noisy_answer(EDGES, run.statistics, run.degree_cap, run.epsilon, run.beta)
+def _pairs(statistics: GraphStatistics) -> int:
+    """Return the measure itself: a projection to more than the greatest degree keeps every conflict."""
+    return statistics.self_conflicts + statistics.projected_edges([max(1, statistics.degree_bound())])[0]
 
 
-def _gem(run: Run) -> Answer:
-    """Choose theta below the cap by GEM, which pays for a large cap only logarithmically."""
-    return gem_answer(EDGES, run.statistics, run.degree_cap, _pair(run.epsilon, (35, 55)), run.beta)
-
-
-def _progressive(run: Run) -> Answer:
-    """Try the cap with a small share; keep it if the first answer stands out of its noise, else fall back to `gem`.
-
-    The branch reads the first released number only, so the cost is the sum of the shares on either branch. The lower
-    bound splits beta over the three draws that may occur: it holds whatever branch is taken.
-    """
-    first, rest = split(run.epsilon, (2, 7))
-    theta, statistics = run.degree_cap, run.statistics
-    exact = statistics.self_conflicts + EDGES.read(statistics, [theta])[0]
-    noisy, scale = discrete_laplace(exact, EDGES.sensitivity(theta), first)
-    if noisy <= 1.5 * theta / float(as_fraction(first)):
-        return gem_answer(EDGES, statistics, theta, _pair(rest, (27, 43)), run.beta / 3)
-    again, finer = discrete_laplace(exact, EDGES.sensitivity(theta), rest)
-    weight, finer_weight = first**2 / (first**2 + rest**2), rest**2 / (first**2 + rest**2)
-    value = round(weight * noisy + finer_weight * again)
-    tail = weight * laplace_tail(scale, run.beta / 3) + finer_weight * laplace_tail(finer, run.beta / 3)
-    spread = math.hypot(weight * scale, finer_weight * finer)
-    lower = math.floor(value - tail - 1)  # one for the rounding of value
-    return Answer(
-        value=value,
-        lower=lower,
-        upper_reason=FROM_BELOW,
-        theta=theta,
-        noise_scale=spread,
-        estimand=EDGES.estimand,
-    )
-
-
-def _pair(epsilon: int, weights: tuple[int, int]) -> tuple[int, int]:
-    first, second = split(epsilon, weights)
-    return first, second
-
-
-MECHANISMS = {
-    mechanism.name: mechanism
-    for mechanism in (
+MEASURE = Measure(
+    name=_NAME,
+    counts="pairs of rows",
+    words=Words(
+        heading="Conflicts",
+        counted="pairs of rows, or rows on their own, that break a rule",
+        meaning="about {value} pairs of rows (or rows on their own) break a rule",
+    ),
+    mechanisms=(
         LADDER.mechanism("ladder", _NOISE),
         MARGINAL.mechanism("marginal", _NOISE),
         MARGINAL_ORDER.mechanism("marginal_order", _NOISE),
-        Mechanism("bound", _bound, Fraction(9, 10), EDGES.name, _NOISE, cap_weight=1, answer_weight=9),
-        Mechanism("gem", _gem, Fraction(55, 100), EDGES.name, _NOISE, cap_weight=1, answer_weight=9),
-        Mechanism(
-            "progressive",
-            _progressive,
-            Fraction(7, 10),
-            EDGES.name,
-            _NOISE,
-            cap_weight=1,
-            answer_weight=9,
-            no_estimate="the first draw decides whether it is used again, so its noise is not symmetric",
-        ),
-        two_sided(EDGES, "minimal_inconsistency", _NOISE),
+        bound(EDGES, _NOISE),
+        gem(EDGES, _NOISE),
+        progressive(EDGES, _NOISE),
+        two_sided(EDGES, _NAME, _NOISE),
         *paper_mechanisms(EDGES, _NOISE),
         R2T,
-    )
-}
-
-
-def default_mechanism(*, covers_all_rows: bool) -> Mechanism:  # noqa: ARG001 - the same for all measures
-    """`ladder`, whatever the constraints."""
-    return MECHANISMS["ladder"]
+    ),
+    default="ladder",
+    truth=_pairs,
+    weight=36,
+)

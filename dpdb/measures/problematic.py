@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpdb.measures.answer import Answer
-from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.mechanisms.gem import gem_answer
+from dpdb.measures.answer import GraphStatistics
+from dpdb.measures.measure import Measure
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
 from dpdb.measures.mechanisms.marginal import Marginal
 from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
 from dpdb.measures.mechanisms.projected import NODES, WITNESSES
 from dpdb.measures.mechanisms.two_sided import two_sided
-from dpdb.privacy.epsilon import NANO, split
+from dpdb.measures.mechanisms.witness import witness
+from dpdb.measures.words import Words
+from dpdb.privacy.epsilon import NANO
 
-__all__ = ["LADDER", "MARGINAL", "MECHANISMS", "default_mechanism"]
+__all__ = ["LADDER", "MARGINAL", "MEASURE"]
 
+_NAME = "problematic"
 _NOISE = "theta + 1"
 
 # Chosen like those of minimal_inconsistency. W grows faster with theta than edges do: no stretch, a higher price.
@@ -38,25 +40,29 @@ LADDER = Ladder(
 )
 
 
-def _witness(run: Run) -> Answer:
-    """Count tuples that a witness covers, with theta chosen by GEM. Sensitivity theta + 1 (`projected.WITNESSES`)."""
-    select, answer = split(run.epsilon, (25, 70))
-    return gem_answer(WITNESSES, run.statistics, run.degree_cap, (select, answer), run.beta)
+def _rows(statistics: GraphStatistics) -> int:
+    """Return the measure itself: a projection to more than the greatest degree keeps every conflict."""
+    return statistics.self_conflicts + statistics.projected_nodes([max(1, statistics.degree_bound())])[0]
 
 
-MECHANISMS = {
-    mechanism.name: mechanism
-    for mechanism in (
+MEASURE = Measure(
+    name=_NAME,
+    counts="rows",
+    words=Words(
+        heading="Rows in conflict",
+        counted="rows that take part in some conflict",
+        meaning="about {value} rows are involved in a conflict",
+        of_rate="about {value} of the rows are involved in a conflict",
+    ),
+    mechanisms=(
         LADDER.mechanism("ladder", _NOISE),
         MARGINAL.mechanism("marginal", _NOISE),
-        Mechanism("witness", _witness, Fraction(70, 100), WITNESSES.name, _NOISE, cap_weight=5, answer_weight=95),
-        two_sided(WITNESSES, "problematic", _NOISE),
+        witness(_NOISE),
+        two_sided(WITNESSES, _NAME, _NOISE),
         *paper_mechanisms(NODES, _NOISE),
-    )
-}
-
-
-def default_mechanism(*, covers_all_rows: bool) -> Mechanism:
-    """`ladder`, whatever the constraints."""
-    del covers_all_rows
-    return MECHANISMS["ladder"]
+    ),
+    default="ladder",
+    truth=_rows,
+    weight=36,
+    rate_weight=2,
+)

@@ -7,10 +7,7 @@ import math
 from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import split
 
-__all__ = ["RATED", "rate_answer", "rate_beta", "rate_shares"]
-
-# The measures that count rows; pairs of rows are no share of the rows.
-RATED = ("problematic", "repair")
+__all__ = ["rate_answer", "rate_beta", "rate_shares"]
 
 # Epsilon of the private row count and of the measure. With n rows, a true share p and numerator noise of s rows per
 # 1/epsilon, the relative errors are 1 / (c n epsilon) and s / ((1 - c) p n epsilon); the sum of their squares is least

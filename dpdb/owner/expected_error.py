@@ -10,9 +10,10 @@ from typing import Any
 from dpdb.constraints import ConstraintsLike, DenialConstraint
 from dpdb.engine import NESTED_LOOP_ROWS, SourceLike, declared_table, empty_table
 from dpdb.errors import ParameterError
-from dpdb.owner.simulation import ExpectedError, Simulation, mechanisms_of
+from dpdb.measures.registry import MEASURES, measure_named
+from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy.epsilon import as_float
-from dpdb.release.request import MEASURES, parse_request
+from dpdb.release.request import parse_request
 from dpdb.release.risk import Risk, risk_of
 from dpdb.release.session import Epsilon, Session
 
@@ -156,7 +157,6 @@ def plan(
         confidence=0.95,
         max_degree=max_degree,
         rows_per_person=1,
-        covers_all_rows=False,
     )
     made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
     with Session(made.rows, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
@@ -200,11 +200,11 @@ def _simulated(
     simulation: Simulation, epsilon: Epsilon, max_degree: int | None
 ) -> tuple[tuple[ExpectedError, ...], dict[str, str]]:
     expected, skipped = [], {}
-    shown = [(measure, name) for measure in MEASURES for name in mechanisms_of(measure)]
+    shown = [(measure.name, name) for measure in MEASURES for name in measure.by_name]
     todo = sorted(shown, key=lambda each: each[1] == "r2t")  # the slow one last
     end = time.monotonic() + _SECONDS
     for position, (measure, name) in enumerate(todo):
-        if mechanisms_of(measure)[name].needs_max_degree and max_degree is None:
+        if measure_named(measure).mechanism(name).needs_max_degree and max_degree is None:
             skipped[f"{measure} {name}"] = "it needs a public max_degree"
         elif name == "r2t" and simulation.conflicts > _MOST_FOR_R2T:
             skipped[f"{measure} {name}"] = f"slow beyond {_MOST_FOR_R2T:,} conflicts"
@@ -219,13 +219,13 @@ def _smallest(simulation: Simulation, target: float) -> tuple[dict[str, float | 
     """Climb the ladder with each measure until it reaches the target; return how far, and what was seen."""
     found: dict[str, float | None] = {}
     rungs = {epsilon: Rung(risk_of(float(epsilon)), {}) for epsilon in _LADDER}
+    seconds = _SECONDS / (len(MEASURES) * len(_LADDER))
     for measure in MEASURES:
-        name = simulation.default(measure)
-        found[measure] = None
+        found[measure.name] = None
         for epsilon, rung in rungs.items():
-            error = simulation.alone(measure, name, epsilon, _SECONDS / (len(MEASURES) * len(_LADDER)))
-            rung.relative_error_90[measure] = error.relative_error_90
+            error = simulation.alone(measure.name, measure.default, epsilon, seconds)
+            rung.relative_error_90[measure.name] = error.relative_error_90
             if error.relative_error_90 is not None and error.relative_error_90 <= target:
-                found[measure] = float(epsilon)
+                found[measure.name] = float(epsilon)
                 break
     return found, tuple(rung for rung in rungs.values() if rung.relative_error_90)

@@ -8,17 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from dpdb.measures import minimal_inconsistency, problematic, repair
-from dpdb.measures.mechanism import Mechanism
+from dpdb.measures.registry import MEASURES, measure_named
 from dpdb.release.release import Release
-from dpdb.release.request import MEASURES
 from dpdb.release.session import Epsilon, Session
 
-__all__ = ["ExpectedError", "Simulation", "mechanisms_of"]
+__all__ = ["ExpectedError", "Simulation"]
 
 T = TypeVar("T")
 
-_ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 _FEWEST = 5  # repetitions, whatever the time
 
 
@@ -58,12 +55,6 @@ class ExpectedError:
     lower_held: float
 
 
-def mechanisms_of(measure: str) -> dict[str, Mechanism]:
-    """All mechanisms of a measure, by name."""
-    found: dict[str, Mechanism] = _ROOMS[measure].MECHANISMS
-    return found
-
-
 class Simulation:
     """Releases of a synthetic table, compared with its exact measures.
 
@@ -79,21 +70,9 @@ class Simulation:
 
     def __init__(self, session: Session, *, repetitions: int, max_degree: int | None) -> None:
         self._session, self._repetitions, self._max_degree = session, repetitions, max_degree
-        statistics = session._statistics(None)
-        summary, alone = statistics.graph.degree_summary(), statistics.self_conflicts
-        self.conflicts = summary.edge_count
-        self.truth: dict[str, float] = {
-            "minimal_inconsistency": summary.edge_count + alone,
-            "problematic": summary.positive_degree_nodes + alone,
-            "repair": statistics.twice_fractional_cover() / 2 + alone,
-        }
-        self._greedy = statistics.greedy_cover() + alone
-
-    def default(self, measure: str) -> str:
-        """Name of the default mechanism of a measure under the session's constraints."""
-        covers = self._session._statistics(None).covers_all_rows
-        name: str = _ROOMS[measure].default_mechanism(covers_all_rows=covers).name
-        return name
+        self._statistics = session._statistics(None)
+        self.conflicts = self._statistics.graph.degree_summary().edge_count
+        self.truth = {measure.name: measure.truth(self._statistics) for measure in MEASURES}
 
     def alone(self, measure: str, mechanism: str, epsilon: Epsilon, seconds: float) -> ExpectedError:
         """Expect the error of one measure released alone."""
@@ -126,14 +105,15 @@ class Simulation:
     def _expected(self, releases: list[Release]) -> ExpectedError:
         one = releases[0]
         assert one.epsilon is not None, "simulated releases are pure"
-        truth = self.truth[one.measure]
-        estimated = self._greedy if one.mechanism == "greedy" else truth
+        truth, measure = self.truth[one.measure], measure_named(one.measure)
+        own = measure.mechanism(one.mechanism).truth
+        estimated = truth if own is None else own(self._statistics)
         errors = sorted(abs(release.value - truth) for release in releases)
         mean, most = math.fsum(errors) / len(errors), errors[math.ceil(0.9 * len(errors)) - 1]
         return ExpectedError(
             measure=one.measure,
             mechanism=one.mechanism,
-            default=one.mechanism == self.default(one.measure),
+            default=one.mechanism == measure.default,
             epsilon=one.epsilon,
             repetitions=len(releases),
             truth=truth,

@@ -63,12 +63,7 @@ def each_constraint_parts(
     shares = split(request.charged, [1] * len(constraints))
     return tuple(
         Part(
-            request.part(
-                share,
-                mechanism=mechanism,
-                rows_per_person=rows_per_person,
-                covers_all_rows=degree_terms([dc]).covers_all_rows,
-            ),
+            request.part(share, mechanism=mechanism, rows_per_person=rows_per_person),
             position,
             str(dc.constraint),
         )

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpdb.errors import ParameterError
+from dpdb.measures.registry import measure_named
 from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
-from dpdb.release.html import quantity_text
 from dpdb.release.release_fields import ReleaseFields
-from dpdb.release.request import mechanism_named, parse_confidence
+from dpdb.release.request import parse_confidence
+from dpdb.release.words import SHARE, number_words
 
 __all__ = ["Change", "change_between"]
 
@@ -54,7 +55,7 @@ class Change:
         return asdict(self)
 
     def _text(self, value: float) -> str:
-        return quantity_text(value, self.quantity)
+        return number_words(value, self.quantity)
 
 
 # What must be equal for two releases to estimate one statistic, with its name for people.
@@ -90,7 +91,7 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
             raise _refused(f"their {name} differ: {_shown(earlier, field)} and {_shown(later, field)}")
     if later.release_id == earlier.release_id:
         raise _refused("they are one and the same release")
-    if later.quantity == "share of rows":
+    if later.quantity == SHARE:
         raise _refused("a rate divides by a noisy number of rows; release the measure without rate, and compare that")
     chosen = min(later.confidence, earlier.confidence) if confidence is None else parse_confidence(confidence)
     tail = _tail(later, earlier, 1 - chosen)
@@ -112,7 +113,7 @@ def _tail(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> float:
         return sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
     step, draws = 1.0, 1
     for release in (later, earlier) if later.measure != "count" else ():
-        mechanism = mechanism_named(release.measure, release.mechanism)
+        mechanism = measure_named(release.measure).mechanism(release.mechanism)
         if release.theta_from is None:  # else nothing was chosen
             if mechanism.no_estimate is not None:
                 raise _refused(f"mechanism {mechanism.name!r} gives no interval: {mechanism.no_estimate}")

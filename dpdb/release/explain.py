@@ -95,7 +95,6 @@ def explain(
             confidence=confidence,
             max_degree=max_degree,
             rows_per_person=protected.rows,
-            covers_all_rows=terms.covers_all_rows,
             rate=rate,
         )
         parts: tuple[Part, ...] = (Part(request),)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpdb.errors import ParameterError
 from dpdb.release import Release
-from dpdb.release.html import quantity_text
+from dpdb.release.words import measured_words, number_words
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
 
@@ -41,18 +41,16 @@ class GateResult:
 
     def __str__(self) -> str:
         release, passed = self.release, self.passed
-        value, threshold = (quantity_text(number, release.quantity) for number in (release.value, self.threshold))
-        slice_words = f" where {release.where}" if release.where else ""
-        rule_words = f" of {release.constraint}" if release.constraint else ""
+        value, threshold = (number_words(number, release.quantity) for number in (release.value, self.threshold))
         bound = release.upper if passed else release.lower
         name = "upper" if passed else "lower"
-        known = "there is no upper bound" if bound is None else f"{name} bound {quantity_text(bound, release.quantity)}"
+        known = "there is no upper bound" if bound is None else f"{name} bound {number_words(bound, release.quantity)}"
         if self.beyond_noise:
             certainty = f"even the {known} is {'not above' if passed else 'above'} it"
         else:
             certainty = f"the threshold lies inside the noise ({known})"
         return (
-            f"gate {'passed' if passed else 'failed'}: {release.measure}{rule_words}{slice_words} = {value} "
+            f"gate {'passed' if passed else 'failed'}: {measured_words(release)} = {value} "
             f"{'<=' if passed else '>'} {threshold}; {certainty}"
         )
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from dpdb.release.release_fields import ReleaseFields
+from dpdb.release.words import bounds_words, cost_words, noise_words, slice_words, value_words
 
-__all__ = ["bounds_words", "quantity_text", "release_card", "releases_table"]
+__all__ = ["release_card", "releases_table"]
 
 # Colours that are readable on white and on black; text takes the page's own colour.
 _BLUE = "#4a8fd6"
@@ -17,35 +18,19 @@ _CELL = "padding:3px 12px 3px 0;text-align:left;vertical-align:top;border-bottom
 _WIDTH, _HEIGHT, _ARROW = 320, 18, 6
 
 
-def quantity_text(value: float, quantity: str | None) -> str:
-    """A released number as people read it: `1,230`, `12.5`, or `1.2%` for a share."""
-    if quantity == "share of rows":
-        return f"{value * 100:.3g}%"
-    return f"{value:,.10g}" if value < 1e10 else f"{value:.4g}"
-
-
-def bounds_words(release: ReleaseFields) -> str:
-    """The interval in words; an open side is said, not left out."""
-    lower = quantity_text(release.lower, release.quantity)
-    sure = f"({release.confidence * 100:.6g}% sure)"
-    if release.upper is None:
-        return f"at least {lower}, no upper bound {sure}"
-    return f"between {lower} and {quantity_text(release.upper, release.quantity)} {sure}"
-
-
 def release_card(release: ReleaseFields) -> str:
     """One release as a card: value, interval as a bar and in words, slice, cost and guarantee."""
-    where = f"<code>{escape(release.where)}</code>" if release.where else "whole table"
+    where = f"<code>{escape(release.where)}</code>" if release.where else slice_words(release)
     rule = f" &middot; <code>{escape(release.constraint)}</code>" if release.constraint else ""
     return (
         f'<div style="{_CARD}">'
         f'<div style="{_FAINT}">{escape(release.measure)} &middot; {where}{rule}</div>'
-        f'<div><span style="font-size:160%;font-weight:600">{quantity_text(release.value, release.quantity)}</span> '
+        f'<div><span style="font-size:160%;font-weight:600">{value_words(release)}</span> '
         f"{escape(release.quantity)}</div>"
         f"{_bar(release)}"
         f"<div>{escape(bounds_words(release))}</div>"
-        f'<div style="{_FAINT}">estimates {escape(release.estimand)}; epsilon {release.epsilon:g}, '
-        f"{escape(release.mechanism)}, noise scale {release.noise_scale:.4g}<br>{escape(release.guarantee)}</div>"
+        f'<div style="{_FAINT}">estimates {escape(release.estimand)}; {cost_words(release)}, '
+        f"{escape(release.mechanism)}, noise scale {noise_words(release)}<br>{escape(release.guarantee)}</div>"
         "</div>"
     )
 
@@ -54,7 +39,7 @@ def releases_table(
     releases: Sequence[ReleaseFields], columns: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
 ) -> str:
     """Several releases as a table; `columns` with their `cells` go first."""
-    heads = [*columns, "measure", "rows", "value", "interval", "epsilon"]
+    heads = [*columns, "measure", "rows", "value", "interval", "cost"]
     head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
     before = cells if cells is not None else [()] * len(releases)
     body = "".join(f"<tr>{_row([*first, *_cells(r)])}</tr>" for first, r in zip(before, releases, strict=True))
@@ -63,8 +48,8 @@ def releases_table(
 
 def _cells(release: ReleaseFields) -> list[str]:
     measure = release.measure if release.constraint is None else f"{release.measure} of {release.constraint}"
-    value = f"{quantity_text(release.value, release.quantity)} {release.quantity}"
-    return [measure, release.where or "whole table", value, bounds_words(release), f"{release.epsilon:g}"]
+    value = f"{value_words(release)} {release.quantity}"
+    return [measure, slice_words(release), value, bounds_words(release), cost_words(release)]
 
 
 def _row(cells: Sequence[str]) -> str:

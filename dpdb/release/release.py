@@ -11,12 +11,14 @@ from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import LedgerError
 from dpdb.measures.answer import Answer
+from dpdb.measures.registry import counted
 from dpdb.privacy.epsilon import as_float, format_epsilon
 from dpdb.privacy.rho import format_rho, rho_as_float
 from dpdb.release.change import Change, change_between
 from dpdb.release.html import release_card, releases_table
 from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.release.release_fields import ReleaseFields
+from dpdb.release.words import SHARE, releases_words
 
 __all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
 
@@ -46,6 +48,10 @@ class Release(ReleaseFields):
         """
         return change_between(self, earlier, confidence)
 
+    def __str__(self) -> str:
+        """Say it in words, as ``dpdb measure`` prints it: what it means, its bounds, its cost and its guarantee."""
+        return releases_words([self])
+
     def _repr_html_(self) -> str:
         return release_card(self)
 
@@ -54,6 +60,10 @@ class Releases(tuple[Release, ...]):
     """The releases of one call, in order: a tuple that a notebook shows as a table."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        """Say them in words, as ``dpdb measure`` prints them."""
+        return releases_words(self) if self else super().__str__()
 
     def _repr_html_(self) -> str:
         return releases_table(self)
@@ -105,6 +115,8 @@ def make_release(
     else:
         assert rho is not None
         promise = f"{format_rho(rho)}-zCDP (zero-concentrated differential privacy, rho = {format_rho(rho)})"
+    counts = counted(measure)
+    assert counts is not None, "sessions release what is registered"
     return Release(
         measure=measure,
         estimand=unit.estimand(answer.estimand),
@@ -122,7 +134,7 @@ def make_release(
         release_id=secrets.token_hex(16),
         version=__version__,
         rho=None if rho is None else rho_as_float(rho),
-        quantity="share of rows" if rate else "pairs of rows" if measure == "minimal_inconsistency" else "rows",
+        quantity=SHARE if rate else counts.counts,
         constraint=constraint,
         upper_reason=answer.upper_reason,
         raw=_number(answer.unclamped),

@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
 from dpdb.measures.mechanisms.two_sided import declared
-from dpdb.measures.rate import RATED
-from dpdb.names import close_name
+from dpdb.measures.registry import measure_named, measures_named
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 
 __all__ = [
-    "MEASURES",
     "Request",
     "is_degree",
     "largest_degree_words",
-    "measures_named",
-    "mechanism_named",
     "parse_confidence",
     "parse_max_group",
     "parse_request",
     "parse_share",
 ]
-
-_ROOMS: Mapping[str, ModuleType] = {
-    "minimal_inconsistency": minimal_inconsistency,
-    "problematic": problematic,
-    "repair": repair,
-}
-MEASURES = tuple(_ROOMS)
-
-_REFUSED = {
-    "drastic": "is 0 or 1 and one row can flip it, so noise would hide it; ask for minimal_inconsistency and "
-    "compare it with a threshold (`--fail-above minimal_inconsistency=X`)",
-    "maximal_consistency": "can grow exponentially in the rows through one row and is #P-hard to compute; ask for "
-    "repair (what must go) or problematic (what is involved)",
-}
 
 # Below this the shares of a mechanism's steps would round to nothing.
 _SMALLEST_EPSILON = 1_000
@@ -105,9 +84,9 @@ class Request:
             ),
         )
 
-    def part(self, charged: int, *, mechanism: str | None, rows_per_person: int, covers_all_rows: bool) -> Request:
-        """Return the same request of one constraint alone, for a part of the cost; its default mechanism may differ."""
-        measures = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name, _ in self.measures)
+    def part(self, charged: int, *, mechanism: str | None, rows_per_person: int) -> Request:
+        """Return the same request of one constraint alone, for a part of the cost."""
+        measures = tuple((name, measure_named(name).mechanism(mechanism)) for name, _ in self.measures)
         return replace(self, measures=measures, charged=charged, epsilon=parse_share(charged, rows_per_person))
 
 
@@ -119,7 +98,6 @@ def parse_request(
     confidence: float,
     max_degree: int | None,
     rows_per_person: int,
-    covers_all_rows: bool,
     rate: bool = False,
     theta: object = None,
 ) -> Request:
@@ -130,10 +108,10 @@ def parse_request(
     ParameterError
         If the measure or mechanism does not exist or is not private, or a number is out of range.
     """
-    names = measures_named(measure, rate=rate)
+    asked = measures_named(measure, rate=rate)
     if measure == "all" and mechanism is not None:
         raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
-    chosen = tuple((name, _mechanism(name, mechanism, covers_all_rows)) for name in names)
+    chosen = tuple((one.name, one.mechanism(mechanism)) for one in asked)
     if max_degree is not None and not is_degree(max_degree):
         raise ParameterError(f"max_degree must be {largest_degree_words()}, got {max_degree!r}")
     if theta is not None:
@@ -149,25 +127,6 @@ def parse_request(
     confidence = parse_confidence(confidence)
     charged = parse_epsilon(epsilon)  # type: ignore[arg-type]  # it checks the type itself
     return Request(chosen, charged, parse_share(charged, rows_per_person), confidence, max_degree, rate)
-
-
-def measures_named(measure: str, *, rate: bool = False) -> tuple[str, ...]:
-    """Return the measures that a name stands for: itself, or for ``"all"`` all three; of rates, those that have one.
-
-    Raises
-    ------
-    ParameterError
-        If the measure does not exist, is not private, or has no rate.
-    """
-    if measure == "all":
-        return RATED if rate else MEASURES
-    name = _known_measure(measure)
-    if rate and name not in RATED:
-        raise ParameterError(
-            f"{name} has no rate: it counts pairs of rows, which are no share of the rows; ask for the rate of "
-            f"{' or '.join(RATED)}, or leave out rate (--rate)"
-        )
-    return (name,)
 
 
 def parse_confidence(confidence: float) -> float:
@@ -200,39 +159,3 @@ def largest_degree_words() -> str:
 def is_degree(value: object) -> bool:
     """Whether a value is a number that a degree or a theta may be."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST_DEGREE
-
-
-def _known_measure(measure: str) -> str:
-    if measure in _REFUSED:
-        raise ParameterError(f"{measure} is not released under differential privacy: it {_REFUSED[measure]}")
-    if measure not in _ROOMS:
-        raise ParameterError(f"unknown measure {measure!r}{_nearest(measure, [*MEASURES, 'all'])}")
-    return measure
-
-
-def mechanism_named(measure: str, name: str) -> Mechanism:
-    """Return a mechanism of a measure.
-
-    Raises
-    ------
-    ParameterError
-        If there is none of that name.
-    """
-    return _mechanism(_known_measure(measure), name, covers_all_rows=False)
-
-
-def _mechanism(measure: str, wanted: str | None, covers_all_rows: bool) -> Mechanism:
-    room = _ROOMS[measure]
-    default: Callable[..., Mechanism] = room.default_mechanism
-    if wanted is None:
-        return default(covers_all_rows=covers_all_rows)
-    known: Mapping[str, Mechanism] = room.MECHANISMS
-    if wanted not in known:
-        raise ParameterError(f"unknown mechanism {wanted!r} of {measure}{_nearest(wanted, known)}")
-    return known[wanted]
-
-
-def _nearest(wanted: object, known: Iterable[str]) -> str:
-    names = list(known)
-    near = close_name(str(wanted), names)
-    return (f"; did you mean {near!r}?" if near is not None else "") + f" (known: {', '.join(names)})"

@@ -263,7 +263,6 @@ class Session:
             confidence=confidence,
             max_degree=max_degree,
             rows_per_person=self._rows_per_person,
-            covers_all_rows=self._terms.covers_all_rows,
             rate=rate,
             theta=theta,
         )

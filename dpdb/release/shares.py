@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpdb.measures.rate import rate_shares
+from dpdb.measures.registry import measure_named
 from dpdb.privacy.epsilon import split
 from dpdb.release.request import Request
 
 __all__ = ["Share", "measure_shares"]
 
-# `measure="all"`: degree cap, minimal_inconsistency, problematic, repair. Repair has sensitivity 1 and needs less.
-# Compared on the five data sets with training seeds at 0.2% and 1% noise, epsilon 0.3 and 1, then fixed.
-_ALL_WEIGHTS = (10, 36, 36, 18)
-
-# Both rates: problematic, with the degree cap of its own mechanism, and repair, in the proportion of `_ALL_WEIGHTS`.
-_RATE_WEIGHTS = (2, 1)
+# `measure="all"`: of the degree cap, beside those of the measures (`Measure.weight`): 36 for minimal_inconsistency
+# and problematic, 18 for repair, which has sensitivity 1 and needs less. Compared on the five data sets with training
+# seeds at 0.2% and 1% noise, epsilon 0.3 and 1, then fixed. Rates have the same proportion (`Measure.rate_weight`);
+# the degree cap is there a part of its own mechanism.
+_CAP_WEIGHT = 10
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ def measure_shares(request: Request) -> tuple[Share, ...]:
         return _rate_shares(request)
     if len(request.measures) == 1:
         return (Share(*request.measures[0][1].shares(request.epsilon)),)
-    cap, *rest = split(request.epsilon, _ALL_WEIGHTS)
+    cap, *rest = split(request.epsilon, (_CAP_WEIGHT, *(measure_named(name).weight for name, _ in request.measures)))
     return tuple(Share(0 if position else cap, share) for position, share in enumerate(rest))
 
 
 def _rate_shares(request: Request) -> tuple[Share, ...]:
     count, left = rate_shares(request.epsilon)
-    parts = split(left, _RATE_WEIGHTS) if len(request.measures) > 1 else (left,)
+    parts = split(left, [measure_named(name).rate_weight or 0 for name, _ in request.measures])
     shares = [mechanism.shares(part) for (_, mechanism), part in zip(request.measures, parts, strict=True)]
     return tuple(Share(cap, rest, 0 if position else count) for position, (cap, rest) in enumerate(shares))

@@ -47,11 +47,6 @@ class SliceStatistics:
         return self._terms.sensitivity
 
     @property
-    def covers_all_rows(self) -> bool:
-        """Whether some constraint has no equality. Public."""
-        return self._terms.covers_all_rows
-
-    @property
     def scans_once(self) -> bool:
         """Whether thetas asked for together cost one scan: so for an edge table. Public."""
         return isinstance(self.graph, EdgeGraph)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common import figure, shared_legend
-from measuring import ROOMS, SYMBOLS, Point, is_shown, mean
+from measuring import BY_NAME, SYMBOLS, Point, is_shown, mean
 from styles import DEFAULT, PAPER, R2T, TRUE, TWICE_TAU
 
 ROLES = {
@@ -21,7 +21,7 @@ def print_errors(title: str, points: Sequence[Point], paper: dict[str, str]) -> 
     """Print mean relative errors over all levels, per measure and data set, with what the paper prints."""
     print(f"\n{title}: mean relative error over all noise levels, epsilon 1")
     print(f"{'measure':<8}{'data set':<10}{'levels':>7}{'default':>10}{'paper':>10}{'R2T':>10}   printed")
-    for measure in ROOMS:
+    for measure in BY_NAME:
         for data in dict.fromkeys(one.data for one in points):
             here = [one for one in points if (one.data, one.measure) == (data, measure)]
             shown = "".join(f"{error_of(here, role):>10.4f}" for role in ("default", "paper", "r2t"))

@@ -12,7 +12,7 @@ from common import Chosen
 from datasets import ALPHA, SEED, DataSet, data_sets, largest_data_set, subset
 from figure_6 import EPSILONS
 from figure_7 import ALPHAS, MODERATE, effort, sizes
-from measuring import PATIENCE, ROOMS, SLOW, SlowMechanism, measured, table_points
+from measuring import BY_NAME, PATIENCE, SLOW, SlowMechanism, measured, table_points
 from timing import timings, warm_up
 
 from dpdb.owner.dirt import rnoise
@@ -40,7 +40,7 @@ def _noise_experiments(chosen: Chosen) -> float:
         points = functools.partial(table_points, data, "rnoise", SEED, 0, dirty, _SAMPLED_RELEASES, None)
         release = max(0.0, _seconds(points) - graph) / _SAMPLED_RELEASES
         # Figures 4 and 6 release by two mechanisms per measure.
-        part = 2 * len(ROOMS) / (sum(len(room.MECHANISMS) for room in ROOMS.values()) + 2)
+        part = 2 * len(BY_NAME) / (sum(len(measure.mechanisms) for measure in BY_NAME.values()) + 2)
         curves = scale.tables * scale.levels * (2 * graph + scale.releases * release * (1 + part))
         budgets = scale.tables * (graph + len(EPSILONS) * scale.releases * release * part)
         total += curves + budgets + scale.samples * graph
@@ -49,7 +49,7 @@ def _noise_experiments(chosen: Chosen) -> float:
 
 def _slow_mechanism(chosen: Chosen) -> float:
     """R2T at every level, where its time for the conflicts there is within the patience."""
-    if SLOW not in ROOMS["minimal_inconsistency"].MECHANISMS:
+    if SLOW not in BY_NAME["minimal_inconsistency"].by_name:
         return 0.0
     judge, total = SlowMechanism(math.inf), 0.0
     for data in data_sets(chosen.data):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from common import Statement, agree, options, report, write_csv
 from curves import draw_curves, error_of, print_errors
-from measuring import ROOMS, SYMBOLS, Point, is_shown, mean, noise_points
+from measuring import BY_NAME, SYMBOLS, Point, is_shown, mean, noise_points
 
 PAPER_ERRORS = {"minimal_inconsistency": (0.25, "stock"), "problematic": (0.46, "adult"), "repair": (0.08, "stock")}
 """Section 6.2: average error over the data sets, and the worst data set."""
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
         "Figure 3: true and released measures, RNoise up to alpha = 0.01, epsilon = 1",
         points,
     )
-    return report([one for measure in ROOMS for one in measure_statements(measure, points)])
+    return report([one for measure in BY_NAME for one in measure_statements(measure, points)])
 
 
 def measure_statements(measure: str, points: Sequence[Point]) -> list[Statement]:

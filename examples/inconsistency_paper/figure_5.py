@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from common import Statement, figure, options, report, shared_legend, write_csv
-from measuring import ROOMS, SYMBOLS, Point, mean, noise_points
+from measuring import BY_NAME, SYMBOLS, Point, mean, noise_points
 from styles import strategy_name, strategy_style
 
 MEASURES = ("problematic", "minimal_inconsistency")
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
         for line, measure in zip(axes, MEASURES, strict=True):
             for axis, data in zip(line, sets, strict=True):
                 here = [one for one in points if (one.data, one.measure) == (data, measure)]
-                _panel(axis, here, list(ROOMS[measure].MECHANISMS))
+                _panel(axis, here, list(BY_NAME[measure].by_name))
                 axis.set_yscale("log")
             line[0].set_ylabel(f"{SYMBOLS[measure]}: relative error")
         for axis, data in zip(axes[0], sets, strict=True):

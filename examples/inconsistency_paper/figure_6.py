@@ -14,7 +14,7 @@ from typing import Any
 
 from common import Chosen, Statement, figure, options, report, shared_legend, write_csv
 from datasets import SEED, data_sets, subset
-from measuring import PAPERS, ROOMS, SYMBOLS, mean, measured, relative_error
+from measuring import BY_NAME, PAPERS, SYMBOLS, mean, measured, relative_error
 
 from dpdb.owner.dirt import rnoise
 
@@ -39,7 +39,7 @@ def measure_all(chosen: Chosen) -> list[dict[str, Any]]:
         for seed in range(SEED, SEED + chosen.scale.tables):
             dirty = rnoise(subset(data, chosen.scale.rows), data.constraints, alpha=ALPHA, seed=seed)
             with measured(dirty, data.constraints) as table:
-                for measure in ROOMS:
+                for measure in BY_NAME:
                     for role, mechanism in (("default", table.default(measure)), ("paper", PAPERS[measure])):
                         for epsilon in EPSILONS:
                             values = table.releases(measure, mechanism, chosen.scale.releases, epsilon)
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     print("\nFigure 6: mean relative error by epsilon, RNoise alpha 0.005")
     print("the paper: only shown as curves, but for I_R 0.05 at epsilon 3 on Stock and at 0.1 on the others")
     print("measure data set  mechanism " + "".join(f"{epsilon:>9}" for epsilon in EPSILONS))
-    for measure in ROOMS:
+    for measure in BY_NAME:
         for data in errors.sets:
             for role in ROLES:
                 shown = "".join(f"{error:>9.4f}" for error in errors.line(data, measure, role))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from common import Chosen, Progress, Statement, figure, options, report, shared_legend, write_csv
 from datasets import SEED, data_sets, largest_data_set, subset
-from measuring import ROOMS
+from measuring import BY_NAME
 from timing import LOOKS, Timing, draw_timings, print_timings, timings, warm_up
 
 from dpdb.owner.dirt import rnoise
@@ -143,7 +143,7 @@ def statements(rows: Sequence[Timing]) -> list[Statement]:
     large = [run for run in shown if run.rows >= 10_000]  # below, fixed costs rule
     if len({run.rows for run in large}) > 1:
         slopes = {}
-        for measure in ROOMS:
+        for measure in BY_NAME:
             for role in ("default", "paper"):
                 same = [run for run in large if (run.measure, run.role) == (measure, role)]
                 times = [math.log(run.seconds) for run in same]

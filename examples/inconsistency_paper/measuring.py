@@ -21,12 +21,12 @@ from datasets import LEVELS, SEED, DataSet, data_sets
 
 from dpdb.constraints import DenialConstraint
 from dpdb.graph import minimum_vertex_cover
-from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanisms.projected import EDGES, NODES, noisy_answer
+from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import parse_epsilon
 from dpdb.release import Session
 
-ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
+BY_NAME = {measure.name: measure for measure in MEASURES}
 SYMBOLS = {"minimal_inconsistency": "I_MI", "problematic": "I_P", "repair": "I_R"}
 PAPERS = {"minimal_inconsistency": "optimized", "problematic": "optimized", "repair": "greedy"}
 """The mechanism that the paper calls its approach: Algorithm 4, and Algorithm 5 for the repair."""
@@ -66,11 +66,11 @@ class Measured:
 
     def default(self, measure: str) -> str:
         """Name of dpdb's default mechanism."""
-        return ROOMS[measure].default_mechanism(covers_all_rows=self._statistics.covers_all_rows).name
+        return BY_NAME[measure].default
 
     def mechanisms(self, measure: str) -> list[str]:
         """Names of all registered mechanisms, and `baseline_true` where a projection is involved."""
-        return [*ROOMS[measure].MECHANISMS, *([BASELINE_TRUE] if measure != "repair" else [])]
+        return [*BY_NAME[measure].by_name, *([BASELINE_TRUE] if measure != "repair" else [])]
 
     def releases(
         self, measure: str, mechanism: str, count: int, epsilon: str = "1", patience: float = math.inf
@@ -184,7 +184,7 @@ def table_points(
     """All measures on one table by all mechanisms (CONoise: those of Figure 4); the slow one if its time is judged."""
     points = []
     with measured(dirty, data.constraints) as table:
-        for measure in ROOMS:
+        for measure in BY_NAME:
             shown = {table.default(measure), PAPERS[measure], SLOW}
             for mechanism in table.mechanisms(measure):
                 if noise == "conoise" and mechanism not in shown:

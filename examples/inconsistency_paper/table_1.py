@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from common import Statement, agree, figure, options, report, write_csv
-from measuring import ROOMS, SLOW, Point, is_shown, last_level, mean, noise_points
+from measuring import BY_NAME, SLOW, Point, is_shown, last_level, mean, noise_points
 
 MEASURE = "minimal_inconsistency"
 PAPER_TABLE_1 = {  # data set: R2T, its deviation, this work, its deviation
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> Sequence[Statement]:
     chosen = options(__doc__, arguments)
     points = [one for one in noise_points("rnoise", chosen) if one.measure == MEASURE]
     points = last_level(points)
-    if SLOW not in ROOMS[MEASURE].MECHANISMS:
+    if SLOW not in BY_NAME[MEASURE].by_name:
         print("R2T is not available: no mechanism 'r2t' is registered for minimal_inconsistency")
     rows = []
     print("\nTable 1: mean relative error of I_MI at epsilon 1, RNoise alpha 0.01")

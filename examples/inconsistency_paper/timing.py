@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 from datasets import SEED, DataSet, subset
-from measuring import PAPERS, ROOMS, SYMBOLS
+from measuring import BY_NAME, PAPERS, SYMBOLS
 
 from dpdb.constraints import DenialConstraint
 from dpdb.owner.dirt import rnoise
@@ -57,9 +57,8 @@ def timings(
     found = []
     with Session(dirty, constraints=constraints) as session:
         edges = session._statistics(None).graph.degree_summary().edge_count
-        covers = session._terms.covers_all_rows
-    for measure, room in ROOMS.items():
-        names = {"default": room.default_mechanism(covers_all_rows=covers).name, "paper": PAPERS[measure]}
+    for measure, known in BY_NAME.items():
+        names = {"default": known.default, "paper": PAPERS[measure]}
         for role in roles:
             mechanism = names[role]
             seconds = min((_timed(dirty, constraints, measure, mechanism) for _ in range(repeats)), key=sum)
@@ -90,20 +89,20 @@ def warm_up(data: DataSet) -> None:
 def print_timings(title: str, runs: Iterable[Timing], varied: str, paper: Any) -> None:
     """Print total seconds per run, with what the paper prints."""
     print(f"\n{title}")
-    names = [f"{SYMBOLS[measure]} {role}" for measure in ROOMS for role in LOOKS]
+    names = [f"{SYMBOLS[measure]} {role}" for measure in BY_NAME for role in LOOKS]
     print(f"{varied:>12}{'edges':>12}" + "".join(f"{name:>14}" for name in names) + "   paper")
     lines: dict[Any, list[Timing]] = {}
     for run in runs:
         lines.setdefault((run.data, run.alpha, getattr(run, varied)), []).append(run)
     for (_, _, value), same in lines.items():
         seconds = {(run.measure, run.role): f"{run.seconds:.3f}" for run in same}
-        cells = "".join(f"{seconds.get((measure, role), '-'):>14}" for measure in ROOMS for role in LOOKS)
+        cells = "".join(f"{seconds.get((measure, role), '-'):>14}" for measure in BY_NAME for role in LOOKS)
         print(f"{value:>12}{same[0].edges:>12}{cells}   {paper(same[0])}")
 
 
 def draw_timings(axis: Any, runs: Sequence[Timing], varied: str) -> None:
     """One line per measure and mechanism; log scale of seconds."""
-    for measure in ROOMS:
+    for measure in BY_NAME:
         for role, (style, marker, _) in LOOKS.items():
             same = [run for run in runs if (run.measure, run.role) == (measure, role)]
             words = f"{SYMBOLS[measure]}, {LOOKS[role][2]}"

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures.registry import MEASURES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -31,12 +31,11 @@ def test_every_mechanism_rates_and_counts(
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if line.startswith("bundled hospital") and "theta" not in line]
     at_theta = [line for line in out.splitlines() if line.startswith("bundled") and "at its theta" in line]
-    rooms = (minimal_inconsistency, problematic, repair)
-    without = sum(one.no_estimate is not None for room in rooms for one in room.MECHANISMS.values())
+    without = sum(one.no_estimate is not None for measure in MEASURES for one in measure.mechanisms)
     chosen = [line for line in at_theta if "theta 3" not in line]
     assert len(chosen) == len(lines) - 5 - without  # the last five are rates and the count
     assert all("two-sided" in line for line in at_theta)
-    mechanisms = sum(len(room.MECHANISMS) for room in (minimal_inconsistency, problematic, repair))
+    mechanisms = sum(len(measure.mechanisms) for measure in MEASURES)
     assert len(lines) == mechanisms + 5  # two rates alone, two together, a count
     assert sum("two-sided" in line for line in lines) >= 5
     assert all("[" in line for line in lines)

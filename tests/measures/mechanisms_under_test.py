@@ -9,12 +9,13 @@ from itertools import pairwise
 
 from noise_scripts import Draw
 
-from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap, release_degree_cap
 from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.registry import MEASURES, measure_named
 
-ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
+LADDERS = {"minimal_inconsistency": minimal_inconsistency.LADDER, "problematic": problematic.LADDER}
 
 # Audited by hand, not read from the code: what each draw costs, as a part of epsilon.
 _CAP, _SELECT, _ANSWER = "cap", "select", "answer"
@@ -65,10 +66,10 @@ def ladder_unit(cap: int, scale: float, extra: int) -> Fraction:
 
 def hides_something(measure: str, cap: Draw, rest: int) -> bool:
     """Whether `ladder` has rungs or a top at a cap that was drawn: rare where no degree is large."""
-    return ROOMS[measure].LADDER.plan(DegreeCap(max(1, cap.result), cap.scale), rest).others > 0
+    return LADDERS[measure].plan(DegreeCap(max(1, cap.result), cap.scale), rest).others > 0
 
 
-ALL = [(measure, name) for measure, room in ROOMS.items() for name in room.MECHANISMS]
+ALL = [(measure.name, mechanism.name) for measure in MEASURES for mechanism in measure.mechanisms]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Case:
 
     @property
     def mechanism(self) -> Mechanism:
-        return ROOMS[self.measure].MECHANISMS[self.name]
+        return measure_named(self.measure).mechanism(self.name)
 
     @property
     def taus(self) -> list[int]:

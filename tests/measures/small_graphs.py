@@ -31,7 +31,6 @@ class SmallGraph:
     pairs: Pairs
     self_conflicts: int = 0
     degree_sensitivity: int = 1
-    covers_all_rows: bool = True
     scans_once: bool = False
 
     @cached_property

@@ -15,9 +15,8 @@ from noise_scripts import Script, Zero
 from scipy.stats import binom
 from small_graphs import SmallGraph, star
 
-from dpdb.measures import minimal_inconsistency, repair
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanisms import projected
+from dpdb.measures.mechanisms import fractional, progressive, projected
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Session
@@ -140,7 +139,7 @@ def test_fractional_is_two_sided():
 
 
 def test_half_the_tail_is_caught(monkeypatch):
-    for module in (repair, projected, minimal_inconsistency):
+    for module in (fractional, projected, progressive):
         whole = module.laplace_tail
         monkeypatch.setattr(module, "laplace_tail", lambda scale, beta, whole=whole: whole(scale, beta) // 2)
     # A large U keeps the clamping at 0 out of the way.

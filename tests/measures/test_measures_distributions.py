@@ -16,7 +16,6 @@ from mechanisms_under_test import ALL, Case
 from neighbour_tables import PAIRS, TablePair
 from noise_scripts import Draw, Recorder
 
-from dpdb.measures import repair
 from dpdb.measures.mechanisms import projected
 from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO
@@ -140,7 +139,7 @@ def test_scale_theta_for_witnesses_is_caught(monkeypatch):
 
 @pytest.mark.parametrize("name", ["fractional", "greedy"])
 def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
-    monkeypatch.setattr(repair, "_SENSITIVITY", 1)
+    monkeypatch.setattr(f"dpdb.measures.mechanisms.{name}._SENSITIVITY", 1)
     assert caught(("repair", name), "hub", trials=4_000)
 
 

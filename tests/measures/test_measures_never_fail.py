@@ -55,7 +55,6 @@ def test_all_never_fails(session, graph, epsilon, rows_per_person):
         confidence=0.95,
         max_degree=None,
         rows_per_person=rows_per_person,
-        covers_all_rows=graph.covers_all_rows,
     )
     answers = session._answers(request, graph)
     releases = session._label(request, None, answers)

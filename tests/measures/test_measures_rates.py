@@ -21,12 +21,14 @@ from small_graphs import SmallGraph, neighbours, star
 
 from dpdb.measures import count as count_room
 from dpdb.measures.answer import FROM_BELOW, Answer
-from dpdb.measures.rate import RATED, rate_answer, rate_beta, rate_shares
+from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
+from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
 from dpdb.release import shares as shares_room
 from dpdb.release.request import parse_request
 
+RATED = tuple(measure.name for measure in MEASURES if measure.has_rate)
 RATED_MECHANISMS = [key for key in ALL if key[0] in RATED]
 ALPHA = 1e-8
 exactly = settings(derandomize=True, deadline=None, max_examples=300)
@@ -159,7 +161,6 @@ def worst_joint_loss(measure, epsilon):
         confidence=0.95,
         max_degree=None,
         rows_per_person=1,
-        covers_all_rows=False,
         rate=True,
     )
     probe = SmallGraph(3, ((0, 1),))

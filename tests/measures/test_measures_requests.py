@@ -76,17 +76,13 @@ def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
 
 
 def all_draws(session, graph, outputs, epsilon):
-    request = parse_request(
-        "all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1, covers_all_rows=False
-    )
+    request = parse_request("all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1)
     return recorded(lambda: session._answers(request, graph), Script(outputs))[1]
 
 
 def worst_joint_loss(session, epsilon):
     probe = SmallGraph(3, ((0, 1),))
-    request = parse_request(
-        "all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1, covers_all_rows=False
-    )
+    request = parse_request("all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1)
     every = list(paths(lambda: session._answers(request, probe), [(1, 2, 3)]))
     pairs = [*neighbours(3), *((star(leaves), SmallGraph(leaves, ())) for leaves in (1, 2, 3, 5))]
     return max(

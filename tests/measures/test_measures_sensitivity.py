@@ -9,7 +9,6 @@ from mechanisms_under_test import ALL, SHARES, Case
 from noise_scripts import Script, joint_loss, paths, recorded
 from small_graphs import SmallGraph, neighbours, star
 
-from dpdb.measures import repair
 from dpdb.measures.mechanisms import projected, r2t
 from dpdb.privacy.epsilon import NANO
 
@@ -123,7 +122,7 @@ def test_scale_theta_for_nodes_is_caught(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["fractional", "greedy"])
 def test_sensitivity_one_for_repair_is_caught(name, monkeypatch):
-    monkeypatch.setattr(repair, "_SENSITIVITY", 1)
+    monkeypatch.setattr(f"dpdb.measures.mechanisms.{name}._SENSITIVITY", 1)
     assert broken(("repair", name))
 
 

@@ -18,7 +18,7 @@ GRAPHS = {
     "star": star(5),
     "self conflicts": star(2, self_conflicts=4),
     "empty": SmallGraph(0, ()),
-    "only single-tuple constraints": SmallGraph(3, (), 2, degree_sensitivity=0, covers_all_rows=False),
+    "only single-tuple constraints": SmallGraph(3, (), 2, degree_sensitivity=0),
     "three constraints": star(4, degree_sensitivity=3),
 }
 

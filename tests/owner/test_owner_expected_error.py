@@ -20,7 +20,7 @@ import dpdb.owner.expected_error as planning
 from dpdb.engine import empty_table, open_table
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import DpdbError, ParameterError, SourceError, UnknownColumnError
-from dpdb.measures import minimal_inconsistency, problematic, repair
+from dpdb.measures.registry import MEASURES
 from dpdb.owner import planned_table
 from dpdb.owner.exact import exact_measures
 from dpdb.owner.simulation import Simulation
@@ -29,7 +29,6 @@ from dpdb.release.risk import risk_of
 FD = "zip -> city"
 SCHEMA = {"zip": "VARCHAR", "city": "VARCHAR"}
 SMALL = {"rows": 400, "error_rate": 0.02, "repetitions": 2, "seed": 5}
-ROOMS = {"minimal_inconsistency": minimal_inconsistency, "problematic": problematic, "repair": repair}
 
 
 def small(source=None, constraints=FD, *, schema=None, **changed):
@@ -157,7 +156,7 @@ def test_csv_columns_are_typed_by_the_schema(tmp_path):
 
 
 def test_every_mechanism_is_simulated_or_said_to_be_skipped():
-    every = {(measure, name) for measure, room in ROOMS.items() for name in room.MECHANISMS}
+    every = {(measure.name, one.name) for measure in MEASURES for one in measure.mechanisms}
     planned = small()
     shown = {(error.measure, error.mechanism) for error in planned.expected}
     skipped = {tuple(name.split()) for name in planned.skipped}

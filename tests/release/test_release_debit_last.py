@@ -20,7 +20,7 @@ from dpdb.errors import EngineError
 from dpdb.graph import loading
 from dpdb.ledger import Ledger
 from dpdb.measures.mechanism import Mechanism
-from dpdb.owner.simulation import mechanisms_of
+from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.budget import Budget
 
@@ -93,7 +93,7 @@ def nothing_loaded(calls: Calls) -> Iterator[None]:
 
 def one_for_each_statistic(measure: str) -> list[Mechanism]:
     """The mechanisms of a measure that read different statistics; all of them in the slow form."""
-    return list({mechanism.reads: mechanism for mechanism in mechanisms_of(measure).values()}.values())
+    return list({mechanism.reads: mechanism for mechanism in measure_named(measure).mechanisms}.values())
 
 
 def loads_what_it_uses(calls: Calls, rules: str, measure: str, mechanism: Mechanism) -> int:
@@ -123,7 +123,7 @@ def test_no_kernel_meets_new_types_after_the_debit(rules: str, calls: Calls) -> 
 @pytest.mark.parametrize("rules", RULES)
 def test_no_kernel_meets_new_types_after_the_debit_whatever_the_mechanism(rules: str, calls: Calls) -> None:
     for measure in MEASURES:
-        for mechanism in mechanisms_of(measure).values():
+        for mechanism in measure_named(measure).mechanisms:
             loads_what_it_uses(calls, rules, measure, mechanism)
 
 

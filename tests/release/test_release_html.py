@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import dpdb
-from dpdb.release.html import bounds_words, quantity_text
 from dpdb.release.release import Release, Releases
+from dpdb.release.words import bounds_words, value_words
 
 HOSTILE = "<script>alert('x')</script>\"'&amp;"
 PLAIN = Release(
@@ -66,7 +66,7 @@ def test_every_text_is_escaped_and_nothing_is_loaded(html: str) -> None:
 def test_a_card_says_value_interval_and_cost() -> None:
     text = Elements(PLAIN._repr_html_()).text
     assert "1,234.5 rows" in text
-    assert "between 1,000 and 1,500 (95% sure)" in text
+    assert "at least 1,000, at most 1,500 (95% sure)" in text
     assert "whole table" in text
     assert "epsilon 1, fractional, noise scale 2" in text
 
@@ -85,8 +85,8 @@ def test_zeros_can_be_drawn(upper: float | None) -> None:
 
 def test_shares_are_per_cent() -> None:
     share = replace(PLAIN, value=0.0123, lower=0.01, upper=0.2, quantity="share of rows")
-    assert bounds_words(share) == "between 1% and 20% (95% sure)"
-    assert quantity_text(share.value, share.quantity) == "1.23%"
+    assert bounds_words(share) == "at least 1.000%, at most 20.000% (95% sure)"
+    assert value_words(share) == "1.230%"
 
 
 def test_several_releases_are_a_tuple_that_shows_as_a_table() -> None:

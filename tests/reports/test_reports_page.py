@@ -127,7 +127,7 @@ def test_zeros_shares_and_runs_at_one_time_can_be_drawn() -> None:
     rows = [row(release(value=0, lower=0, upper=0)), row(release(value=0, lower=0, upper=0), run_id="again")]
     rows.append(row(release("problematic", 0.012, lower=0.01, upper=0.02, quantity="share of rows"), release_name="s"))
     page = Page(report_page(Results(tuple(rows)), generated=START))
-    assert "between 1% and 2% (95% sure)" in page.text
+    assert "at least 1.000%, at most 2.000% (95% sure)" in page.text
 
 
 def test_given_constraints_are_shown_and_a_different_digest_is_said() -> None:

@@ -12,7 +12,8 @@ from sample import HOSTILE, START, release, row, year
 
 from dpdb.doors.reports.scale import compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, series_of, trend_words
-from dpdb.doors.reports.words import constraint_words, gate_words, latest_words, meaning
+from dpdb.doors.reports.words import constraint_words, gate_words, latest_words
+from dpdb.release.words import words_of
 
 
 def trend(*intervals: tuple[float, float | None], **last: object) -> str:
@@ -119,8 +120,9 @@ def test_words_of_the_page() -> None:
     )
     assert constraint_words(HOSTILE) is None
     assert "smaller than its noise" in latest_words(release(value=1, noise_scale=2.0))
-    assert meaning(release(mechanism="greedy")) == "rows of a cover that removes all conflicts; half as many may do"
-    assert meaning(release("unheard_of")) == release().estimand
+    greedy = release(mechanism="greedy")
+    assert words_of(greedy).counted == "rows of a cover that removes all conflicts; half as many may do"
+    assert words_of(release("unheard_of")).counted == release().estimand
     assert gate_words(row(release(value=50))) == ""
     assert gate_words(row(release(value=50), gate_threshold=60.0, gate="passed")) == (
         "at most 60; the threshold lies inside the noise"

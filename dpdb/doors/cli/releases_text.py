@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from dpdb.doors.cli.breakdown import breakdown_tables
-from dpdb.doors.cli.words import in_words
 from dpdb.release import Release
+from dpdb.release.words import releases_words
 
 __all__ = ["as_tuple", "releases_text"]
 
@@ -21,7 +20,4 @@ def releases_text(releases: Sequence[Release], output: str) -> str:
     """Return releases as one JSON document or in words."""
     if output == "json":
         return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
-    words = [in_words(release) for release in releases]
-    if releases[0].constraint is not None:
-        words = [breakdown_tables(releases)]
-    return "\n".join([*words, f"Guarantee: {releases[0].guarantee}.\n"])
+    return f"{releases_words(releases)}\n"

@@ -15,10 +15,10 @@ from typing import Any
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import refuse_url
 from dpdb.errors import ParameterError, SourceError
+from dpdb.measures.registry import measures_named
 from dpdb.release import Release, Session
 from dpdb.release.gates import Gate, parse_gate
 from dpdb.release.public_theta import PublicTheta
-from dpdb.release.request import measures_named
 
 __all__ = ["KEEP", "Job", "JobRelease", "ledger_run", "load_job"]
 
@@ -213,7 +213,7 @@ def _release(values: Mapping[str, Any], place: str) -> JobRelease:
 def _released(measure: str, *, rate: bool) -> tuple[str, ...]:
     """What a gate may name; a measure that does not exist is refused with the release's other faults."""
     try:
-        return (measure,) if measure == "count" else measures_named(measure, rate=rate)
+        return (measure,) if measure == "count" else tuple(one.name for one in measures_named(measure, rate=rate))
     except ParameterError:
         return (measure,)
 

@@ -7,8 +7,8 @@ from html import escape
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.chart import series_chart
 from dpdb.doors.reports.series import Series, trend_words
-from dpdb.doors.reports.words import constraint_words, gate_words, heading, latest_words, meaning, slice_words
-from dpdb.release.html import quantity_text
+from dpdb.doors.reports.words import constraint_words, gate_words, latest_words
+from dpdb.release.words import noise_words, number_words, slice_words, value_words, words_of
 
 __all__ = ["series_card"]
 
@@ -16,12 +16,13 @@ __all__ = ["series_card"]
 def series_card(number: int, series: Series) -> str:
     """Draw the card; `number` makes its anchor."""
     row, release = series.latest, series.latest.release
-    title = f"{heading(release)}, {slice_words(release)}"
-    slice_shown = f"<code>{escape(release.where)}</code>" if release.where else "whole table"
+    words = words_of(release)
+    title = f"{words.heading}, {slice_words(release)}"
+    slice_shown = f"<code>{escape(release.where)}</code>" if release.where else slice_words(release)
     return (
-        f'<article class="card" id="s{number}"><div><h3>{escape(heading(release))} '
-        f'<span class="slice">{slice_shown}</span></h3>{_rule(series)}<p class="meaning">{escape(meaning(release))}</p>'
-        f'<p class="latest"><strong>{quantity_text(release.value, release.quantity)}</strong> '
+        f'<article class="card" id="s{number}"><div><h3>{escape(words.heading)} '
+        f'<span class="slice">{slice_shown}</span></h3>{_rule(series)}<p class="meaning">{escape(words.counted)}</p>'
+        f'<p class="latest"><strong>{value_words(release)}</strong> '
         f"{escape(release.quantity)}, {escape(latest_words(release))}</p>"
         f'<p class="trend">{escape(trend_words(series))}</p>{_gate(row)}</div>'
         f"<div>{series_chart(series, f'{title}: {len(series.rows)} releases; the table below has them')}"
@@ -58,19 +59,17 @@ def _table(series: Series) -> str:
         '<th scope="col" class="number">Epsilon</th>'
         f"</tr></thead><tbody>{lines}</tbody></table></div>"
         f'<p class="meaning">Estimates: {escape(release.estimand)}. Mechanism {escape(release.mechanism)}, noise scale '
-        f"{quantity_text(release.noise_scale, release.quantity)} at the latest.</p></details>"
+        f"{noise_words(release)} at the latest.</p></details>"
     )
 
 
 def _line(row: ResultRow) -> str:
     release = row.release
-    upper = "no bound" if release.upper is None else quantity_text(release.upper, release.quantity)
-    gate = (
-        f"{row.gate}, {quantity_text(row.gate_threshold, release.quantity)}" if row.gate_threshold is not None else ""
-    )
+    upper = "no bound" if release.upper is None else number_words(release.upper, release.quantity)
+    gate = f"{row.gate}, {number_words(row.gate_threshold, release.quantity)}" if row.gate_threshold is not None else ""
     return (
         f"<tr><td>{row.time:%Y-%m-%d %H:%M}</td><td>{escape(row.run_id)}</td>"
-        f'<td class="number">{quantity_text(release.value, release.quantity)}</td>'
-        f'<td class="number">{quantity_text(release.lower, release.quantity)}</td><td class="number">{upper}</td>'
+        f'<td class="number">{value_words(release)}</td>'
+        f'<td class="number">{number_words(release.lower, release.quantity)}</td><td class="number">{upper}</td>'
         f'<td>{escape(gate)}</td><td class="number">{release.epsilon:g}</td></tr>'
     )

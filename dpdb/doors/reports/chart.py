@@ -13,7 +13,7 @@ from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.scale import Axis, compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, comparable
 from dpdb.release import Release
-from dpdb.release.html import bounds_words, quantity_text
+from dpdb.release.words import SHARE, bounds_words, value_words
 
 __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
 
@@ -35,7 +35,7 @@ def series_chart(series: Series, title: str) -> str:
     rows = series.rows
     axis = _axis(rows)
     places = _places(rows)
-    share = rows[-1].release.quantity == "share of rows"
+    share = rows[-1].release.quantity == SHARE
     width = _bar_width(places)
     parts = [_grid(axis, share), _time_axis(rows), _changed(rows, places), _line(rows, places, axis)]
     parts += [_release(row, x, axis, width) for row, x in zip(rows, places, strict=True)]
@@ -163,7 +163,7 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
         if failed
         else f'<circle class="dot" cx="{x:.1f}" cy="{value:.1f}" r="{radius}"/>'
     )
-    words = f"{row.time:%Y-%m-%d %H:%M} UTC, run {row.run_id}: {quantity_text(release.value, release.quantity)}, "
+    words = f"{row.time:%Y-%m-%d %H:%M} UTC, run {row.run_id}: {value_words(release)}, "
     words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "")
     return (
         f'<g><title>{escape(words)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{top:.1f}" '

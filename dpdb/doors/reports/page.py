@@ -17,10 +17,10 @@ from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.card import series_card
 from dpdb.doors.reports.chart import DEFINITIONS, budget_bar
 from dpdb.doors.reports.series import Series, series_of
-from dpdb.doors.reports.words import budget_words, constraint_words, heading, slice_words
+from dpdb.doors.reports.words import budget_words, constraint_words
 from dpdb.ledger import LedgerSummary
-from dpdb.release.html import quantity_text
 from dpdb.release.release import constraints_digest
+from dpdb.release.words import number_words, slice_words, value_words, words_of
 
 __all__ = ["report_page"]
 
@@ -112,13 +112,13 @@ def _overview(series: Sequence[tuple[int, Series]]) -> str:
     lines = []
     for number, one in series:
         release, gate = one.latest.release, one.latest.gate
-        upper = "no upper bound" if release.upper is None else quantity_text(release.upper, release.quantity)
+        upper = "no upper bound" if release.upper is None else number_words(release.upper, release.quantity)
         sign = {"passed": '<span class="good">passed</span>', "failed": '<span class="bad">failed</span>'}
         lines.append(
-            f'<tr><th scope="row"><a href="#s{number}">{escape(heading(release))}</a> '
+            f'<tr><th scope="row"><a href="#s{number}">{escape(words_of(release).heading)}</a> '
             f'<span class="slice">{escape(slice_words(release))}</span></th>'
-            f'<td class="number">{quantity_text(release.value, release.quantity)}</td>'
-            f'<td class="number">{quantity_text(release.lower, release.quantity)} &ndash; {upper}</td>'
+            f'<td class="number">{value_words(release)}</td>'
+            f'<td class="number">{number_words(release.lower, release.quantity)} &ndash; {upper}</td>'
             f"<td>{sign.get(gate or '', '')}</td></tr>"
         )
     return (

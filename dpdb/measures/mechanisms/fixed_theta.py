@@ -16,7 +16,7 @@ __all__ = ["at_theta", "takes_theta"]
 def takes_theta(measure: str, mechanism: Mechanism) -> None:
     """Raise `ParameterError` unless the mechanism chooses a theta, and nothing else hangs on its choice."""
     if mechanism.reads not in STATISTICS:
-        why = "it has no theta" if measure == "repair" else "it needs several of them"
+        why = "it needs several of them" if mechanism.reads == "twice_truncated_edges" else "it has no theta"
     elif mechanism.name == "two_sided":
         why = "it needs one that is above every degree; declare a public max_group"
     else:

@@ -1,18 +1,44 @@
-"""`gem`: choose theta by the generalized exponential mechanism, then release the statistic at about that theta."""
+"""`gem`: choose theta by the generalized exponential mechanism, then release the statistic at about that theta.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs); of the scores 1.
+
+Proof
+-----
+The cap is released first; then the selection and the answer each spend their share, and the shares add up
+(`gem_answer`; the selection's own proof is in `dpdb.privacy.selection`).
+
+Source
+------
+The generalized exponential mechanism of Raskhodnikova and Smith (2016).
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
+from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
-from dpdb.privacy.epsilon import as_fraction
+from dpdb.privacy.epsilon import as_fraction, split
 from dpdb.privacy.selection import generalized_exponential_mechanism, power_grid
 
-__all__ = ["gem_answer"]
+__all__ = ["gem", "gem_answer"]
 
 # The selection's own error grows like the sensitivity times a small multiple of 1/epsilon1; found on synthetic tables.
 _SELECTION_PENALTY = 12
+
+
+def gem(statistic: ProjectedStatistic, noise: str) -> Mechanism:
+    """Return the mechanism for one statistic."""
+
+    def release(run: Run) -> Answer:
+        """Choose theta below the cap by GEM, which pays for a large cap only logarithmically."""
+        select, answer = split(run.epsilon, (35, 55))
+        return gem_answer(statistic, run.statistics, run.degree_cap, (select, answer), run.beta)
+
+    return Mechanism("gem", release, Fraction(55, 100), statistic.name, noise, cap_weight=1, answer_weight=9)
 
 
 def gem_answer(

@@ -1,4 +1,17 @@
-"""`ladder`: theta as `marginal` chooses it, but a larger theta wherever its answer stands out."""
+"""`ladder`: theta as `marginal` chooses it, but a larger theta wherever its answer stands out.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs).
+
+Proof
+-----
+In `Ladder`, section Privacy; the climb's own proof is in `dpdb.privacy.climbing`.
+
+Source
+------
+New here; the choice of the first theta is that of `marginal`.
+"""
 
 from __future__ import annotations
 
@@ -247,6 +260,7 @@ class Ladder:
             cap_weight=self.cap,
             answer_weight=rest,
             no_estimate="it is the last of several draws that stands out of its noise, so its noise is not symmetric",
+            thetas=self.thetas,
         )
 
     def _at_top(self, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer | None:

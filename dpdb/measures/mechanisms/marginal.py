@@ -1,4 +1,17 @@
-"""`marginal`: choose theta where larger ones add little, then release the statistic somewhat above it."""
+"""`marginal`: choose theta where larger ones add little, then release the statistic somewhat above it.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs).
+
+Proof
+-----
+The cap, the choice and the answer add up (`Marginal`); the choice's own proof is in `dpdb.privacy.marginal_selection`.
+
+Source
+------
+New here.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +53,6 @@ class Marginal:
     price: Fraction
     stretch: Fraction
 
-    def thetas(self, cap: int) -> Sequence[int]:
-        """Every theta that may be read once the cap is released."""
-        grid = thirds_grid(cap)
-        return sorted({*grid, *(self._stretched(theta, cap) for theta in grid)})
-
     def release(self, run: Run) -> Answer:
         """Choose theta, then release the statistic; a cap that leaves no choice leaves all of epsilon to the answer."""
         grid = thirds_grid(run.degree_cap)
@@ -52,7 +60,7 @@ class Marginal:
             return noisy_answer(self.statistic, run.statistics, run.degree_cap, run.epsilon, run.beta)
         select, answer = split(run.epsilon, (self.select, self.answer))
         # One scan for all that may follow, where statistics come from a stream of edges.
-        thetas = self.thetas(run.degree_cap) if run.statistics.scans_once else grid
+        thetas = self._thetas(run.degree_cap) if run.statistics.scans_once else grid
         values = dict(zip(thetas, self.statistic.read(run.statistics, thetas), strict=True))
         chosen = marginal_choice(
             [values[theta] for theta in grid], [self.statistic.sensitivity(theta) for theta in grid], self.price, select
@@ -65,6 +73,11 @@ class Marginal:
         share = Fraction(self.answer, 100)
         rest = self.select + self.answer
         return Mechanism(name, self.release, share, self.statistic.name, noise, cap_weight=self.cap, answer_weight=rest)
+
+    def _thetas(self, cap: int) -> Sequence[int]:
+        """Return every theta that may be read once the cap is released."""
+        grid = thirds_grid(cap)
+        return sorted({*grid, *(self._stretched(theta, cap) for theta in grid)})
 
     def _stretched(self, theta: int, cap: int) -> int:
         return min(-(-theta * self.stretch.numerator // self.stretch.denominator), cap)

@@ -3,6 +3,19 @@
 They stay selectable because experiments need them. Differences from the paper: candidates are those of its experiments
 up to a public or released cap, never the private number of rows; the degree cap has one noise draw and covers every
 kind of constraint; noise is discrete; the exponential mechanism is permute-and-flip, which is never worse.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs), not the paper's theta for nodes.
+
+Proof
+-----
+The cap, the selections and the answer each spend their share, and the shares add up; the exponential mechanism's own
+proof is in `dpdb.privacy.selection`.
+
+Source
+------
+Mohapatra, Gilad, He and Kimelfeld (SIGMOD 2025), Algorithms 2, 3 and 4 and Section 6.
 """
 
 from __future__ import annotations

@@ -1,4 +1,17 @@
-"""`r2t`: race to the top over LP truncations of minimal_inconsistency (Dong et al., SIGMOD 2022)."""
+"""`r2t`: race to the top over LP truncations of minimal_inconsistency (Dong et al., SIGMOD 2022).
+
+Sensitivity
+-----------
+2 tau for 2 (U + Q(tau)) (`dpdb.graph.twice_truncated_edges`, with proof).
+
+Proof
+-----
+Each truncation is released for an equal share, and the shares add up (`_r2t`).
+
+Source
+------
+Dong, Fang, Yi, Tao and Machanavajjhala (R2T, SIGMOD 2022).
+"""
 
 from __future__ import annotations
 

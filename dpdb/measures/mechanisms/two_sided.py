@@ -1,4 +1,17 @@
-"""`two_sided`: an interval with an upper end, at the price of accuracy; opt-in by name."""
+"""`two_sided`: an interval with an upper end, at the price of accuracy; opt-in by name.
+
+Sensitivity
+-----------
+That of the statistic at theta: theta + extra (`projected`, with proofs).
+
+Proof
+-----
+The cap and the answer are two releases that add up (`two_sided`); with a declared theta there is one (`declared`).
+
+Source
+------
+New here; the degree cap is that of Mohapatra et al. (SIGMOD 2025), Lemma 3 and Theorem 3.
+"""
 
 from __future__ import annotations
 

@@ -59,9 +59,9 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.progress import step_bar
     from dpdb.doors.cli.releases_text import as_tuple, releases_text
-    from dpdb.release.request import measures_named
+    from dpdb.measures.registry import MEASURES, measures_named
 
-    measures = measures_named(options.measure, rate=options.rate)
+    measures = tuple(measure.name for measure in measures_named(options.measure, rate=options.rate))
     gates = thresholds(options, measures)
     with (
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
@@ -89,7 +89,9 @@ def run(options: argparse.Namespace) -> int:
             theta=options.theta,
         )
         if options.rate and options.measure == "all":
-            say("minimal_inconsistency counts pairs of rows and has no rate: not released")
+            for measure in MEASURES:
+                if not measure.has_rate:
+                    say(f"{measure.name} counts {measure.counts} and has no rate: not released")
         releases = as_tuple(released)
         try:
             output.show(releases_text(releases, options.format), releases)

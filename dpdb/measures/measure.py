@@ -1,0 +1,88 @@
+"""`Measure`: everything about one measure as a value; `Counted` and `Words`: what its number counts, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from dpdb.errors import ParameterError
+from dpdb.measures.answer import GraphStatistics
+from dpdb.measures.mechanism import Mechanism
+from dpdb.measures.words import Words
+from dpdb.names import close_name
+
+__all__ = ["Counted", "Measure", "nearest_words"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """What the number of a release counts.
+
+    Attributes
+    ----------
+    name : str
+        As people ask for it and as a `Release` keeps it.
+    counts : str
+        ``"rows"`` or ``"pairs of rows"``.
+    words : Words
+    """
+
+    name: str
+    counts: str
+    words: Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure(Counted):
+    """A measure of inconsistency that is released under differential privacy.
+
+    Attributes
+    ----------
+    mechanisms : tuple of Mechanism
+        All ways to answer it.
+    default : str
+        Name of the one that answers if none is named.
+    truth : function of GraphStatistics to number
+        The exact value, private, of what the default estimates: for the owner's simulations.
+    weight : int
+        Its part of epsilon when all measures are released together; see `dpdb.release.shares`.
+    rate_weight : int or None
+        The same for rates; None if it has no rate, because pairs of rows are no share of the rows.
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    default: str
+    truth: Callable[[GraphStatistics], float]
+    weight: int
+    rate_weight: int | None = None
+
+    @property
+    def has_rate(self) -> bool:
+        """Whether it may be divided by the number of rows."""
+        return self.rate_weight is not None
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Mechanism]:
+        """The mechanisms by their names."""
+        return {mechanism.name: mechanism for mechanism in self.mechanisms}
+
+    def mechanism(self, wanted: str | None = None) -> Mechanism:
+        """Return a mechanism by its name, or the default.
+
+        Raises
+        ------
+        ParameterError
+            If there is none of that name.
+        """
+        found = self.by_name.get(self.default if wanted is None else wanted)
+        if found is None:
+            raise ParameterError(f"unknown mechanism {wanted!r} of {self.name}{nearest_words(wanted, self.by_name)}")
+        return found
+
+
+def nearest_words(wanted: object, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest known one, and all of them."""
+    names = list(known)
+    near = close_name(str(wanted), names)
+    return (f"; did you mean {near!r}?" if near is not None else "") + f" (known: {', '.join(names)})"

@@ -1,0 +1,29 @@
+"""`Words`: what a number means, for people. Every surface takes them from here through `dpdb.release.words`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Words"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """What a released number means.
+
+    Attributes
+    ----------
+    heading : str
+        A title, such as ``"Rows in conflict"``.
+    counted : str
+        What is counted, to follow the number.
+    meaning : str
+        A sentence with ``{value}``.
+    of_rate : str or None
+        The sentence of a share; None if there is no rate.
+    """
+
+    heading: str
+    counted: str
+    meaning: str
+    of_rate: str | None = None

@@ -1,0 +1,171 @@
+"""The one voice: released numbers, bounds, slices and costs as people read them, and a whole release in words.
+
+The command line, gates, reports, notebooks and `str(release)` all speak through here; what a measure means is said by
+its `Words` (`dpdb.measures.registry`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpdb.measures.measure import Measure
+from dpdb.measures.registry import counted
+from dpdb.measures.words import Words
+from dpdb.release.release_fields import ReleaseFields
+
+__all__ = [
+    "SHARE",
+    "bounds_words",
+    "breakdown_words",
+    "cost_words",
+    "is_within_noise",
+    "measured_words",
+    "noise_words",
+    "number_words",
+    "release_words",
+    "releases_words",
+    "slice_words",
+    "sure_words",
+    "value_words",
+    "words_of",
+]
+
+SHARE = "share of rows"  # the `quantity` of a rate
+
+_HEAD = ("value", "at least", "at most", "noise scale", "constraint")  # of a breakdown
+
+_FEW_DIGITS = 1e-4  # below it three decimals of a percentage would show fewer than two digits
+_ALL_DIGITS = 1e15  # beyond it a float does not hold every whole number
+
+
+def number_words(number: float, quantity: str | None) -> str:
+    """Write a number of some quantity: ``1,230``, ``12.5``, or ``1.235%`` for a share."""
+    if quantity == SHARE:
+        return f"{number:.3%}" if number == 0 or abs(number) >= _FEW_DIGITS else f"{number * 100:.3g}%"
+    if abs(number) >= _ALL_DIGITS:
+        return f"{number:.4g}"
+    return f"{int(number):,}" if number == int(number) else f"{number:,.10g}"
+
+
+def value_words(release: ReleaseFields) -> str:
+    """Write the value of a release."""
+    return number_words(release.value, release.quantity)
+
+
+def noise_words(release: ReleaseFields) -> str:
+    """Write the noise scale of a release, in the units of its value."""
+    scale = release.noise_scale
+    return number_words(scale, SHARE) if release.quantity == SHARE else f"{scale:.4g}"
+
+
+def sure_words(confidence: float) -> str:
+    """Write a confidence, never rounded up to certainty: ``95% sure``."""
+    return f"{confidence * 100:.6g}% sure"
+
+
+def bounds_words(release: ReleaseFields) -> str:
+    """Write the interval; an open side is said, not left out."""
+    upper = "no upper bound" if release.upper is None else f"at most {number_words(release.upper, release.quantity)}"
+    return f"at least {number_words(release.lower, release.quantity)}, {upper} ({sure_words(release.confidence)})"
+
+
+def cost_words(release: ReleaseFields) -> str:
+    """Write what a release cost, with its parameter."""
+    return f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
+
+
+def slice_words(release: ReleaseFields) -> str:
+    """Write the slice as it was asked for."""
+    return release.where or "whole table"
+
+
+def measured_words(release: ReleaseFields, *, constraint: bool = True) -> str:
+    """Name what was measured, of which constraint if of one alone, and where."""
+    of_constraint = f" of {release.constraint}" if constraint and release.constraint else ""
+    where = f" where {release.where}" if release.where else ""
+    return f"{release.measure}{of_constraint}{where}"
+
+
+def words_of(release: ReleaseFields) -> Words:
+    """Return the words of what a release estimates; of a measure of a later version, what the release itself says."""
+    known = counted(release.measure)
+    if known is None:
+        heading = release.measure.replace("_", " ").capitalize()
+        return Words(heading=heading, counted=release.estimand, meaning="about {value}")
+    mechanism = known.by_name.get(release.mechanism) if isinstance(known, Measure) else None
+    return (mechanism and mechanism.words) or known.words
+
+
+def is_within_noise(release: ReleaseFields) -> bool:
+    """Whether the value is smaller than its noise, so that it may well be nothing but noise."""
+    return release.noise_scale > release.value
+
+
+def release_words(release: ReleaseFields) -> str:
+    """Say what one release means, with its bounds, cost and noise."""
+    of_rows = " of rows" if release.quantity == SHARE else ""
+    lines = [
+        f"{measured_words(release)} = {value_words(release)}{of_rows}",
+        f"  meaning   {_meaning(release)}",
+        f"  bounds    {bounds_words(release)}",
+        f"  estimates {release.estimand}",
+        f"  cost      {cost_words(release)} ({release.mechanism}, noise scale {noise_words(release)})",
+    ]
+    if release.upper_reason is not None:
+        lines.insert(3, f"  no upper  {release.upper_reason}")
+    if release.theta is not None:
+        lines.insert(-1, f"  theta     {_theta(release)}")
+    return "\n".join(lines)
+
+
+def releases_words(releases: Sequence[ReleaseFields]) -> str:
+    """Say what the releases of one call mean, at least one, and their guarantee once; a breakdown as tables."""
+    broken_down = releases[0].constraint is not None
+    said = breakdown_words(releases) if broken_down else "\n".join(release_words(release) for release in releases)
+    return f"{said}\nGuarantee: {releases[0].guarantee}."
+
+
+def breakdown_words(releases: Sequence[ReleaseFields]) -> str:
+    """Return a table per measure and slice, in the order in which their first releases come; a row per constraint."""
+    tables: dict[str, list[ReleaseFields]] = {}
+    for release in releases:
+        tables.setdefault(measured_words(release, constraint=False), []).append(release)
+    return "\n".join(_table(name, rows) for name, rows in tables.items())
+
+
+def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
+    first = releases[0]
+    rows = [_HEAD, *map(_row, releases)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"{name}, {first.quantity}, by constraint (each bound {sure_words(first.confidence)})"]
+    for *numbers, constraint in rows:
+        cells = [cell.rjust(width) for cell, width in zip(numbers, widths, strict=False)]
+        lines.append("  " + "  ".join([*cells, constraint]))
+    reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)
+    return "\n".join([*lines, *(f"  no upper bound: {reason}" for reason in reasons)])
+
+
+def _row(release: ReleaseFields) -> tuple[str, ...]:
+    upper = "-" if release.upper is None else number_words(release.upper, release.quantity)
+    lower = number_words(release.lower, release.quantity)
+    assert release.constraint is not None, "a breakdown names its constraints"
+    return value_words(release), lower, upper, noise_words(release), release.constraint
+
+
+def _meaning(release: ReleaseFields) -> str:
+    if is_within_noise(release):
+        return "too small to tell apart from the noise at this epsilon"
+    words = words_of(release)
+    of_rate = release.quantity == SHARE and words.of_rate is not None
+    return str(words.of_rate if of_rate else words.meaning).format(value=value_words(release))
+
+
+def _theta(release: ReleaseFields) -> str:
+    """Say what theta is, where it comes from, and between which numbers the count at this theta lies."""
+    from_where = "" if release.theta_from is None else f" ({release.theta_from})"
+    words = f"{release.theta:,}{from_where}"
+    if release.estimate_lower is None or release.estimate_upper is None:
+        return f"{words}; no interval at this theta: {release.estimate_reason}" if release.estimate_reason else words
+    low, high = (number_words(end, release.quantity) for end in (release.estimate_lower, release.estimate_upper))
+    what = "share" if release.quantity == SHARE else "count"
+    return f"{words}; at this theta the {what} lies between {low} and {high} ({sure_words(release.confidence)})"
