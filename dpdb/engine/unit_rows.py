@@ -35,6 +35,11 @@ class UnitRows:
         self._database, self._source, self._unit, self._most = database, source, unit, most
 
     @property
+    def description(self) -> str:
+        """What the user named."""
+        return self._source.description
+
+    @property
     def schema(self) -> TableSchema:
         """Names and types: public."""
         return self._source.schema

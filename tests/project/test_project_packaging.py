@@ -88,7 +88,7 @@ def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None
     for path in (ROOT / "dpdb").rglob("*.py"):
         modules = _imports(path)
         if any(module.split(".")[0] == "opendp" for module in modules):
-            assert path.name == "randomness.py"
+            assert path.name == "noise.py"
         if "duckdb" in modules:
             ours = ("database.py", "interruptible.py")
             in_the_owners_connection = (

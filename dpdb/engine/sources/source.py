@@ -23,6 +23,11 @@ class Rows(Protocol):
     """Rows that a query can read: those of a source, or at most k of each unit."""
 
     @property
+    def description(self) -> str:
+        """What the user named, for messages."""
+        ...
+
+    @property
     def schema(self) -> TableSchema:
         """Names and types: public."""
         ...
