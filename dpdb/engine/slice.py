@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.edge_table import TableEdges, integer_column
-from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.schema import TableSchema, free_name
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql import degree_bound

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.interface import TableOptions
-from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.content import opened_content, source_content
-from dpdb.engine.sources.copies import without_rows
-from dpdb.engine.sources.csv_lines import Faults
 from dpdb.engine.sources.open import declared_schema, open_source
-from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike
+from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.count import count_rows
 from dpdb.engine.sql.keys import equal_values, texts_of
-from dpdb.engine.sql.where import WherePredicate, parse_where
-from dpdb.engine.unit_rows import UnitRows, chosen_by, unit_column
+from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
+from dpdb.engine.unit_rows import UnitRows, chosen_by
 from dpdb.predicates.nodes import Literal, LiteralValue
+
+if TYPE_CHECKING:
+    from dpdb.engine.interface import TableOptions
+    from dpdb.engine.sources.csv_lines import Faults
 
 __all__ = ["LocalEngine", "LocalTable", "declared"]
 

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
-from dpdb.engine.sources.kinds import SOURCES
+from dpdb.engine.sources.kinds import kind_of
 from dpdb.engine.sources.paths.find import find_files
 from dpdb.engine.sources.source import Reading, Source, SourceLike, Wanted
 from dpdb.errors import EngineError, SourceError
@@ -54,8 +54,7 @@ def open_source(
         read here, so that no release fails on what they are; the message tells nothing of them.
     """
     target = find_files(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else source
-    kind = next(kind for kind in SOURCES if kind.reads(target))
-    return kind.open(database, target, Wanted(table, csv_schema or {}, rows))
+    return kind_of(target).open(database, target, Wanted(table, csv_schema or {}, rows))
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:
