@@ -40,7 +40,8 @@ def file_kinds() -> Iterator[FileSource]:
 
 def kind_of(target: object) -> SourceKind:
     """Return the first kind that reads a target; see `SourceKind.reads`."""
-    return next(kind for kind in map(_loaded, SOURCES) if kind.reads(target))
+    kinds: Iterator[SourceKind] = map(_loaded, SOURCES)
+    return next(kind for kind in kinds if kind.reads(target))
 
 
 @cache
