@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
     from dpdb.engine.slice import LocalSlice
-    from dpdb.engine.sources.csv_lines import Faults
-    from dpdb.engine.sources.paths.files import Files
-    from dpdb.engine.sources.paths.find import find_files
-    from dpdb.engine.sources.paths.urls import refuse_url
+    from dpdb.engine.sources.csv.lines import Faults
+    from dpdb.engine.sources.files import Files
+    from dpdb.engine.sources.places import find_files
     from dpdb.engine.sources.source import SourceLike
     from dpdb.engine.sources.text_columns import column_definition
+    from dpdb.engine.sources.urls import refuse_url
     from dpdb.engine.sql.bind import BoundConstraint
     from dpdb.engine.sql.codes import coded_columns
     from dpdb.engine.sql.constraint_sql import may_coincide
@@ -99,10 +99,10 @@ _HOMES = {
     "opening": ("declared_table", "empty_table", "open_local_table", "open_table"),
     "schema": ("Column", "TableSchema", "TypeOrigin", "refuse_duplicate_names"),
     "slice": ("LocalSlice",),
-    "sources.csv_lines": ("Faults",),
-    "sources.paths.files": ("Files",),
-    "sources.paths.find": ("find_files",),
-    "sources.paths.urls": ("refuse_url",),
+    "sources.csv.lines": ("Faults",),
+    "sources.files": ("Files",),
+    "sources.places": ("find_files",),
+    "sources.urls": ("refuse_url",),
     "sources.source": ("SourceLike",),
     "sources.text_columns": ("column_definition",),
     "sql.bind": ("BoundConstraint",),

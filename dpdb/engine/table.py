@@ -20,7 +20,7 @@ from dpdb.predicates.nodes import Literal, LiteralValue
 
 if TYPE_CHECKING:
     from dpdb.engine.interface import TableOptions
-    from dpdb.engine.sources.csv_lines import Faults
+    from dpdb.engine.sources.csv.lines import Faults
 
 __all__ = ["LocalEngine", "LocalTable", "declared"]
 

@@ -20,7 +20,7 @@ __all__ = ["FILES", "SOURCES", "file_kinds", "kind_of"]
 # What reads a path: `FileSource`s.
 FILES = (
     "parquet.ParquetFiles",
-    "csv_file.CsvFiles",
+    "csv.files.CsvFiles",
     "duckdb_file.DuckDBFile",
 )
 
@@ -46,5 +46,5 @@ def kind_of(target: object) -> SourceKind:
 
 @cache
 def _loaded(name: str) -> Any:
-    module, _, known_as = name.partition(".")
+    module, _, known_as = name.rpartition(".")
     return getattr(import_module(f"dpdb.engine.sources.{module}"), known_as)()

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
 from dpdb.engine.sources.kinds import kind_of
-from dpdb.engine.sources.paths.find import find_files
+from dpdb.engine.sources.places import find_files
 from dpdb.engine.sources.source import Reading, Source, SourceLike, Wanted
 from dpdb.errors import EngineError, SourceError
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema, refuse_duplicate_names
 from dpdb.engine.sources.file_source import FileSource, refuse_table_name
-from dpdb.engine.sources.paths.files import FileColumns, Files
+from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.engine.sources.source import Source, Wanted, scanned, text_column
 from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import SourceError

@@ -14,7 +14,7 @@ from dpdb.engine.schema import Column, TableSchema, TypeOrigin
 from dpdb.errors import EngineError, SourceError
 
 if TYPE_CHECKING:
-    from dpdb.engine.sources.csv_lines import Faults
+    from dpdb.engine.sources.csv.lines import Faults
 
 __all__ = [
     "Reading",

@@ -19,8 +19,8 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from dpdb.engine.schema import refuse_duplicate_names
-from dpdb.engine.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
-from dpdb.engine.sources.paths.files import FileColumns, Files
+from dpdb.engine.sources.csv.lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
+from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpdb.engine.sources.file_source import FileSource
-from dpdb.engine.sources.kinds import file_kinds
-from dpdb.engine.sources.paths.files import (
+from dpdb.engine.sources.files import (
     Files,
     is_many,
     listed,
@@ -19,7 +18,8 @@ from dpdb.engine.sources.paths.files import (
     root_of,
     state_of_files,
 )
-from dpdb.engine.sources.paths.urls import refuse_url
+from dpdb.engine.sources.kinds import file_kinds
+from dpdb.engine.sources.urls import refuse_url
 from dpdb.errors import SourceError
 
 __all__ = ["find_files", "state_of"]
