@@ -1,4 +1,4 @@
-"""What an engine is to the rooms above: an `Engine` opens tables, a `Table` gives slices, a `Slice` its conflict graph.
+"""The engine as the rooms above know it: an `Engine` opens tables, a `Table` gives slices, a `Slice` its graph.
 
 No type of a database occurs here, so that another engine is a folder beside `duckdb` and a line in `ENGINES`.
 Everything public (schema, bound constraints, bound predicates) is known as soon as a table is open; whatever reads rows
@@ -64,7 +64,7 @@ class TableOptions(TypedDict, total=False):
 
 
 class Engine(Protocol):
-    """What opens tables."""
+    """An opener of tables."""
 
     def reads(self, source: SourceLike) -> bool:
         """Say whether sources of this kind are this engine's."""

@@ -62,7 +62,7 @@ class LocalTable:
 
     @property
     def faults(self) -> Faults | None:
-        """What the rule for bad lines was needed for in CSV files. Private."""
+        """The faults of CSV files that the rule for bad lines was needed for. Private."""
         return self._source.faults
 
     # -- without reading a row ------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class UnitRows:
 
     @property
     def description(self) -> str:
-        """What the user named."""
+        """The source as the user named it."""
         return self._source.description
 
     @property

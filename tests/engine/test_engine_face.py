@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 
 import dpdb.engine
 from dpdb.engine import (
@@ -21,8 +22,13 @@ from dpdb.engine import (
     open_local_table,
     open_table,
 )
+from dpdb.engine.duckdb.database import Database
 from dpdb.engine.opening import ENGINES
+from dpdb.engine.sources import kinds
+from dpdb.engine.sources.file_source import FileSource
+from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.kinds import FILES, SOURCES, file_kinds, kind_of
+from dpdb.engine.sources.source import Source, Wanted, scanned
 from dpdb.errors import ParameterError, SourceError, UnknownColumnError
 
 ROOT = Path(__file__).resolve().parents[2] / "dpdb"
@@ -128,3 +134,33 @@ def test_sources_are_one_tuple_whose_last_entry_refuses_what_is_none() -> None:
     assert type(kind_of(ROWS)).__name__ == "ArrowStream"
     with pytest.raises(SourceError, match="int: not a source"), open_table(7):
         pass
+
+
+class TextFile(FileSource):
+    """A kind of files that dpdb does not know: one row, one column."""
+
+    kind, title = "text", "text"
+
+    def begins(self, head: bytes) -> bool:
+        return head.startswith(b"one row")
+
+    def is_named(self, path: str) -> bool:
+        return path.endswith(".txt")
+
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+        return scanned(database, files.place, exp.select("42 AS answer").subquery("text")), False
+
+
+def test_a_new_source_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Found by its first bytes alone and by its name in a folder; named where a file is of no kind."""
+    monkeypatch.setitem(sys.modules, "dpdb.engine.sources.text", sys.modules[__name__])
+    monkeypatch.setattr(kinds, "FILES", (*FILES, "text.TextFile"))
+    monkeypatch.setattr(kinds, "SOURCES", (*FILES, "text.TextFile", *SOURCES[len(FILES) :]))
+    (tmp_path / "a.txt").write_text("one row")
+    (tmp_path / "no").write_text("nothing")
+    for source in (tmp_path / "a.txt", tmp_path):
+        with open_table(source) as table:
+            assert table.schema.names == ("answer",)
+            assert table.count_rows([None, table.where("answer = 42")]) == [1, 1]
+    with pytest.raises(SourceError, match=r"not a Parquet, CSV \(.*\), DuckDB or text file"):
+        open_table(tmp_path / "no")

@@ -1,4 +1,4 @@
-"""What changes when the rows of a source may have changed. Private: a ledger keeps it under its own key only."""
+"""The token that changes when the rows of a source may have changed. Private: a ledger keeps it under its key."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def open_source(
     source
         Path of a Parquet or CSV file, of a directory or glob of either (see `find_files`), of a DuckDB file; a DuckDB
         connection or relation; a pyarrow Table, Dataset or RecordBatchReader; anything with ``__arrow_c_stream__``
-        (pandas, Polars). How CSV text is cut into rows is in `csv_lines`.
+        (pandas, Polars). How CSV text is cut into rows is in `csv.lines`.
     table : str, optional
         Table or view (``"name"`` or ``"schema.name"``) of a DuckDB file or connection; needed when it has several.
     csv_schema : mapping of column name to SQL type, optional

@@ -1,4 +1,4 @@
-"""What a path names: the files, their kind, the columns that stand in names of folders. Refuses what is no local table.
+"""From a path to the files that it names, and their kind. What is no local table is refused.
 
 Nothing here reads a row.
 """

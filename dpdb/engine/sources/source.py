@@ -42,7 +42,7 @@ class Rows(Protocol):
 
     @property
     def description(self) -> str:
-        """What the user named, for messages."""
+        """The source as the user named it, for messages."""
         ...
 
     @property
@@ -94,7 +94,7 @@ class Reading(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a source; see `open_source`."""
+    """A request for a source; see `open_source`."""
 
     table: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)

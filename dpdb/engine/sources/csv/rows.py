@@ -1,4 +1,4 @@
-"""CSV files as a stream of rows whose columns are all text; `csv_lines` has the rule by which a text is rows.
+"""CSV files as a stream of rows whose columns are all text; `lines` has the rule by which a text is rows.
 
 They are read once, when the source is opened, block by block. Nothing is guessed from the rows.
 """
@@ -175,7 +175,7 @@ def _text(cell: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Header:
-    """What a file's first row says, and the bytes behind it that were read with it."""
+    """The names in a file's first row, and the bytes behind it that were read with it."""
 
     names: tuple[str, ...]
     delimiter: bytes
