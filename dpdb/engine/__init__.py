@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from dpdb.engine.interface import Edges, Engine, Slice, Table, TableOptions
+    from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
     from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
-    from dpdb.engine.progress import Progress, no_progress
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
     from dpdb.engine.slice import LocalSlice
-    from dpdb.engine.sources.csv_lines import Faults
-    from dpdb.engine.sources.paths.files import Files
-    from dpdb.engine.sources.paths.find import find_files
-    from dpdb.engine.sources.paths.urls import refuse_url
+    from dpdb.engine.sources.csv.lines import Faults
+    from dpdb.engine.sources.files import Files
+    from dpdb.engine.sources.places import find_files
     from dpdb.engine.sources.source import SourceLike
     from dpdb.engine.sources.text_columns import column_definition
+    from dpdb.engine.sources.urls import refuse_url
     from dpdb.engine.sql.bind import BoundConstraint
     from dpdb.engine.sql.codes import coded_columns
     from dpdb.engine.sql.constraint_sql import may_coincide
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.text_cells import count_cells
     from dpdb.engine.sql.untyped import untyped_problem
     from dpdb.engine.sql.violations import VIOLATIONS, export_edges, source_rows, violating_pairs, violations_of
-    from dpdb.engine.sql.where import WherePredicate, comparable_column
+    from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.table import LocalTable
-    from dpdb.engine.unit_rows import kept_rows_sql, unit_column
+    from dpdb.engine.unit_rows import kept_rows_sql
     from dpdb.engine.whole_table import WRITTEN, arrow_forgets, read_rows, write_rows
 
 __all__ = [
@@ -96,15 +95,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "interface": ("Edges", "Engine", "Slice", "Table", "TableOptions"),
+    "interface": ("Edges", "Engine", "Progress", "Slice", "Table", "TableOptions", "no_progress"),
     "opening": ("declared_table", "empty_table", "open_local_table", "open_table"),
-    "progress": ("Progress", "no_progress"),
     "schema": ("Column", "TableSchema", "TypeOrigin", "refuse_duplicate_names"),
     "slice": ("LocalSlice",),
-    "sources.csv_lines": ("Faults",),
-    "sources.paths.files": ("Files",),
-    "sources.paths.find": ("find_files",),
-    "sources.paths.urls": ("refuse_url",),
+    "sources.csv.lines": ("Faults",),
+    "sources.files": ("Files",),
+    "sources.places": ("find_files",),
+    "sources.urls": ("refuse_url",),
     "sources.source": ("SourceLike",),
     "sources.text_columns": ("column_definition",),
     "sql.bind": ("BoundConstraint",),
@@ -117,9 +115,9 @@ _HOMES = {
     "sql.text_cells": ("count_cells",),
     "sql.untyped": ("untyped_problem",),
     "sql.violations": ("VIOLATIONS", "export_edges", "source_rows", "violating_pairs", "violations_of"),
-    "sql.where": ("WherePredicate", "comparable_column"),
+    "sql.where": ("WherePredicate", "comparable_column", "unit_column"),
     "table": ("LocalTable",),
-    "unit_rows": ("kept_rows_sql", "unit_column"),
+    "unit_rows": ("kept_rows_sql",),
     "whole_table": ("WRITTEN", "arrow_forgets", "read_rows", "write_rows"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,4 +1,4 @@
-"""What an engine is to the rooms above: an `Engine` opens tables, a `Table` gives slices, a `Slice` its conflict graph.
+"""The engine as the rooms above know it: an `Engine` opens tables, a `Table` gives slices, a `Slice` its graph.
 
 No type of a database occurs here, so that another engine is a folder beside `duckdb` and a line in `ENGINES`.
 Everything public (schema, bound constraints, bound predicates) is known as soon as a table is open; whatever reads rows
@@ -7,9 +7,9 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self, TypedDict
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -18,14 +18,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpdb.constraints import ConstraintsLike
-    from dpdb.engine.progress import Progress
     from dpdb.engine.schema import TableSchema
     from dpdb.engine.sources.source import Reading, SourceLike
     from dpdb.engine.sql.bind import BoundConstraint
     from dpdb.engine.sql.where import WherePredicate
     from dpdb.predicates.nodes import Literal, LiteralValue
 
-__all__ = ["Edges", "Engine", "Slice", "Table", "TableOptions"]
+__all__ = ["Edges", "Engine", "Progress", "Slice", "Table", "TableOptions", "no_progress"]
+
+# Called with the names of long steps, never with a number: how long a step takes or how much it found is private.
+Progress: TypeAlias = Callable[[str], None]
+
+
+def no_progress(step: str) -> None:
+    """Report nothing."""
+    del step
 
 
 class TableOptions(TypedDict, total=False):
@@ -57,7 +64,7 @@ class TableOptions(TypedDict, total=False):
 
 
 class Engine(Protocol):
-    """What opens tables."""
+    """An opener of tables."""
 
     def reads(self, source: SourceLike) -> bool:
         """Say whether sources of this kind are this engine's."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from dpdb.engine.interface import Engine, Table, TableOptions
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.source import Reading, SourceLike
 from dpdb.engine.table import LocalEngine, LocalTable, declared
+
+if TYPE_CHECKING:
+    from dpdb.engine.interface import Engine, Table, TableOptions
 
 __all__ = ["ENGINES", "declared_table", "empty_table", "open_local_table", "open_table"]
 

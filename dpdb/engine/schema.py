@@ -44,7 +44,7 @@ class Column:
 
     @property
     def is_untyped(self) -> bool:
-        """Whether it is text only because nobody has said what it is."""
+        """True if it is text only because nobody has said what it is."""
         return self.origin in (TypeOrigin.TEXT_CELLS, TypeOrigin.OBJECTS)
 
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.edge_table import TableEdges, integer_column
-from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.schema import TableSchema, free_name
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql import degree_bound
@@ -25,7 +24,7 @@ from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
-from dpdb.engine.sql.rank import edge_order, rank_rows
+from dpdb.engine.sql.rank import TableEdges, edge_order, integer_column, rank_rows
 from dpdb.engine.sql.where import WherePredicate
 
 __all__ = ["LocalSlice"]

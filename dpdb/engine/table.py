@@ -1,29 +1,26 @@
-"""`LocalTable`: a table that our own DuckDB reads."""
+"""`LocalTable`: a table that our own DuckDB reads. What only some calls need is loaded by them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.interface import TableOptions
-from dpdb.engine.progress import Progress, no_progress
+from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.content import opened_content, source_content
-from dpdb.engine.sources.copies import without_rows
-from dpdb.engine.sources.csv_lines import Faults
 from dpdb.engine.sources.open import declared_schema, open_source
-from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike
+from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.comparison import bind_literals
-from dpdb.engine.sql.count import count_rows
-from dpdb.engine.sql.keys import equal_values, texts_of
-from dpdb.engine.sql.where import WherePredicate, parse_where
-from dpdb.engine.unit_rows import UnitRows, chosen_by, unit_column
+from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
 from dpdb.predicates.nodes import Literal, LiteralValue
+
+if TYPE_CHECKING:
+    from dpdb.engine.interface import TableOptions
+    from dpdb.engine.sources.csv.lines import Faults
 
 __all__ = ["LocalEngine", "LocalTable", "declared"]
 
@@ -52,7 +49,11 @@ class LocalTable:
         self.description = source.description
         self.schema = source.schema
         self.unit = None if unit is None else unit_column(unit, source.schema)
-        self.rows: Rows = source if self.unit is None else UnitRows(database, source, self.unit, most)
+        self.rows: Rows = source
+        if self.unit is not None:
+            from dpdb.engine.unit_rows import UnitRows
+
+            self.rows = UnitRows(database, source, self.unit, most)
         loaded = () if constraints is None else distinct(load_constraints(constraints, source.schema.names))
         self.constraints = bind(database, loaded, source.schema)
         self._source = source
@@ -61,7 +62,7 @@ class LocalTable:
 
     @property
     def faults(self) -> Faults | None:
-        """What the rule for bad lines was needed for in CSV files. Private."""
+        """The faults of CSV files that the rule for bad lines was needed for. Private."""
         return self._source.faults
 
     # -- without reading a row ------------------------------------------------------------------------------------
@@ -76,10 +77,14 @@ class LocalTable:
 
     def equal_values(self, literals: Sequence[Literal]) -> tuple[int, int] | None:
         """Find two literals that are one value, by their positions."""
+        from dpdb.engine.sql.keys import equal_values
+
         return equal_values(self.database, literals)
 
     def texts_of(self, literals: Sequence[Literal]) -> list[str]:
         """Return the texts of values, one text for each value."""
+        from dpdb.engine.sql.keys import texts_of
+
         return texts_of(self.database, literals)
 
     # -- reading rows ---------------------------------------------------------------------------------------------
@@ -100,18 +105,28 @@ class LocalTable:
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one scan. Private."""
+        from dpdb.engine.sql.count import count_rows
+
         return count_rows(self.database, self.rows, slices, name=self._next_name())
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
+        from dpdb.engine.sources.content import opened_content
+
         return opened_content(self.database, self._source) + self._choice()
 
     def content(self) -> str:
         """Describe the state of the rows now; see `source_content`. Private."""
+        from dpdb.engine.sources.content import source_content
+
         return source_content(self.database, self._source) + self._choice()
 
     def _choice(self) -> str:
-        return "" if self.unit is None else f"; {chosen_by(self._source)}"
+        if self.unit is None:
+            return ""
+        from dpdb.engine.unit_rows import chosen_by
+
+        return f"; {chosen_by(self._source)}"
 
     def _next_name(self) -> str:
         self._made += 1

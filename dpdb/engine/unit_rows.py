@@ -17,10 +17,8 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.input_rows import read_columns
-from dpdb.engine.sql.where import resolve_column
-from dpdb.errors import ParameterError
 
-__all__ = ["UnitRows", "chosen_by", "kept_rows", "kept_rows_sql", "unit_column"]
+__all__ = ["UnitRows", "chosen_by", "kept_rows", "kept_rows_sql"]
 
 _INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")
 
@@ -33,6 +31,11 @@ class UnitRows:
 
     def __init__(self, database: Database, source: Source, unit: str, most: int) -> None:
         self._database, self._source, self._unit, self._most = database, source, unit, most
+
+    @property
+    def description(self) -> str:
+        """The source as the user named it."""
+        return self._source.description
 
     @property
     def schema(self) -> TableSchema:
@@ -48,25 +51,6 @@ class UnitRows:
         finally:
             self._database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
         return _KEPT
-
-
-def unit_column(wanted: str, schema: TableSchema) -> str:
-    """Find the column whose values are the units.
-
-    Raises
-    ------
-    UnknownColumnError
-        If there is no such column.
-    ParameterError
-        If its values cannot be compared.
-    """
-    column = schema[resolve_column(wanted, schema, "unit")]
-    if column.type is None:
-        raise ParameterError(
-            f"unit: column {column.name!r} has type {column.declared_type}, whose values cannot be compared; "
-            "name a column of numbers, text or dates"
-        )
-    return column.name
 
 
 def chosen_by(source: Source) -> str:

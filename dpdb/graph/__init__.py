@@ -6,8 +6,6 @@ Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the f
 """
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
-from dpdb.graph.block_constraint import BlockConstraint, by_class, by_order
-from dpdb.graph.block_graph import BlockGraph
 from dpdb.graph.degrees import DegreeSummary, degree_summary, degrees
 from dpdb.graph.edge_graph import EdgeGraph
 from dpdb.graph.edges import EdgeArrays, OrderedEdges
@@ -18,6 +16,8 @@ from dpdb.graph.greedy_cover import greedy_cover_size
 from dpdb.graph.lp_truncation import twice_truncated_edges
 from dpdb.graph.one_scan import ScanResult, scan
 from dpdb.graph.projection import ProjectedCounts, projected_counts
+from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
+from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 from dpdb.graph.witness import witness_counts
 
 __all__ = [

@@ -12,9 +12,6 @@ from functools import cache
 import numpy as np
 
 from dpdb.graph.adjacency import Adjacency
-from dpdb.graph.block_constraint import by_class, by_order
-from dpdb.graph.block_graph import BlockGraph
-from dpdb.graph.block_scans import Matching, witness_count
 from dpdb.graph.edges import EdgeArrays
 from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
 from dpdb.graph.greedy_cover import greedy_cover_size
@@ -22,6 +19,9 @@ from dpdb.graph.lp_truncation import twice_truncated_edges
 from dpdb.graph.projection import projected_counts
 from dpdb.graph.solver import start_solver
 from dpdb.graph.steps import finished
+from dpdb.graph.unlisted_edges.block_constraint import by_class, by_order
+from dpdb.graph.unlisted_edges.block_graph import BlockGraph
+from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
 from dpdb.graph.witness import witness_counts
 
 __all__ = ["load_block_kernels", "load_edge_kernels"]

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from csv_reference import REFUSED, Row, rows_of
 
-from dpdb.engine.sources import csv_lines, csv_rows
-from dpdb.engine.sources.csv_lines import Faults
-from dpdb.engine.sources.paths.find import find_files
+from dpdb.engine.sources.csv import lines as csv_lines
+from dpdb.engine.sources.csv import rows as csv_rows
+from dpdb.engine.sources.csv.lines import Faults
+from dpdb.engine.sources.places import find_files
 from dpdb.errors import SourceError
 
 PARTS = [

@@ -15,7 +15,7 @@ import pytest
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TypeOrigin
 from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.paths.find import find_files, state_of
+from dpdb.engine.sources.places import find_files, state_of
 from dpdb.engine.sources.source import Reading
 from dpdb.errors import SourceError
 

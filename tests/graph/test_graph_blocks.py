@@ -108,7 +108,7 @@ def test_all_statistics_equal_on_many_more_tables() -> None:
 
 
 def test_enumeration_goes_on_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.graph.block_graph._BATCH", 7)
+    monkeypatch.setattr("dpdb.graph.unlisted_edges.block_graph._BATCH", 7)
     for seed in range(60):
         agree(seed)
 

@@ -14,7 +14,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine.sources.csv.lines import Faults
 from dpdb.errors import SourceError
 from dpdb.privacy.noise import replaced_noise
 

@@ -143,7 +143,7 @@ def test_a_failure_of_the_database_after_the_debit_says_the_same(
     session: dpdb.Session, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]
 ) -> None:
     def failing(self: LocalSlice) -> None:
-        self._database.execute("SELECT CAST(city AS INTEGER) FROM (SELECT 'alice' AS city)")
+        self.database.execute("SELECT CAST(city AS INTEGER) FROM (SELECT 'alice' AS city)")
 
     monkeypatch.setattr(LocalSlice, "_rank", failing)
     with pytest.raises(EngineError) as caught:
@@ -358,7 +358,7 @@ def test_logging_at_the_default_level_prints_nothing() -> None:
         table = pa.table({"a": ["alice", "alice"], "b": ["x", "y"]})
         with dpdb.open(table, constraints="a -> b") as session:
             session.dp_inconsistency("all")
-            LocalSlice._rank = lambda self: self._database.execute("SELECT CAST('alice' AS INTEGER)")
+            LocalSlice._rank = lambda self: self.database.execute("SELECT CAST('alice' AS INTEGER)")
             try:
                 session.dp_inconsistency(where="a = 'alice'")
             except dpdb.DpdbError:

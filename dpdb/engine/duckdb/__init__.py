@@ -1,1 +1,1 @@
-"""What knows DuckDB itself: the private database, the owner's connection, functions in it."""
+"""All that knows DuckDB itself: the private database, the owner's connection, functions in it."""

@@ -1,4 +1,4 @@
-"""What changes when the rows of a source may have changed. Private: a ledger keeps it under its own key only."""
+"""The token that changes when the rows of a source may have changed. Private: a ledger keeps it under its key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.paths.find import state_of
+from dpdb.engine.sources.places import state_of
 from dpdb.engine.sources.source import Source
 
 __all__ = ["opened_content", "rows_digest", "source_content"]

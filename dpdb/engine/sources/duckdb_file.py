@@ -5,10 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.copies import scanned
 from dpdb.engine.sources.file_source import FileSource
-from dpdb.engine.sources.paths.files import Files
-from dpdb.engine.sources.source import Source, Wanted
+from dpdb.engine.sources.files import Files
+from dpdb.engine.sources.source import Source, Wanted, scanned
 from dpdb.engine.sources.table_choice import choose_table
 from dpdb.engine.sources.text_columns import declared_types
 from dpdb.errors import EngineError, SourceError

@@ -9,9 +9,8 @@ from typing import ClassVar
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.copies import copied, unreadable, without_rows
-from dpdb.engine.sources.paths.files import Files
-from dpdb.engine.sources.source import Reading, Source, Wanted
+from dpdb.engine.sources.files import Files
+from dpdb.engine.sources.source import Reading, Source, Wanted, copied, unreadable, without_rows
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["FileSource", "refuse_table_name"]

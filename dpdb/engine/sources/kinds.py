@@ -1,24 +1,50 @@
-"""`SOURCES`: the kinds of sources, in the order in which they are asked whether they read what the user gave."""
+"""`SOURCES`: the kinds of sources, in the order in which they are asked whether they read what the user gave.
+
+Each is named by its module in this folder and its class there, and loaded when it is asked: who measures a Parquet file
+loads no reader of CSV.
+"""
 
 from __future__ import annotations
 
-from dpdb.engine.sources.arrow import ArrowStream
-from dpdb.engine.sources.csv_file import CsvFiles
-from dpdb.engine.sources.data_frame import DataFrame
-from dpdb.engine.sources.duckdb_connection import DuckDBConnection
-from dpdb.engine.sources.duckdb_file import DuckDBFile
-from dpdb.engine.sources.duckdb_relation import DuckDBRelation
-from dpdb.engine.sources.parquet import ParquetFiles
-from dpdb.engine.sources.source import SourceKind
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["SOURCES"]
+if TYPE_CHECKING:
+    from dpdb.engine.sources.file_source import FileSource
+    from dpdb.engine.sources.source import SourceKind
 
-SOURCES: tuple[SourceKind, ...] = (
-    ParquetFiles(),
-    CsvFiles(),
-    DuckDBFile(),
-    DuckDBConnection(),
-    DuckDBRelation(),
-    DataFrame(),
-    ArrowStream(),  # the last one: it refuses what is no source
+__all__ = ["FILES", "SOURCES", "file_kinds", "kind_of"]
+
+# What reads a path: `FileSource`s.
+FILES = (
+    "parquet.ParquetFiles",
+    "csv.files.CsvFiles",
+    "duckdb_file.DuckDBFile",
 )
+
+SOURCES = (
+    *FILES,
+    "duckdb_connection.DuckDBConnection",
+    "duckdb_relation.DuckDBRelation",
+    "data_frame.DataFrame",
+    "arrow.ArrowStream",  # the last one: it refuses what is no source
+)
+
+
+def file_kinds() -> Iterator[FileSource]:
+    """Load the kinds of files, one after the other."""
+    return map(_loaded, FILES)
+
+
+def kind_of(target: object) -> SourceKind:
+    """Return the first kind that reads a target; see `SourceKind.reads`."""
+    kinds: Iterator[SourceKind] = map(_loaded, SOURCES)
+    return next(kind for kind in kinds if kind.reads(target))
+
+
+@cache
+def _loaded(name: str) -> Any:
+    module, _, known_as = name.rpartition(".")
+    return getattr(import_module(f"dpdb.engine.sources.{module}"), known_as)()

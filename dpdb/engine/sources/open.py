@@ -15,8 +15,8 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
-from dpdb.engine.sources.kinds import SOURCES
-from dpdb.engine.sources.paths.find import find_files
+from dpdb.engine.sources.kinds import kind_of
+from dpdb.engine.sources.places import find_files
 from dpdb.engine.sources.source import Reading, Source, SourceLike, Wanted
 from dpdb.errors import EngineError, SourceError
 
@@ -38,7 +38,7 @@ def open_source(
     source
         Path of a Parquet or CSV file, of a directory or glob of either (see `find_files`), of a DuckDB file; a DuckDB
         connection or relation; a pyarrow Table, Dataset or RecordBatchReader; anything with ``__arrow_c_stream__``
-        (pandas, Polars). How CSV text is cut into rows is in `csv_lines`.
+        (pandas, Polars). How CSV text is cut into rows is in `csv.lines`.
     table : str, optional
         Table or view (``"name"`` or ``"schema.name"``) of a DuckDB file or connection; needed when it has several.
     csv_schema : mapping of column name to SQL type, optional
@@ -54,8 +54,7 @@ def open_source(
         read here, so that no release fails on what they are; the message tells nothing of them.
     """
     target = find_files(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else source
-    kind = next(kind for kind in SOURCES if kind.reads(target))
-    return kind.open(database, target, Wanted(table, csv_schema or {}, rows))
+    return kind_of(target).open(database, target, Wanted(table, csv_schema or {}, rows))
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:

@@ -10,10 +10,9 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema, refuse_duplicate_names
-from dpdb.engine.sources.copies import scanned, text_column
 from dpdb.engine.sources.file_source import FileSource, refuse_table_name
-from dpdb.engine.sources.paths.files import FileColumns, Files
-from dpdb.engine.sources.source import Source, Wanted
+from dpdb.engine.sources.files import FileColumns, Files
+from dpdb.engine.sources.source import Source, Wanted, scanned, text_column
 from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG

@@ -1,19 +1,37 @@
-"""`Source`: a table as our own database reads it, and what every kind of source can do (`SourceKind`)."""
+"""`Source`: a table as our own database reads it; how one is described and copied; what every kind can do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine.schema import Column, TableSchema, TypeOrigin
+from dpdb.errors import EngineError, SourceError
 
-__all__ = ["Reading", "Rows", "Source", "SourceKind", "SourceLike", "Wanted"]
+if TYPE_CHECKING:
+    from dpdb.engine.sources.csv.lines import Faults
+
+__all__ = [
+    "Reading",
+    "Rows",
+    "Source",
+    "SourceKind",
+    "SourceLike",
+    "Wanted",
+    "copied",
+    "nothing_usable",
+    "scanned",
+    "text_column",
+    "unreadable",
+    "without_rows",
+]
+
+_COPY = exp.to_table("source_row")
 
 # A path, a glob, a DuckDB connection or relation, or anything with the Arrow C stream interface.
 SourceLike: TypeAlias = Any
@@ -21,6 +39,11 @@ SourceLike: TypeAlias = Any
 
 class Rows(Protocol):
     """Rows that a query can read: those of a source, or at most k of each unit."""
+
+    @property
+    def description(self) -> str:
+        """The source as the user named it, for messages."""
+        ...
 
     @property
     def schema(self) -> TableSchema:
@@ -71,7 +94,7 @@ class Reading(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a source; see `open_source`."""
+    """A request for a source; see `open_source`."""
 
     table: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
@@ -88,3 +111,47 @@ class SourceKind(Protocol):
     def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
         """Make the target readable in the database; see `open_source` for the errors."""
         ...
+
+
+def scanned(database: Database, description: str, scan: exp.Expr) -> Source:
+    """Describe what a table expression gives; no row is read."""
+    described = database.describe(exp.select("*").from_(scan))
+    return Source(description, TableSchema(tuple(Column(name, kind) for name, kind in described)), scan)
+
+
+def copied(database: Database, source: Source) -> Source:
+    """Copy the columns that dpdb can compare; the others stay in the schema, so that naming one gets a clear error."""
+    if not source.schema.usable:
+        raise nothing_usable(source.description)
+    columns = [exp.column(name, quoted=True) for name in source.schema.usable]
+    try:
+        database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
+    except EngineError:  # its message may print values of rows
+        raise unreadable(source) from None
+    return Source(source.description, source.schema, _COPY)
+
+
+def without_rows(schema: TableSchema) -> exp.Expr:
+    """Return a table expression of a schema that gives no row."""
+    columns = [
+        exp.alias_(exp.cast(exp.null(), column.type or "VARCHAR", dialect="duckdb"), column.name, quoted=True)
+        for column in schema.columns
+    ]
+    return exp.select(*columns).where(exp.false()).subquery("no_row")
+
+
+def text_column(name: str, kinds: Mapping[str, str]) -> Column:
+    """Return a column that is text in its files: in the type that the owner declares for it, if any."""
+    if name in kinds:
+        return Column(name, kinds[name], TypeOrigin.DECLARED)
+    return Column(name, "VARCHAR", TypeOrigin.TEXT_CELLS)
+
+
+def nothing_usable(description: str) -> SourceError:
+    """Make the error of a source without a column that dpdb can compare."""
+    return SourceError(f"{description}: no column has a type that constraints can compare")
+
+
+def unreadable(source: Source) -> SourceError:
+    """Make the error of a source whose rows cannot be read; the reason may print them."""
+    return SourceError(f"{source.description}: reading its rows failed; the reason is in the owner's log")

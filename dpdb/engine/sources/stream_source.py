@@ -12,8 +12,7 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
-from dpdb.engine.sources.copies import copied, nothing_usable, scanned
-from dpdb.engine.sources.source import Reading, Source, Wanted
+from dpdb.engine.sources.source import Reading, Source, Wanted, copied, nothing_usable, scanned
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["Stream", "StreamSource", "refuse_table_name"]

@@ -48,7 +48,7 @@ class BoundPredicate:
 
     @property
     def joins_one_column(self) -> bool:
-        """Whether it compares one column of both tuples (`t1.A op t2.A`)."""
+        """True if it compares one column of both tuples (`t1.A op t2.A`)."""
         return (
             isinstance(self.right, Operand)
             and self.left.column == self.right.column

@@ -1,4 +1,4 @@
-"""What may be compared with what, and in which type.
+"""Comparable types, and the one type in which two of them compare.
 
 Every comparison runs in one type chosen here from public types alone, with total casts (`TRY_CAST`): no row can make a
 query fail, and no row changes how two other rows compare.
@@ -167,7 +167,7 @@ def _is_number(kind: str) -> bool:
 
 
 def _fits(number: Decimal, column_type: str) -> bool:
-    """Whether a number is a value of a column's exact type."""
+    """Return True if a number is a value of a column's exact type."""
     exact = Fraction(number)
     if column_type in _SIGNED:
         half = 2 ** (_BITS[column_type] - 1)

@@ -85,12 +85,12 @@ class PairQuery:
 
     @property
     def ascending(self) -> exp.Expr:
-        """Whether the first row ranks below the second."""
+        """The condition that the first row ranks below the second."""
         return exp.LT(this=self._a.copy(), expression=self._b.copy())
 
     @property
     def distinct_rows(self) -> exp.Expr:
-        """Whether the rows are two."""
+        """The condition that the rows are two."""
         return exp.NEQ(this=self._a.copy(), expression=self._b.copy())
 
     def on(self, conditions: Sequence[exp.Expr], *, ordered: bool) -> PairQuery:
@@ -135,7 +135,7 @@ def pair_count(dc: BoundConstraint, tuples: exp.Table, rank: str) -> exp.Expr:
 
 
 def may_coincide(dc: BoundConstraint, other: BoundConstraint) -> bool:
-    """Whether one pair might violate both; False is certain, because their comparisons of some column contradict."""
+    """Return False if no pair can violate both, because their comparisons of some column contradict; else True."""
     return not all(_contradict(dc, other, swapped=swapped) for swapped in (False, True))
 
 

@@ -73,7 +73,7 @@ class DegreeTerms:
 
     @property
     def covers_all_rows(self) -> bool:
-        """Whether some constraint has no equality, so that only the number of rows bounds a degree."""
+        """True if some constraint has no equality, so that only the number of rows bounds a degree."""
         return GroupTerm(()) in self.terms
 
 

@@ -9,14 +9,20 @@ row. Projections keep edges greedily in this order, and the proofs of their sens
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.codes import create_codes, with_codes
 
-__all__ = ["edge_order", "rank_rows"]
+__all__ = ["TableEdges", "edge_order", "integer_column", "rank_rows"]
+
+Nodes = npt.NDArray[np.uint32]
 
 _ROW = "row"
 
@@ -72,3 +78,29 @@ def rank_rows(
     database.execute(ranked.where(*conditions).ctas(target.copy()))
     for _, table in codes:
         database.execute(f"DROP TABLE {table.sql('duckdb')}")
+
+
+class TableEdges:
+    """The materialized conflict edges in canonical order (implements `dpdb.graph.OrderedEdges`)."""
+
+    def __init__(self, database: Database, table: exp.Table | None, node_count: int) -> None:
+        self._database = database
+        self._table = table
+        self._node_count = node_count
+
+    @property
+    def node_count(self) -> int:
+        """Rows in the graph; node i is the row of canonical rank i."""
+        return self._node_count
+
+    def batches(self) -> Iterator[tuple[Nodes, Nodes]]:
+        """Stream (u, v) in the order in which the table was written: the canonical one."""
+        if self._table is None:
+            return
+        for batch in self._database.stream(exp.select("u", "v").from_(self._table.copy())):
+            yield integer_column(batch, 0), integer_column(batch, 1)
+
+
+def integer_column(batch: pa.RecordBatch, column: int) -> npt.NDArray[Any]:
+    """Read an integer column without NULL, without a copy (`to_numpy` would import pandas where it is installed)."""
+    return np.from_dlpack(batch.column(column))

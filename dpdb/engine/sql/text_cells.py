@@ -1,4 +1,4 @@
-"""What the cells of a column of text look like, counted. Exact, for the owner only."""
+"""Counts of what the cells of a column of text look like. Exact, for the owner only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the owner may ask about single conflicts: counts per constraint, the violating pairs, an edge file. Private."""
+"""Single conflicts, for the owner: counts per constraint, the violating pairs, an edge file. Private."""
 
 from __future__ import annotations
 

@@ -12,14 +12,14 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.comparison import bind_literals, common_type
 from dpdb.engine.sql.untyped import untyped_problem
-from dpdb.errors import PredicateError, UnknownColumnError
+from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import close_name
 from dpdb.predicates.bind import bind
 from dpdb.predicates.nodes import Column, Literal, LiteralValue, Node, columns_of
 from dpdb.predicates.parse import parse
 from dpdb.predicates.sql import condition
 
-__all__ = ["WherePredicate", "comparable_column", "parse_where", "resolve_column"]
+__all__ = ["WherePredicate", "comparable_column", "parse_where", "resolve_column", "unit_column"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,25 @@ def comparable_column(wanted: str, schema: TableSchema, context: str) -> Column:
             f"{context}: column {column.name!r} has type {column.declared_type}, which cannot be compared"
         )
     return Column(column.name, column.type)
+
+
+def unit_column(wanted: str, schema: TableSchema) -> str:
+    """Find the column whose values are the units.
+
+    Raises
+    ------
+    UnknownColumnError
+        If there is no such column.
+    ParameterError
+        If its values cannot be compared.
+    """
+    column = schema[resolve_column(wanted, schema, "unit")]
+    if column.type is None:
+        raise ParameterError(
+            f"unit: column {column.name!r} has type {column.declared_type}, whose values cannot be compared; "
+            "name a column of numbers, text or dates"
+        )
+    return column.name
 
 
 def resolve_column(wanted: str, schema: TableSchema, context: str) -> str:

@@ -1,4 +1,4 @@
-"""CSV files as a stream of rows whose columns are all text; `csv_lines` has the rule by which a text is rows.
+"""CSV files as a stream of rows whose columns are all text; `lines` has the rule by which a text is rows.
 
 They are read once, when the source is opened, block by block. Nothing is guessed from the rows.
 """
@@ -19,8 +19,8 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from dpdb.engine.schema import refuse_duplicate_names
-from dpdb.engine.sources.csv_lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
-from dpdb.engine.sources.paths.files import FileColumns, Files
+from dpdb.engine.sources.csv.lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
+from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
@@ -175,7 +175,7 @@ def _text(cell: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Header:
-    """What a file's first row says, and the bytes behind it that were read with it."""
+    """The names in a file's first row, and the bytes behind it that were read with it."""
 
     names: tuple[str, ...]
     delimiter: bytes

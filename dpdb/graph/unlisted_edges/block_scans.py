@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.block_projection import all_present
 from dpdb.graph.steps import Steps, ranges
+from dpdb.graph.unlisted_edges.block_projection import all_present
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.blocks import Blocks

@@ -1,4 +1,4 @@
-"""What a path names: the files, their kind, the columns that stand in names of folders. Refuses what is no local table.
+"""From a path to the files that it names, and their kind. What is no local table is refused.
 
 Nothing here reads a row.
 """
@@ -8,16 +8,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpdb.engine.sources.file_source import FileSource
-from dpdb.engine.sources.kinds import SOURCES
-from dpdb.engine.sources.paths.files import Files, is_many, listed, root_of, state_of_files
-from dpdb.engine.sources.paths.folders import partitions, refuse_logs, refuse_underscores
-from dpdb.engine.sources.paths.urls import refuse_url
+from dpdb.engine.sources.files import (
+    Files,
+    is_many,
+    listed,
+    partitions,
+    refuse_logs,
+    refuse_underscores,
+    root_of,
+    state_of_files,
+)
+from dpdb.engine.sources.kinds import file_kinds
+from dpdb.engine.sources.urls import refuse_url
 from dpdb.errors import SourceError
 
 __all__ = ["find_files", "state_of"]
-
-_FILES = [kind for kind in SOURCES if isinstance(kind, FileSource)]
-_IN_FOLDERS = [kind for kind in _FILES if kind.many]
 
 
 def find_files(place: str) -> Files:
@@ -54,7 +59,7 @@ def find_files(place: str) -> Files:
     except ValueError:  # a NUL character
         raise SourceError(f"{place!r}: is not a path") from None
     if not paths:
-        raise SourceError(f"{place}: no {' or '.join(kind.title for kind in _IN_FOLDERS)} file there")
+        raise SourceError(f"{place}: no {' or '.join(kind.title for kind in file_kinds() if kind.many)} file there")
     if len(kinds) > 1 or not next(iter(kinds)).many:
         raise SourceError(f"{place}: holds files of several kinds, or DuckDB files; name the files of one table")
     keys, values = partitions(place, root, paths)
@@ -76,7 +81,7 @@ def state_of(place: str) -> str:
 
 
 def _in_folder(name: str) -> bool:
-    return any(kind.is_named(name) for kind in _IN_FOLDERS)
+    return any(kind.many and kind.is_named(name) for kind in file_kinds())
 
 
 def _kind_of(place: str, path: str) -> FileSource:
@@ -85,15 +90,16 @@ def _kind_of(place: str, path: str) -> FileSource:
         raise SourceError(f"{place}: is not a regular file; write its rows to one")  # a pipe can be read only once
     with file.open("rb") as stream:
         head = stream.read(12)
-    known = [kind for kind in _FILES if kind.begins(head)] or [
-        kind for kind in _FILES if kind.known_by_name and kind.is_named(path)
-    ]
-    if not known:
-        *others, last = (f"{kind.title}{kind.endings}" for kind in _FILES)
-        raise SourceError(f"{place}: not a {', '.join(others)} or {last} file")
-    return known[0]
+    for kind in file_kinds():
+        if kind.begins(head):
+            return kind
+    for kind in file_kinds():
+        if kind.known_by_name and kind.is_named(path):
+            return kind
+    *others, last = (f"{kind.title}{kind.endings}" for kind in file_kinds())
+    raise SourceError(f"{place}: not a {', '.join(others)} or {last} file")
 
 
 def _kind_by_name(path: str) -> FileSource:
     """Return the kind of a file that was found in a folder."""
-    return next(kind for kind in _IN_FOLDERS if kind.is_named(path))
+    return next(kind for kind in file_kinds() if kind.many and kind.is_named(path))

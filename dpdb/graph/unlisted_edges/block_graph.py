@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.adjacency import Adjacency, adjacency_of
-from dpdb.graph.block_constraint import BlockConstraint
-from dpdb.graph.block_projection import BlockProjection
-from dpdb.graph.block_scans import maximum_matching, witness_count
 from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
 from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.thetas import theta_lanes
+from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.graph.unlisted_edges.block_projection import BlockProjection
+from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_degrees import Members

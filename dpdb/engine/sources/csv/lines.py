@@ -45,7 +45,7 @@ class UnreadableError(Exception):
 
 @dataclass
 class Faults:
-    """What was read by the rule for bad lines; exact and so for the owner only.
+    """Counts of what was read by the rule for bad lines; exact and so for the owner only.
 
     Attributes
     ----------

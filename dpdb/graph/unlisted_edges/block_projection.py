@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.block_constraint import BlockConstraint
 from dpdb.graph.grouping import sorted_by
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import Steps
+from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_projection import Candidates

@@ -10,12 +10,11 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema, TypeOrigin
-from dpdb.engine.sources import csv_rows
-from dpdb.engine.sources.copies import copied, text_column, unreadable, without_rows
-from dpdb.engine.sources.csv_lines import Faults
+from dpdb.engine.sources.csv import rows as csv_rows
+from dpdb.engine.sources.csv.lines import Faults
 from dpdb.engine.sources.file_source import FileSource, refuse_table_name
-from dpdb.engine.sources.paths.files import Files
-from dpdb.engine.sources.source import Source, Wanted
+from dpdb.engine.sources.files import Files
+from dpdb.engine.sources.source import Source, Wanted, copied, text_column, unreadable, without_rows
 from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
