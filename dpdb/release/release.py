@@ -75,6 +75,21 @@ class Release:
         What neighbouring tables differ by, in words; None in releases of older versions.
     theta_from : str or None
         Where a theta comes from that this release did not choose: given, or kept from an earlier release.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> hospital = "examples/data/hospital.parquet"  # in an installed package dpdb/data/hospital.parquet
+    >>> r = dpdb.dp_inconsistency(hospital, "examples/data/hospital.dcs.txt", "repair", epsilon=0.5)
+    >>> r.measure, r.mechanism, r.epsilon, r.quantity
+    ('repair', 'fractional', 0.5, 'rows')
+    >>> print(r)
+    repair = ...
+      meaning   at least about ... rows must go before the table is consistent
+      bounds    at least ..., at most ... (95% sure)
+      estimates fractional vertex cover tau* of the conflict graph, plus self-conflicts; tau* <= repair <= 2 tau*
+      cost      epsilon 0.5 (fractional, noise scale 2)
+    Guarantee: pure 0.5-differential privacy for adding or removing one row, ...
     """
 
     measure: str

@@ -250,6 +250,15 @@ class Session:
         Notes
         -----
         Sources: paper A, Algorithms 1, 2, 4 and 5, with corrected sensitivities; see each measure's mechanisms.
+
+        Examples
+        --------
+        >>> import dpdb
+        >>> rules = "examples/data/hospital.dcs.txt"
+        >>> with dpdb.open("examples/data/hospital.parquet", constraints=rules, budget=3) as session:
+        ...     states = session.dp_inconsistency("repair", 0.5, by="state", keys=["AL", "AK"])
+        ...     session.spent(), [release.where for release in states]
+        (0.5, ["state = 'AL'", "state = 'AK'"])
         """
         self._refuse_closed()
         if not self.constraints:
@@ -331,6 +340,14 @@ class Session:
         With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
         (Canonne, Kamath and Steinke 2020), charged rho to a ledger of notion zcdp. Other accounts refuse it: Gaussian
         noise is not pure, and discrete Gaussian noise has no proven mu (see `dpdb.privacy.noise`).
+
+        Examples
+        --------
+        >>> import dpdb
+        >>> with dpdb.open("examples/data/hospital.parquet", budget=1) as session:
+        ...     count = session.dp_count(0.1, where="state = 'AL'")
+        ...     count.measure, round(count.noise_scale), session.remaining()
+        ('count', 10, 0.9)
         """
         self._refuse_closed()
         request = parse_count(epsilon, rho, confidence, self._rows_per_person)
@@ -619,7 +636,9 @@ def dp_inconsistency(
     Examples
     --------
     >>> import dpdb
-    >>> r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt")  # doctest: +SKIP
+    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", constraints="examples/data/hospital.dcs.txt")
+    >>> r.measure, r.epsilon
+    ('repair', 1.0)
     """
     with Session(source, constraints=constraints, **options) as session:  # type: ignore[arg-type]
         return session.dp_inconsistency(
