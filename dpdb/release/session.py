@@ -25,13 +25,14 @@ from dpdb.engine.sql.joins import refuse_nested_loops
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.engine.unit_rows import UnitRows, chosen_by
 from dpdb.errors import DpdbError, EngineError, ParameterError
-from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
+from dpdb.measures.one_scan import read_together
 from dpdb.measures.rate import rate_answer, rate_beta
+from dpdb.measures.registry import MeasureName
 from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
 from dpdb.privacy.noise import check_samplers
@@ -53,7 +54,6 @@ from dpdb.release.statistics import SliceStatistics
 __all__ = ["Session", "dp_inconsistency", "open_session"]
 
 Epsilon = float | int | str | Decimal
-Measure = Literal["minimal_inconsistency", "problematic", "repair"]
 
 _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
@@ -170,7 +170,7 @@ class Session:
 
     @overload
     def dp_inconsistency(
-        self, measure: Measure = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
+        self, measure: MeasureName = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
         run_id: str | None = ..., rate: bool = ..., each_constraint: Literal[False] = ...,
         theta: int | PublicTheta | None = ...,
@@ -437,11 +437,8 @@ class Session:
         cap_share = sum(share.cap for share in shares)
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
         if len(request.measures) > 1 and cap is not None:
-            spent = {name: share.rest for (name, _), share in zip(request.measures, shares, strict=True)}
-            # A rate counts rows, not pairs of rows.
-            edges, rows = minimal_inconsistency.LADDER, problematic.LADDER
-            projected = () if request.rate else edges.thetas(cap, spent["minimal_inconsistency"])
-            statistics.prepare(projected, rows.thetas(cap, spent["problematic"]))
+            rests = (share.rest for share in shares)
+            read_together(statistics, cap, zip((mechanism for _, mechanism in request.measures), rests, strict=True))
         answers = [
             with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree)), mechanism, beta)
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
