@@ -16,7 +16,6 @@ from dpdb.measures.registry import counted
 from dpdb.privacy.epsilon import as_float, format_epsilon
 from dpdb.privacy.rho import format_rho, rho_as_float
 from dpdb.release.change import Change, change_between
-from dpdb.release.html import release_card, releases_table
 from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.release.words import SHARE, releases_words
 
@@ -146,6 +145,8 @@ class Release:
         return releases_words([self])
 
     def _repr_html_(self) -> str:
+        from dpdb.release.html import release_card  # only notebooks draw cards
+
         return release_card(self)
 
 
@@ -159,6 +160,8 @@ class Releases(tuple[Release, ...]):
         return releases_words(self) if self else super().__str__()
 
     def _repr_html_(self) -> str:
+        from dpdb.release.html import releases_table
+
         return releases_table(self)
 
 
