@@ -21,21 +21,7 @@ TYPE_CHECKING = False  # type checkers know this name; importing it takes a whil
 if TYPE_CHECKING:
     from typing import Any
 
-    from dpdb import (
-        constraints,
-        doors,
-        engine,
-        errors,
-        graph,
-        jobs,
-        ledger,
-        measures,
-        overlap,
-        owner,
-        predicates,
-        privacy,
-        release,
-    )  # fmt: skip
+    from dpdb import jobs as jobs
     from dpdb.constraints import DenialConstraint
     from dpdb.doors.duckdb_functions import Registration, register
     from dpdb.errors import BudgetExceededError, DpdbError
@@ -70,8 +56,8 @@ _HOMES = {
     "register": ("dpdb.doors.duckdb_functions", "register"),
 }
 _MODULES = frozenset(
-    ("constraints", "dbt", "doors", "engine", "errors", "files", "graph", "jobs", "ledger", "measures", "noise", "overlap",
-     "owner", "predicates", "privacy", "release")
+    ("constraints", "dbt", "doors", "engine", "errors", "files", "graph", "jobs", "ledger", "measures", "noise",
+     "overlap", "owner", "predicates", "privacy", "release")
 )  # fmt: skip
 
 

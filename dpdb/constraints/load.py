@@ -46,6 +46,13 @@ def load_constraints(
         If a name cannot be resolved.
     ParameterError
         If a file is not found or cannot be read, or there is no constraint at all.
+
+    Examples
+    --------
+    >>> len(load_constraints("examples/data/hospital.dcs.txt"))
+    7
+    >>> [str(dc) for dc in load_constraints(["zip -> city", "not(t1.age<0)"])]
+    ['not(t1.zip=t2.zip&t1.city!=t2.city)', 'not(t1.age<0)']
     """
     names = None if columns is None else ColumnNames(columns)
     items = constraints if isinstance(constraints, (list, tuple)) else (constraints,)

@@ -141,6 +141,16 @@ def plan(
         than a quarter of the rows that are made agree with one another.
     DpdbError
         As `Session`, for what is wrong with source or constraints.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> columns = {"zip": "VARCHAR", "city": "VARCHAR"}
+    >>> planned = dpdb.plan(None, "zip -> city", rows=300, error_rate=0.01, schema=columns, repetitions=5)
+    >>> planned.epsilon, planned.rows, [error.measure for error in planned.together]
+    (1.0, 300, ['minimal_inconsistency', 'problematic', 'repair'])
+    >>> planned.risk.odds_words
+    '2.72-fold'
     """
     # Not at the top of the file: nothing that makes a release may load the noise generators.
     from dpdb.owner.dirt.parameters import check_count, check_real

@@ -31,6 +31,16 @@ class Change:
         What is counted, as in `Release`.
     earlier_id, later_id : str
         The releases.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> with dpdb.open("examples/data/hospital.parquet", constraints="examples/data/hospital.dcs.txt") as session:
+    ...     first = session.dp_inconsistency("problematic", epsilon=0.5, theta=20)
+    ...     second = session.dp_inconsistency("problematic", epsilon=0.5, theta=20)
+    >>> change = second.change(first)
+    >>> change.confidence, change.quantity, change.lower < change.value < change.upper
+    (0.95, 'rows', True)
     """
 
     value: float

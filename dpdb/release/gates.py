@@ -73,7 +73,16 @@ def parse_gate(measure: str, number: object, released: Collection[str], where: s
 
 
 def check_gates(releases: Iterable[Release], gates: Sequence[Gate]) -> tuple[GateResult, ...]:
-    """Compare published values with thresholds, strictly; in several slices each must pass."""
+    """Compare published values with thresholds, strictly; in several slices each must pass.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", "examples/data/hospital.dcs.txt", "repair")
+    >>> (result,) = check_gates([r], [Gate("repair", 100_000)])
+    >>> result.passed, result.beyond_noise
+    (True, True)
+    """
     return tuple(
         GateResult(release, gate.threshold) for release in releases for gate in gates if release.measure == gate.measure
     )

@@ -15,7 +15,6 @@ from dpdb.measures.registry import counted
 from dpdb.privacy.epsilon import as_float, format_epsilon
 from dpdb.privacy.rho import format_rho, rho_as_float
 from dpdb.release.change import Change, change_between
-from dpdb.release.html import release_card, releases_table
 from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.release.release_fields import ReleaseFields
 from dpdb.release.words import SHARE, releases_words
@@ -27,6 +26,21 @@ class Release(ReleaseFields):
     """One noisy answer. Computed once; printing, converting or fetching it again never draws noise.
 
     `ReleaseFields` says what its fields are.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> hospital = "examples/data/hospital.parquet"  # in an installed package dpdb/data/hospital.parquet
+    >>> r = dpdb.dp_inconsistency(hospital, "examples/data/hospital.dcs.txt", "repair", epsilon=0.5)
+    >>> r.measure, r.mechanism, r.epsilon, r.quantity
+    ('repair', 'fractional', 0.5, 'rows')
+    >>> print(r)
+    repair = ...
+      meaning   at least about ... rows must go before the table is consistent
+      bounds    at least ..., at most ... (95% sure)
+      estimates fractional vertex cover tau* of the conflict graph, plus self-conflicts; tau* <= repair <= 2 tau*
+      cost      epsilon 0.5 (fractional, noise scale 2)
+    Guarantee: pure 0.5-differential privacy for adding or removing one row, ...
     """
 
     def change(self, earlier: Release, confidence: float | None = None) -> Change:
@@ -53,6 +67,8 @@ class Release(ReleaseFields):
         return releases_words([self])
 
     def _repr_html_(self) -> str:
+        from dpdb.release.html import release_card  # only notebooks draw cards
+
         return release_card(self)
 
 
@@ -66,6 +82,8 @@ class Releases(tuple[Release, ...]):
         return releases_words(self) if self else super().__str__()
 
     def _repr_html_(self) -> str:
+        from dpdb.release.html import releases_table
+
         return releases_table(self)
 
 

@@ -53,6 +53,12 @@ class Risk:
 
 
 def risk_of(epsilon: float) -> Risk:
-    """Return what an epsilon means for one person."""
+    """Return what an epsilon means for one person.
+
+    Examples
+    --------
+    >>> risk_of(1.0).accuracy_words, risk_of(0.1).odds_words
+    ('73.1%', '1.11-fold')
+    """
     factor = math.exp(epsilon) if epsilon < 700 else math.inf  # beyond it no float holds it, and nothing is promised
     return Risk(epsilon, factor, 1 / (1 + math.exp(-epsilon)))

@@ -24,13 +24,14 @@ from dpdb.engine import (
     refuse_nested_loops,
 )
 from dpdb.errors import DpdbError, EngineError, ParameterError
-from dpdb.measures import minimal_inconsistency, problematic
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count
 from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
+from dpdb.measures.one_scan import read_together
 from dpdb.measures.rate import rate_answer, rate_beta
+from dpdb.measures.registry import MeasureName
 from dpdb.owner_log import OWNER_LOG
 from dpdb.predicates.nodes import TRUE, Node
 from dpdb.privacy.epsilon import split
@@ -53,7 +54,6 @@ from dpdb.release.statistics import SliceStatistics
 __all__ = ["Session", "dp_inconsistency", "open_session"]
 
 Epsilon = float | int | str | Decimal
-Measure = Literal["minimal_inconsistency", "problematic", "repair"]
 
 _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
@@ -172,7 +172,7 @@ class Session:
 
     @overload
     def dp_inconsistency(
-        self, measure: Measure = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
+        self, measure: MeasureName = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
         keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
         run_id: str | None = ..., rate: bool = ..., each_constraint: Literal[False] = ...,
         theta: int | PublicTheta | None = ...,
@@ -252,6 +252,15 @@ class Session:
         Notes
         -----
         Sources: paper A, Algorithms 1, 2, 4 and 5, with corrected sensitivities; see each measure's mechanisms.
+
+        Examples
+        --------
+        >>> import dpdb
+        >>> rules = "examples/data/hospital.dcs.txt"
+        >>> with dpdb.open("examples/data/hospital.parquet", constraints=rules, budget=3) as session:
+        ...     states = session.dp_inconsistency("repair", 0.5, by="state", keys=["AL", "AK"])
+        ...     session.spent(), [release.where for release in states]
+        (0.5, ["state = 'AL'", "state = 'AK'"])
         """
         self._refuse_closed()
         if not self.constraints:
@@ -333,6 +342,14 @@ class Session:
         With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
         (Canonne, Kamath and Steinke 2020), charged rho to a ledger of notion zcdp. Other accounts refuse it: Gaussian
         noise is not pure, and discrete Gaussian noise has no proven mu (see `dpdb.privacy.noise`).
+
+        Examples
+        --------
+        >>> import dpdb
+        >>> with dpdb.open("examples/data/hospital.parquet", budget=1) as session:
+        ...     count = session.dp_count(0.1, where="state = 'AL'")
+        ...     count.measure, round(count.noise_scale), session.remaining()
+        ('count', 10, 0.9)
         """
         self._refuse_closed()
         request = parse_count(epsilon, rho, confidence, self._rows_per_person)
@@ -422,11 +439,8 @@ class Session:
         cap_share = sum(share.cap for share in shares)
         cap = release_degree_cap(statistics, cap_share) if cap_share else None
         if len(request.measures) > 1 and cap is not None:
-            spent = {name: share.rest for (name, _), share in zip(request.measures, shares, strict=True)}
-            # A rate counts rows, not pairs of rows.
-            edges, rows = minimal_inconsistency.LADDER, problematic.LADDER
-            projected = () if request.rate else edges.thetas(cap, spent["minimal_inconsistency"])
-            statistics.prepare(projected, rows.thetas(cap, spent["problematic"]))
+            rests = (share.rest for share in shares)
+            read_together(statistics, cap, zip((mechanism for _, mechanism in request.measures), rests, strict=True))
         answers = [
             with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree)), mechanism, beta)
             for (_, mechanism), share in zip(request.measures, shares, strict=True)
@@ -610,7 +624,9 @@ def dp_inconsistency(
     Examples
     --------
     >>> import dpdb
-    >>> r = dpdb.dp_inconsistency("hospital.parquet", constraints="hospital.dcs.txt")  # doctest: +SKIP
+    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", constraints="examples/data/hospital.dcs.txt")
+    >>> r.measure, r.epsilon
+    ('repair', 1.0)
     """
     with Session(source, constraints=constraints, **options) as session:  # type: ignore[arg-type]
         return session.dp_inconsistency(

@@ -39,7 +39,13 @@ _ALL_DIGITS = 1e15  # beyond it a float does not hold every whole number
 
 
 def number_words(number: float, quantity: str | None) -> str:
-    """Write a number of some quantity: ``1,230``, ``12.5``, or ``1.235%`` for a share."""
+    """Write a number of some quantity.
+
+    Examples
+    --------
+    >>> number_words(1230, "rows"), number_words(12.5, "rows"), number_words(0.012346, "share of rows")
+    ('1,230', '12.5', '1.235%')
+    """
     if quantity == SHARE:
         return f"{number:.3%}" if number == 0 or abs(number) >= _FEW_DIGITS else f"{number * 100:.3g}%"
     if abs(number) >= _ALL_DIGITS:

@@ -52,7 +52,7 @@ def test_a_gate_compares_the_rate(measure: list[str], capsys: Captured, threshol
     options = ["--measure", "problematic", "--rate", "--fail-above", f"problematic={threshold}"]
     assert main([*measure, "--epsilon", CERTAIN, *options]) == code
     err = capsys.readouterr().err
-    assert ("gate failed: problematic = 1.03% > 1%" in err) == (code == 1)
+    assert ("gate failed: problematic = 1.030% > 1.000%" in err) == (code == 1)
     assert ("share of the rows, from 0 to 1" in err) == (threshold == "5")
 
 

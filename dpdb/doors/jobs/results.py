@@ -154,6 +154,20 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
     ------
     ParameterError
         There is none at `path`, or a column is missing.
+
+    Examples
+    --------
+    >>> import shutil, tempfile
+    >>> import dpdb
+    >>> from dpdb.doors.jobs.run_job import run_job
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     copied = shutil.copytree("examples/jobs", f"{folder}/jobs")
+    ...     data = shutil.copytree("examples/data", f"{folder}/data")
+    ...     dpdb.ledger.Ledger.create(f"{folder}/jobs/hospital.ledger", 5).close()
+    ...     outcomes = list(run_job(dpdb.jobs.load_job(f"{copied}/hospital.toml"), "first"))
+    ...     results = dpdb.jobs.read_results(f"{copied}/results.duckdb")
+    >>> len(results), {row.run_id for row in results.rows}, results.rows[-1].release.measure
+    (7, {'first'}, 'count')
     """
     path = Path(path)
     if not path.exists():

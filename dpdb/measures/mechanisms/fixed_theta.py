@@ -47,4 +47,5 @@ def at_theta(mechanism: Mechanism, theta: int) -> Mechanism:
         needs_max_degree=False,
         alternatives=1,
         no_estimate=None,
+        thetas=None,
     )
