@@ -10,9 +10,10 @@ from typing import TypeVar, cast
 
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
+from dpdb.release.ask import Epsilon
 from dpdb.release.release import Release
 from dpdb.release.request import MEASURES
-from dpdb.release.session import Epsilon, Session
+from dpdb.release.session import Session
 
 __all__ = ["ExpectedError", "Simulation", "mechanisms_of"]
 
@@ -79,7 +80,7 @@ class Simulation:
 
     def __init__(self, session: Session, *, repetitions: int, max_degree: int | None) -> None:
         self._session, self._repetitions, self._max_degree = session, repetitions, max_degree
-        statistics = session._statistics(None)
+        statistics = session.private.statistics()
         summary, alone = statistics.graph.degree_summary(), statistics.self_conflicts
         self.conflicts = summary.edge_count
         self.truth: dict[str, float] = {
@@ -91,7 +92,7 @@ class Simulation:
 
     def default(self, measure: str) -> str:
         """Name of the default mechanism of a measure under the session's constraints."""
-        covers = self._session._statistics(None).covers_all_rows
+        covers = self._session.public.covers_all_rows
         name: str = _ROOMS[measure].default_mechanism(covers_all_rows=covers).name
         return name
 
@@ -110,7 +111,7 @@ class Simulation:
         """Expect the errors of all three measures released together at a total epsilon."""
 
         def release() -> tuple[Release, ...]:
-            return cast("tuple[Release, ...]", self._session.dp_inconsistency("all", epsilon))
+            return self._session.dp_inconsistency("all", epsilon)
 
         releases = list(self._repeat(release, seconds))
         return tuple(self._expected([several[k] for several in releases]) for k in range(len(MEASURES)))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dpdb.errors import ParameterError
 from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
 from dpdb.release.html import quantity_text
-from dpdb.release.request import mechanism_named, parse_confidence
+from dpdb.release.numbers import parse_confidence
+from dpdb.release.request import mechanism_named
 
 if TYPE_CHECKING:  # `Release.change` makes it
     from dpdb.release.release import Release

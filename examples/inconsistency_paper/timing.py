@@ -56,8 +56,8 @@ def timings(
     """Time every measure by the default and by the paper's mechanism, epsilon = 1; the fastest of `repeats` runs."""
     found = []
     with Session(dirty, constraints=constraints) as session:
-        edges = session._statistics(None).graph.degree_summary().edge_count
-        covers = session._terms.covers_all_rows
+        edges = session.private.statistics().graph.degree_summary().edge_count
+        covers = session.public.covers_all_rows
     for measure, room in ROOMS.items():
         names = {"default": room.default_mechanism(covers_all_rows=covers).name, "paper": PAPERS[measure]}
         for role in roles:
@@ -74,7 +74,7 @@ def _timed(
     """Seconds to build the conflict graph, and from there to the release."""
     began = time.perf_counter()
     with Session(dirty, constraints=constraints) as session:
-        _ = session._statistics(None).graph
+        _ = session.private.statistics().graph
         built = time.perf_counter()
         session.dp_inconsistency(measure, 1, mechanism=mechanism, max_degree=dirty.num_rows)
         return built - began, time.perf_counter() - built

@@ -74,7 +74,7 @@ def test_where_is_checked_before_anything_is_spent_or_read(
     def read(*args: object, **kwargs: object) -> None:
         raise AssertionError("a refused predicate must not read the table")
 
-    monkeypatch.setattr("dpdb.release.session.Slice", read)
+    monkeypatch.setattr("dpdb.release.private_slices.Slice", read)
     noise = StubNoise()
     with replaced_noise(noise), pytest.raises(DpdbError, match=r"^where: "):
         session.dp_inconsistency(where=where)
@@ -115,7 +115,7 @@ def broken(*args: object, **kwargs: object) -> None:
 
 @pytest.mark.parametrize("measure", [*MEASURES, "all"])
 @pytest.mark.parametrize(
-    "target", ["dpdb.release.session.Slice", "dpdb.engine.slice.Slice._rank", "dpdb.release.session.Session._answers"]
+    "target", ["dpdb.release.private_slices.Slice", "dpdb.engine.slice.Slice._rank", "dpdb.release.draw.draw_measures"]
 )
 def test_a_failure_after_the_debit_says_one_constant_thing(
     session: dpdb.Session, measure: str, target: str, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.commands.measure import as_tuple, releases_text
+from dpdb.doors.cli.commands.measure import releases_text
 from dpdb.doors.cli.progress import step_bar
 from dpdb.errors import SourceError
 from dpdb.release import Session
@@ -28,7 +28,7 @@ def run_demo(options: argparse.Namespace) -> int:
             progress=step_bar(options, 5),
         ) as session,
     ):
-        releases = as_tuple(session.dp_inconsistency("all", options.epsilon))
+        releases = session.dp_inconsistency("all", options.epsilon)
         output.show(
             "US Hospital Compare: 15 columns, 7 functional dependencies, real errors. Its rows stay private.\n\n"
             f"{releases_text(releases, 'text')}\n"

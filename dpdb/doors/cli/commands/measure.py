@@ -7,25 +7,25 @@ import json
 from collections.abc import Sequence
 
 from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.asked import asked
 from dpdb.doors.cli.breakdown import breakdown_tables
 from dpdb.doors.cli.open_session import one_release, open_session
-from dpdb.doors.cli.options import keys, thresholds
+from dpdb.doors.cli.options import thresholds
 from dpdb.doors.cli.progress import step_bar
 from dpdb.doors.cli.streams import say
 from dpdb.doors.cli.words import in_words
 from dpdb.doors.jobs.gates import Gate, check_gates
 from dpdb.release import Release
-from dpdb.release.request import measures_named
 
-__all__ = ["as_tuple", "releases_text", "run_measure"]
+__all__ = ["releases_text", "run_measure"]
 
 _STEPS = 5  # opening, reading, ranking, joining, drawing
 
 
 def run_measure(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    measures = measures_named(options.measure, rate=options.rate)
-    gates = thresholds(options, measures)
+    ask = asked(options, "dp_inconsistency")
+    gates = thresholds(options, ask.measures)
     with (
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
         open_session(
@@ -37,33 +37,14 @@ def run_measure(options: argparse.Namespace) -> int:
             progress=step_bar(options, _STEPS),
         ) as session,
     ):
-        released = session.dp_inconsistency(
-            options.measure,
-            options.epsilon,
-            where=options.where,
-            by=options.by,
-            keys=keys(options),
-            mechanism=options.mechanism,
-            confidence=options.confidence,
-            max_degree=options.max_degree,
-            run_id=options.run_id,
-            rate=options.rate,
-            each_constraint=options.each_constraint,
-            theta=options.theta,
-        )
-        if options.rate and options.measure == "all":
+        releases = session.release(ask)
+        if ask.rate and ask.measure == "all":
             say("minimal_inconsistency counts pairs of rows and has no rate: not released")
-        releases = as_tuple(released)
         try:
             output.show(releases_text(releases, options.format), releases)
         finally:
             code = _gate(releases, gates)
         return code
-
-
-def as_tuple(released: Release | tuple[Release, ...]) -> tuple[Release, ...]:
-    """Return one or several releases as several."""
-    return released if isinstance(released, tuple) else (released,)
 
 
 def releases_text(releases: Sequence[Release], output: str) -> str:
