@@ -201,7 +201,7 @@ def test_a_run_that_is_answered_loads_nothing(tmp_path: Path, monkeypatch: pytes
         assert session.dp_inconsistency("repair", 0.5, run_id="monday") == first
 
 
-def test_a_rehearsal_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preparing_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpdb.release.draw.load_kernels", broken)
     with dpdb.open(table(30), constraints=FD) as session:
         assert session.prepare(Ask("all", 1)).charge.epsilon == 10**9

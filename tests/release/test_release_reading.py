@@ -310,7 +310,7 @@ def test_a_ledger_is_bound_to_the_rows_that_were_read(tmp_path: Path, monkeypatc
         assert session.spent() == 0
 
 
-def test_a_session_without_rows_rehearses_and_releases_nothing(tmp_path: Path) -> None:
+def test_a_session_without_rows_prepares_and_releases_nothing(tmp_path: Path) -> None:
     for path in (csv(tmp_path, b'"never closed\n'), not_utf8(tmp_path)):
         with dpdb.open(path, constraints=RULE, rows=False) as session:
             assert session.prepare(Ask("count", 0.5)).charge.epsilon == 500_000_000

@@ -152,11 +152,11 @@ def test_a_run_id_gives_the_recorded_answer(folder: Path, ledger: Path, noise: C
 # -- the session's part ---------------------------------------------------------------------------------------
 
 
-def test_a_rehearsal_checks_everything_and_spends_and_reads_nothing(
+def test_preparing_checks_everything_and_spends_and_reads_nothing(
     folder: Path, noise: CountingNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(*args: object, **kwargs: object) -> None:
-        raise AssertionError("a rehearsal must not read the table")
+        raise AssertionError("prepare must not read the table")
 
     with dpdb.open(folder / "visits.parquet", constraints=RULE, budget=1) as session:
         monkeypatch.setattr("dpdb.release.private_slices.Slice", read)

@@ -1,4 +1,4 @@
-"""A planned charge is what the call would be charged, and nothing else happens."""
+"""A prepared charge is what the call is charged, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ DOORS: dict[str, Callable[[Session], object]] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_the_plan_is_the_charge_of_the_call(door: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_prepared_charge_is_the_charge_of_the_call(door: str, monkeypatch: pytest.MonkeyPatch) -> None:
     noise = StubNoise()
     with replaced_noise(noise), dpdb.open(TABLE, constraints="zip -> city", budget=1) as session:
-        planned = session.prepare(ASKS[door]).charge
+        prepared = session.prepare(ASKS[door]).charge
         assert (session.spent(), noise.draws) == (0.0, 0)
         charges = []
         debit = session._account.debit
         monkeypatch.setattr(session._account, "debit", lambda charge: charges.append(charge) or debit(charge))
         DOORS[door](session)
-    assert charges == [planned]
+    assert charges == [prepared]
 
 
-def test_the_plan_refuses_what_the_call_refuses() -> None:
+def test_prepare_refuses_what_the_call_refuses() -> None:
     with dpdb.open(TABLE, constraints="zip -> city", budget=1) as session:
         with pytest.raises(PredicateError):
             session.prepare(Ask("count", 1, where="random() < 1"))
@@ -54,7 +54,7 @@ def test_the_plan_refuses_what_the_call_refuses() -> None:
 
 
 def test_no_row_is_read(tmp_path: Path) -> None:
-    """The rows are gone before the plan, and it does not notice."""
+    """The rows are gone before it is prepared, and it does not notice."""
     import pyarrow.parquet as pq
 
     path = tmp_path / "t.parquet"
