@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from dpdb.errors import ParameterError
 from dpdb.privacy.epsilon import parse_epsilon
@@ -15,18 +15,9 @@ from dpdb.release.public_theta import PublicTheta, parse_theta
 from dpdb.release.request import _nearest, measures_named, mechanism_named
 
 __all__ = [
-    "COUNT",
-    "OPTIONS",
-    "Ask",
-    "CountOptions",
-    "Epsilon",
-    "EveryCountOption",
-    "EveryMeasureOption",
-    "Key",
-    "Kind",
-    "Measure",
-    "MeasureOptions",
-]
+    "COUNT", "OPTIONS", "Ask", "CountOptions", "Epsilon", "EveryCountOption", "EveryMeasureOption", "Key", "Kind",
+    "Measure", "MeasureOptions",
+]  # fmt: skip
 
 Epsilon: TypeAlias = float | int | str | Decimal
 Key: TypeAlias = str | int | float | Decimal | bool  # what a group may be called by
@@ -38,12 +29,7 @@ COUNT = "count"
 _OF_MEASURES = ("mechanism", "max_degree", "rate", "each_constraint", "theta")
 
 
-_TEXT: Mapping[str, Kind] = {"kind": "text"}
-_AMOUNT: Mapping[str, Kind] = {"kind": "amount"}
-_KEYS: Mapping[str, Kind] = {"kind": "keys"}
-_WHOLE: Mapping[str, Kind] = {"kind": "whole"}
-_NUMBER: Mapping[str, Kind] = {"kind": "number"}
-_FLAG: Mapping[str, Kind] = {"kind": "flag"}
+_KIND: Mapping[Kind, Mapping[str, Kind]] = {kind: {"kind": kind} for kind in get_args(Kind)}
 
 
 @dataclass(frozen=True)
@@ -97,19 +83,19 @@ class Ask:
         each other.
     """
 
-    measure: str = field(default="repair", metadata=_TEXT)
-    epsilon: Epsilon | None = field(default=1.0, metadata=_AMOUNT)
-    where: str | None = field(default=None, metadata=_TEXT)
-    by: str | None = field(default=None, metadata=_TEXT)
-    keys: Sequence[Key] | None = field(default=None, metadata=_KEYS)
-    mechanism: str | None = field(default=None, metadata=_TEXT)
-    max_degree: int | None = field(default=None, metadata=_WHOLE)
-    confidence: float = field(default=0.95, metadata=_NUMBER)
-    rate: bool = field(default=False, metadata=_FLAG)
-    each_constraint: bool = field(default=False, metadata=_FLAG)
-    theta: int | PublicTheta | None = field(default=None, metadata=_WHOLE)
-    rho: Epsilon | None = field(default=None, metadata=_AMOUNT)
-    run_id: str | None = field(default=None, metadata=_TEXT)
+    measure: str = field(default="repair", metadata=_KIND["text"])
+    epsilon: Epsilon | None = field(default=1.0, metadata=_KIND["amount"])
+    where: str | None = field(default=None, metadata=_KIND["text"])
+    by: str | None = field(default=None, metadata=_KIND["text"])
+    keys: Sequence[Key] | None = field(default=None, metadata=_KIND["keys"])
+    mechanism: str | None = field(default=None, metadata=_KIND["text"])
+    max_degree: int | None = field(default=None, metadata=_KIND["whole"])
+    confidence: float = field(default=0.95, metadata=_KIND["number"])
+    rate: bool = field(default=False, metadata=_KIND["flag"])
+    each_constraint: bool = field(default=False, metadata=_KIND["flag"])
+    theta: int | PublicTheta | None = field(default=None, metadata=_KIND["whole"])
+    rho: Epsilon | None = field(default=None, metadata=_KIND["amount"])
+    run_id: str | None = field(default=None, metadata=_KIND["text"])
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Ask:
@@ -220,15 +206,8 @@ class Ask:
         object.__setattr__(self, name, value)
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option of a release: how it is written, and its default."""
-
-    kind: Kind
-    default: Any
-
-
-OPTIONS: Mapping[str, Option] = {one.name: Option(one.metadata["kind"], one.default) for one in fields(Ask)}
+# The fields by name; `metadata["kind"]` is how one is written.
+OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(Ask)}
 
 
 class ReleaseOptions(TypedDict, total=False):

@@ -18,7 +18,7 @@ from dpdb.engine.sources.places import refuse_url
 from dpdb.errors import ParameterError, SourceError
 from dpdb.release.ask import COUNT, OPTIONS, Ask, Kind
 
-__all__ = ["KEEP", "Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
+__all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
@@ -30,7 +30,7 @@ _RELEASE_KEYS = ("name", *_ASKED, "gate")
 _LONGEST_NAME = 60
 
 # The theta of a release that uses the one of its job's earlier runs.
-KEEP = "keep"
+_KEEP = "keep"
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     name = _name(keys)
     asked = {option: value for option in _ASKED if (value := _option(keys, option)) is not None}
     asked.setdefault("measure", "all")
-    keeps_theta = asked.get("theta") == KEEP
+    keeps_theta = asked.get("theta") == _KEEP
     if keeps_theta:
         del asked["theta"]
     try:
@@ -186,12 +186,12 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
 def _option(keys: TomlKeys, name: str) -> Any:
     """Return an option as the file gives it; None if it does not."""
     if name == "theta":
-        return keys.whole_or(name, KEEP)
+        return keys.whole_or(name, _KEEP)
     read: Mapping[Kind, Callable[[str], Any]] = {
         "text": keys.text, "amount": keys.amount, "keys": keys.scalars, "whole": keys.whole, "number": keys.number,
         "flag": keys.flag,
     }  # fmt: skip
-    return read[OPTIONS[name].kind](name)
+    return read[OPTIONS[name].metadata["kind"]](name)
 
 
 def _name(keys: TomlKeys) -> str:

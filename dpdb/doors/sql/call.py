@@ -96,7 +96,7 @@ def _typed(name: str, node: exp.Expr) -> Any:
     value = _literal(name, node)
     if value is None:
         return None
-    kind: Kind = "text" if name == _TABLE else OPTIONS[_OPTIONS.get(name, name)].kind
+    kind: Kind = "text" if name == _TABLE else OPTIONS[_OPTIONS.get(name, name)].metadata["kind"]
     types, wanted = _KINDS[kind]
     if isinstance(value, bool) or not isinstance(value, types):
         words = "the table's name in single quotes" if name == _TABLE else wanted
