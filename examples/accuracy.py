@@ -60,7 +60,7 @@ def beside_marginal(measure: str, default: str, *, covers_all_rows: bool) -> dic
 
 def true_values(session: Session) -> dict[str, float]:
     """Read the exact statistics of the whole table: an owner's evaluation, not a release."""
-    statistics = session._statistics(None)
+    statistics = session._private.statistics()
     summary = statistics.graph.degree_summary()
     u = statistics.self_conflicts
     return {
@@ -73,9 +73,9 @@ def true_values(session: Session) -> dict[str, float]:
 
 def algorithm_4(session: Session, measure: str, epsilon: float, releases: int, seed: int) -> Iterator[float]:
     """Algorithm 4 with epsilon0 = .1, epsilon1 = .3 in two steps, epsilon2 = .6; float noise, for evaluation."""
-    draw, statistic, statistics = np.random.default_rng(seed), STATISTICS[measure], session._statistics(None)
+    draw, statistic, statistics = np.random.default_rng(seed), STATISTICS[measure], session._private.statistics()
     part = statistics._slice
-    each = [degree_terms([dc]) for dc in session._bound if not dc.constraint.is_single_tuple]
+    each = [degree_terms([dc]) for dc in session.public.bound if not dc.constraint.is_single_tuple]
     bounds = [evaluate(part.database, terms, part.tuples) for terms in each]
     select, answer = 0.15 * epsilon, 0.6 * epsilon
     for _ in range(releases):
@@ -96,7 +96,7 @@ def released(session: Session, measure: str, mechanism: str, epsilon: str, relea
     elif mechanism == BASELINE:
         theta, share = int(max(1, true_values(session)["max_degree"])), parse_epsilon(epsilon)
         for _ in range(releases):
-            yield noisy_answer(STATISTICS[measure], session._statistics(None), theta, share, 0.05).value
+            yield noisy_answer(STATISTICS[measure], session._private.statistics(), theta, share, 0.05).value
     else:
         for _ in range(releases):
             degree = SAMPLE if mechanism == "r2t" else None
@@ -161,7 +161,7 @@ def main() -> int:
             with Session(noisy, constraints=rules) as session:
                 truth = true_values(session)
                 print(f"{name}: {truth}", file=sys.stderr)
-                covers = degree_terms(session._bound).covers_all_rows
+                covers = degree_terms(session.public.bound).covers_all_rows
                 for measure, default in ((one.name, one.default) for one in MEASURES):
                     rows = {"default": default} if options.defaults else compared(measure, default)
                     if options.tables:

@@ -66,7 +66,7 @@ class Found:
 
 def cases(session: Session, epsilon: str, confidence: float) -> Iterator[Case]:
     """Every mechanism alone; rates with the default mechanisms, alone and with a shared count; counts."""
-    statistics = session._statistics(None)
+    statistics = session._private.statistics()
     truths, rows = true_values(session), statistics.row_count
     greedy = statistics.greedy_cover() + statistics.self_conflicts
 

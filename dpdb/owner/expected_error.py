@@ -13,9 +13,9 @@ from dpdb.errors import ParameterError
 from dpdb.measures.registry import MEASURES, measure_named
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy.epsilon import as_float
-from dpdb.release.request import parse_request
+from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.risk import Risk, risk_of
-from dpdb.release.session import Epsilon, Session
+from dpdb.release.session import Session
 
 __all__ = ["Plan", "Rung", "plan"]
 
@@ -160,14 +160,7 @@ def plan(
     if target is not None:
         target = check_real("target", target, low=0, above_low=True)
     dcs, types = _constrained_types(source, constraints, table, schema)
-    request = parse_request(
-        "all",
-        epsilon,
-        mechanism=None,
-        confidence=0.95,
-        max_degree=max_degree,
-        rows_per_person=1,
-    )
+    ask = Ask("all", epsilon, max_degree=max_degree)
     made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
     with Session(made.rows, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
         simulation = Simulation(session, repetitions=repetitions, max_degree=max_degree)
@@ -176,7 +169,7 @@ def plan(
         return Plan(
             rows=made.rows.num_rows,
             error_rate=made.error_rate,
-            epsilon=as_float(request.charged),
+            epsilon=as_float(ask.charged),
             seed=made.seed,
             distinct=made.distinct,
             notes=made.notes,
@@ -185,7 +178,7 @@ def plan(
             skipped=skipped,
             target=target,
             smallest_epsilon=smallest,
-            risk=risk_of(as_float(request.charged)),
+            risk=risk_of(as_float(ask.charged)),
             ladder=ladder,
         )
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from dpdb.measures.registry import MEASURES, measure_named
+from dpdb.release.ask import Epsilon
 from dpdb.release.release import Release
-from dpdb.release.session import Epsilon, Session
+from dpdb.release.session import Session
 
 __all__ = ["ExpectedError", "Simulation"]
 
@@ -70,7 +71,7 @@ class Simulation:
 
     def __init__(self, session: Session, *, repetitions: int, max_degree: int | None) -> None:
         self._session, self._repetitions, self._max_degree = session, repetitions, max_degree
-        self._statistics = session._statistics(None)
+        self._statistics = session._private.statistics()
         self.conflicts = self._statistics.graph.degree_summary().edge_count
         self.truth = {measure.name: measure.truth(self._statistics) for measure in MEASURES}
 
@@ -89,7 +90,7 @@ class Simulation:
         """Expect the errors of all three measures released together at a total epsilon."""
 
         def release() -> tuple[Release, ...]:
-            return cast("tuple[Release, ...]", self._session.dp_inconsistency("all", epsilon))
+            return self._session.dp_inconsistency("all", epsilon)
 
         releases = list(self._repeat(release, seconds))
         return tuple(self._expected([several[k] for several in releases]) for k in range(len(MEASURES)))

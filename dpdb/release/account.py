@@ -58,7 +58,7 @@ class Account(Protocol):
     """Every release of every door goes: `debit`, draw noise, `record`, publish; `Reservation.close` in the end."""
 
     def will_draw(self, charge: Charge) -> bool:
-        """Whether a debit will be followed by a draw: not in a rehearsal, and not for a run that is answered."""
+        """Return whether a debit will be followed by a draw: not for a run that is answered."""
 
     def debit(self, charge: Charge) -> Reservation:
         """Spend, before any noise is drawn; a reservation with an answer is a run that was answered before.

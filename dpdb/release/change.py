@@ -9,8 +9,8 @@ from typing import Any
 from dpdb.errors import ParameterError
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
+from dpdb.release.numbers import parse_confidence
 from dpdb.release.release_fields import ReleaseFields
-from dpdb.release.request import parse_confidence
 from dpdb.release.words import SHARE, number_words
 
 __all__ = ["Change", "change_between"]

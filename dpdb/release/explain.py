@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -27,41 +27,38 @@ from dpdb.engine import (
     kept_rows_sql,
     refuse_nested_loops,
 )
+from dpdb.errors import ParameterError
+from dpdb.measures.mechanism import Mechanism
 from dpdb.privacy.epsilon import as_float, as_fraction
-from dpdb.release.breakdown import Part, each_constraint_parts, within_groups
+from dpdb.release.ask import Ask
 from dpdb.release.charged_rows import charged_rows_words
 from dpdb.release.conflict_graph import has_blocks
+from dpdb.release.numbers import parse_max_group
+from dpdb.release.parts import MeasurePart
+from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.privacy_unit import PrivacyUnit, parse_unit
-from dpdb.release.request import parse_max_group, parse_request
-from dpdb.release.shares import measure_shares
-from dpdb.release.slices import Key, parse_slices
+from dpdb.release.shares import Share, measure_shares
 
 __all__ = ["explain"]
+
+
+_ALL = Ask("all")
 
 
 def explain(
     source: SourceLike,
     constraints: ConstraintsLike,
+    ask: Ask = _ALL,
     *,
-    measure: str = "all",
-    epsilon: object = 1.0,
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
-    where: str | None = None,
-    by: str | None = None,
-    keys: Sequence[Key] | None = None,
-    mechanism: str | None = None,
-    confidence: float = 0.95,
-    max_degree: int | None = None,
     rows_per_person: int = 1,
     unit: str | None = None,
     max_rows: int | None = None,
     row_bound: int | None = None,
     max_group: int | None = None,
-    rate: bool = False,
-    each_constraint: bool = False,
 ) -> dict[str, Any]:
-    """Explain a release without making it. Spends nothing; reads the schema only.
+    """Explain a release of measures without making it. Spends nothing; reads the schema only.
 
     Plans come from an empty table of the same schema, because DuckDB chooses joins by row counts, which are private;
     on real data the operators may differ.
@@ -79,6 +76,8 @@ def explain(
     DpdbError
         As `Session`.
     """
+    if ask.counts_rows:
+        raise ParameterError("only releases of measures are explained; a count reads no conflict")
     asked = parse_unit(rows_per_person, unit, max_rows)
     with empty_table(
         source, table=table, csv_schema=csv_schema, constraints=constraints, unit=asked.column, most=asked.rows
@@ -86,31 +85,18 @@ def explain(
         bound = opened.constraints
         refuse_nested_loops(bound, row_bound)
         protected = asked.in_schema(opened.schema)
-        slices = parse_slices(opened, where, by, keys)
+        prepared = prepare(PublicTable(opened, protected, parse_max_group(max_group)), ask)
         terms = degree_terms(bound)
-        request = parse_request(
-            measure,
-            epsilon,
-            mechanism=mechanism,
-            confidence=confidence,
-            max_degree=max_degree,
-            rows_per_person=protected.rows,
-            rate=rate,
-        )
-        parts: tuple[Part, ...] = (Part(request),)
-        if each_constraint:
-            parts = each_constraint_parts(request, bound, mechanism=mechanism, rows_per_person=protected.rows)
-        parts = within_groups(parts, bound, parse_max_group(max_group))
-        empty = opened.slice(slices.predicates[0])
+        empty = opened.slice(prepared.parts[0].predicate)
         return {
             "source": opened.description,
-            "where": slices.words,
+            "where": prepared.slices.words,
             "unit": {"words": protected.words, "sql": _kept(opened.schema, protected)},
             "constraints": [_constraint(empty, k) for k in range(len(bound))],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
-            "releases": [planned for part in parts for planned in _releases(part)],
-            "epsilon": as_float(request.charged),
-            "charged": charged_rows_words(slices.charged),
+            "releases": _releases(prepared),
+            "epsilon": as_float(prepared.charge.epsilon),
+            "charged": charged_rows_words(prepared.charge.coverage),
         }
 
 
@@ -149,20 +135,29 @@ def _term(term: GroupTerm | CrossTerm) -> str:
     return f"largest group of ({', '.join(term.columns)}) - 1" if term.columns else "number of rows - 1"
 
 
-def _releases(part: Part) -> list[dict[str, Any]]:
-    request, planned = part.request, []
-    shares = measure_shares(request)
+def _releases(prepared: Prepared) -> list[dict[str, Any]]:
+    """Return what is to be expected of the releases of the first slice; they are alike in all slices."""
+    first = prepared.slices.predicates[0]
+    parts = [part for part in prepared.parts if isinstance(part, MeasurePart) and part.predicate is first]
+    return [expected for part in parts for expected in _expected(part)]
+
+
+def _expected(part: MeasurePart) -> list[dict[str, Any]]:
+    shares = measure_shares(part)
     count = sum(share.count for share in shares)
     rows = f", divided by a row count with noise of scale about {float(1 / as_fraction(count)):.3g}" if count else ""
-    for (name, mechanism), share in zip(request.measures, shares, strict=True):
-        answer = float(1 / (mechanism.answer_share * as_fraction(share.cap + share.rest)))
-        planned.append(
-            {
-                "measure": name,
-                "constraint": part.constraint,
-                "mechanism": mechanism.name,
-                "epsilon": float(as_fraction(share.total) * Fraction(request.charged, request.epsilon)),
-                "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {answer:.3g}{rows}",
-            }
-        )
-    return planned
+    return [
+        {
+            "measure": name,
+            "constraint": part.constraint,
+            "mechanism": mechanism.name,
+            "epsilon": float(as_fraction(share.total) * Fraction(part.charged, part.epsilon)),
+            "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, share):.3g}{rows}",
+        }
+        for (name, mechanism), share in zip(part.measures, shares, strict=True)
+    ]
+
+
+def _scale(mechanism: Mechanism, share: Share) -> float:
+    """Return the scale of the answer's noise per unit of its sensitivity."""
+    return float(1 / (mechanism.answer_share * as_fraction(share.cap + share.rest)))

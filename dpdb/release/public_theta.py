@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.release.request import is_degree, largest_degree_words
+from dpdb.release.numbers import is_degree, largest_degree_words
 
 __all__ = ["PublicTheta", "parse_theta"]
 

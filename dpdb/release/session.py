@@ -2,67 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, overload
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import (
-    Progress,
-    Slice,
-    SourceLike,
-    WherePredicate,
-    degree_terms,
-    no_progress,
-    open_table,
-    refuse_nested_loops,
-)
-from dpdb.errors import DpdbError, EngineError, ParameterError
-from dpdb.measures.answer import Answer
-from dpdb.measures.count import noisy_count
-from dpdb.measures.degree_cap import release_degree_cap
-from dpdb.measures.estimate import with_estimate
-from dpdb.measures.mechanism import Run
-from dpdb.measures.one_scan import read_together
-from dpdb.measures.rate import rate_answer, rate_beta
-from dpdb.measures.registry import MeasureName
-from dpdb.owner_log import OWNER_LOG
-from dpdb.predicates.nodes import TRUE, Node
-from dpdb.privacy.epsilon import split
-from dpdb.privacy.noise import check_samplers
+from dpdb.engine import Progress, SourceLike, no_progress, open_table, refuse_nested_loops
+from dpdb.errors import ParameterError
 from dpdb.release.account import Account, Charge
-from dpdb.release.breakdown import Part, each_constraint_parts, within_groups
+from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.budget import Budget, as_budget
-from dpdb.release.conflict_graph import load_kernels
-from dpdb.release.count_request import parse_count
+from dpdb.release.draw import draw, labelled, load
 from dpdb.release.ledger_account import LedgerAccount
+from dpdb.release.numbers import parse_max_group
+from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.privacy_unit import parse_unit
-from dpdb.release.public_theta import PublicTheta, parse_theta
-from dpdb.release.rehearsal import Rehearsal, RehearsedError
-from dpdb.release.release import Release, Releases, constraints_digest, make_release, recorded_releases
-from dpdb.release.request import Request, parse_max_group, parse_request
-from dpdb.release.shares import measure_shares
-from dpdb.release.slices import Key, Slices, parse_slices
-from dpdb.release.statistics import SliceStatistics
+from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.publish import publish
+from dpdb.release.release import Releases
+from dpdb.release.verbs import Verbs
 
-__all__ = ["Session", "dp_inconsistency", "open_session"]
-
-Epsilon = float | int | str | Decimal
-
-_FAILED = (
-    "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
-    "because it may name private values"
-)
-_KEPT_SLICES = 4
+__all__ = ["Session", "open_session"]
 
 
-class Session:
+class Session(Verbs):
     """One table, its constraints and its budget, for any number of releases.
 
     Use it as a context manager: leaving it drops the private database and its temporary files. Not thread-safe.
@@ -70,7 +33,7 @@ class Session:
     Parameters
     ----------
     source : path, connection, relation or Arrow object
-        See `dpdb.engine.open_table`. Only read, never written.
+        See `dpdb.engine.sources.open.open_source`. Only read, never written.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
         Public. Duplicates (also after exchanging the tuples) count once. None is for counts of rows only.
     table : str, optional
@@ -93,11 +56,19 @@ class Session:
         that the table has not). Mechanism `two_sided` then spends nothing on a bound. It is never checked against rows;
         a wrong one costs the upper end, never privacy.
     rows : bool
-        False for a session that only rehearses (see `rehearse`): of files that are plain tables no row is read.
+        False for a session that only prepares releases (see `prepare`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads
         Limits of the private database; see `Database`.
     progress : callable, optional
         Called with the name of each long step; never with a number.
+
+    Attributes
+    ----------
+    constraints : tuple of DenialConstraint
+    public : PublicTable
+        What releases are prepared from.
+    private : PrivateSlices
+        What they are drawn from: exact numbers, for who owns the rows.
 
     Raises
     ------
@@ -129,10 +100,8 @@ class Session:
         asked = parse_unit(rows_per_person, unit, max_rows)
         self._closed = False
         self._account: Account = as_budget(budget)
-        self._rows_per_person = asked.rows
-        self._max_group = parse_max_group(max_group)
-        self._progress = progress
-        self._slices: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
+        self._has_ledger, self._reads_rows, self._progress = ledger is not None, rows, progress
+        max_group = parse_max_group(max_group)
         self._table = open_table(
             source,
             table=table,
@@ -147,10 +116,8 @@ class Session:
             progress=progress,
         )
         try:
-            self._bound = self._table.constraints
-            self.constraints = tuple(bound.constraint for bound in self._bound)
-            self._unit = asked.in_schema(self._table.schema)
-            refuse_nested_loops(self._bound, row_bound)
+            protected = asked.in_schema(self._table.schema)
+            refuse_nested_loops(self._table.constraints, row_bound)
             if ledger is not None:
                 self._account = LedgerAccount(
                     ledger,
@@ -158,381 +125,45 @@ class Session:
                     schema=self._table.schema,
                     opened=self._table.opened_content(),
                     content=self._table.content,
-                    unit=self._unit,
+                    unit=protected,
                 )
         except BaseException:
             self._table.close()
             raise
-        self._has_ledger = ledger is not None
-        self._reads_rows = rows
-        self._terms = degree_terms(self._bound)
-        self._digest = constraints_digest(self.constraints)
+        self.public = PublicTable(self._table, protected, max_group)
+        self.constraints = self.public.constraints
+        self._private = PrivateSlices(self._table)
 
     # -- releases ---------------------------------------------------------------------------------------------
 
-    @overload
-    def dp_inconsistency(
-        self, measure: MeasureName = ..., epsilon: Epsilon = ..., *, where: str | None = ..., by: None = ...,
-        keys: None = ..., mechanism: str | None = ..., confidence: float = ..., max_degree: int | None = ...,
-        run_id: str | None = ..., rate: bool = ..., each_constraint: Literal[False] = ...,
-        theta: int | PublicTheta | None = ...,
-    ) -> Release: ...  # fmt: skip
-    @overload
-    def dp_inconsistency(
-        self, measure: str, epsilon: Epsilon = ..., *, where: str | None = ..., by: str | None = ...,
-        keys: Sequence[Key] | None = ..., mechanism: str | None = ..., confidence: float = ...,
-        max_degree: int | None = ..., run_id: str | None = ..., rate: bool = ..., each_constraint: bool = ...,
-        theta: int | PublicTheta | None = ...,
-    ) -> Release | tuple[Release, ...]: ...  # fmt: skip
-    def dp_inconsistency(
-        self,
-        measure: str = "repair",
-        epsilon: Epsilon = 1.0,
-        *,
-        where: str | None = None,
-        by: str | None = None,
-        keys: Sequence[Key] | None = None,
-        mechanism: str | None = None,
-        confidence: float = 0.95,
-        max_degree: int | None = None,
-        run_id: str | None = None,
-        rate: bool = False,
-        each_constraint: bool = False,
-        theta: int | PublicTheta | None = None,
-    ) -> Release | tuple[Release, ...]:
-        """Release one measure, or all three, of the table or of a slice.
-
-        Parameters
-        ----------
-        measure : str
-            ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"``, or ``"all"``: then `epsilon` is the total of
-            the three, which share one degree cap.
-        epsilon : number
-            Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows; one
-            value of `unit` with all its rows).
-        where : str, optional
-            The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
-        by, keys : str and sequence, optional
-            A column and the public list of its groups: one slice per key, absent groups included. The slices are
-            disjoint, so `epsilon` is charged once for all of them.
-        mechanism : str, optional
-            Another mechanism than the default, by name.
-        confidence : float
-            Of the bounds.
-        max_degree : int, optional
-            Public bound of the conflicts per tuple, for mechanisms that need one.
-        run_id : str, optional
-            Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
-        rate : bool
-            Divide by a private count of the slice's rows, which gets 5% of epsilon: the share of rows in conflict
-            (``"problematic"``) or to delete (``"repair"``), from 0 to 1. Pairs of rows have no rate; ``"all"`` then
-            releases the two that have one, in the proportion 2 : 1, with one count.
-        each_constraint : bool
-            Measure every constraint alone, on the conflict graph that it has without the others: a tuple of releases in
-            the constraints' order. Each gets an equal share of epsilon, which is debited once for all of them.
-        theta : int, optional
-            Public threshold of the projection, stated without looking at the rows (an earlier release's is such a
-            one): nothing is spent on choosing it, and releases at one theta can be compared (`Release.change`).
-
-        Returns
-        -------
-        Release or tuple of Release
-            One release; all of them for ``"all"``; with `each_constraint`, for each constraint in order, those of it;
-            with `by`, for each key in order, those of its slice.
-
-        Raises
-        ------
-        ParameterError, PredicateError, UnknownColumnError, LedgerError
-            Before anything is released.
-        BudgetExceededError
-            If the budget does not suffice; nothing is spent.
-        EngineError
-            If the release fails after the debit, with one constant message.
-
-        Notes
-        -----
-        Sources: paper A, Algorithms 1, 2, 4 and 5, with corrected sensitivities; see each measure's mechanisms.
-
-        Examples
-        --------
-        >>> import dpdb
-        >>> rules = "examples/data/hospital.dcs.txt"
-        >>> with dpdb.open("examples/data/hospital.parquet", constraints=rules, budget=3) as session:
-        ...     states = session.dp_inconsistency("repair", 0.5, by="state", keys=["AL", "AK"])
-        ...     session.spent(), [release.where for release in states]
-        (0.5, ["state = 'AL'", "state = 'AK'"])
-        """
-        self._refuse_closed()
-        if not self.constraints:
-            raise ParameterError("this session has no constraints to measure; give constraints= when opening it")
-        request = parse_request(
-            measure,
-            epsilon,
-            mechanism=mechanism,
-            confidence=confidence,
-            max_degree=max_degree,
-            rows_per_person=self._rows_per_person,
-            rate=rate,
-            theta=theta,
-        )
-        public_theta = parse_theta(theta)
-        parts: tuple[Part, ...] = (Part(request),)
-        if each_constraint:
-            parts = each_constraint_parts(
-                request, self._bound, mechanism=mechanism, rows_per_person=self._rows_per_person
-            )
-        parts = within_groups(parts, self._bound, self._max_group)
-        slices = parse_slices(self._table, where, by, keys)
-        public = request.public(where, self._digest, self._rows_per_person)
-        public |= self._unit.public | {"by": by, "keys": slices.keys}
-        if self._max_group is not None and "two_sided" in request.mechanisms.values():
-            public["max_group"] = self._max_group
-        if each_constraint:
-            public["each_constraint"] = [part.request.mechanisms for part in parts]
-        asked = [(predicate, part) for predicate in slices.predicates for part in parts]
-        if public_theta is not None:
-            public |= public_theta.public
-            asked = [
-                (predicate, replace(part, request=part.request.at_theta(public_theta.of(position))))
-                for position, (predicate, part) in enumerate(asked)
-            ]
-
-        def draw() -> tuple[Release, ...]:
-            answers = [
-                self._answers(part.request, self._statistics(predicate, part.position)) for predicate, part in asked
-            ]
-            return tuple(
-                release
-                for (predicate, part), found in zip(asked, answers, strict=True)
-                for release in self._label(
-                    part.request,
-                    predicate,
-                    found,
-                    several_slices=by is not None,
-                    charged=request.charged,
-                    constraint=part.constraint,
-                    theta_from=None if public_theta is None else public_theta.words,
-                )
-            )
-
-        def load() -> None:
-            check_samplers(gaussian=False)
-            for part in parts:
-                load_kernels(part.measured(self._bound), [mechanism.reads for _, mechanism in part.request.measures])
-
-        releases = self._published(request.charged, slices, public, run_id, draw, load=load)
-        return releases if measure == "all" or by is not None or each_constraint else releases[0]
-
-    def dp_count(
-        self,
-        epsilon: Epsilon | None = None,
-        *,
-        rho: Epsilon | None = None,
-        where: str | None = None,
-        by: str | None = None,
-        keys: Sequence[Key] | None = None,
-        confidence: float = 0.95,
-        run_id: str | None = None,
-    ) -> Release | tuple[Release, ...]:
-        """Release the number of rows of the table, of a slice, or of one slice per key.
-
-        Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
-        two-sided. Parameters, cost and errors as `dp_inconsistency`; epsilon is 1 if no cost is given.
-
-        With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
-        (Canonne, Kamath and Steinke 2020), charged rho to a ledger of notion zcdp. Other accounts refuse it: Gaussian
-        noise is not pure, and discrete Gaussian noise has no proven mu (see `dpdb.privacy.noise`).
-
-        Examples
-        --------
-        >>> import dpdb
-        >>> with dpdb.open("examples/data/hospital.parquet", budget=1) as session:
-        ...     count = session.dp_count(0.1, where="state = 'AL'")
-        ...     count.measure, round(count.noise_scale), session.remaining()
-        ('count', 10, 0.9)
-        """
-        self._refuse_closed()
-        request = parse_count(epsilon, rho, confidence, self._rows_per_person)
-        slices = parse_slices(self._table, where, by, keys)
-        public = {
-            "measure": "count",
-            **request.cost(),
-            "where": where,
-            "by": by,
-            "keys": slices.keys,
-            "confidence": request.confidence,
-            **self._unit.public,
-        }
-
-        def draw() -> tuple[Release, ...]:
-            counts = self._table.count_rows(slices.predicates)
-            return tuple(
-                make_release(
-                    request.answer(count),
-                    measure="count",
-                    mechanism=request.mechanism,
-                    epsilon=request.epsilon,
-                    joint_epsilon=request.epsilon,
-                    rho=request.rho,
-                    confidence=request.confidence,
-                    where=None if predicate is None else predicate.text,
-                    constraints_sha256=self._digest,
-                    unit=self._unit,
-                    several_slices=by is not None,
-                )
-                for predicate, count in zip(slices.predicates, counts, strict=True)
-            )
-
-        def load() -> None:
-            check_samplers(gaussian=request.rho is not None)
-
-        releases = self._published(request.epsilon or 0, slices, public, run_id, draw, load=load, rho=request.rho)
-        return releases if by is not None else releases[0]
-
-    def _published(
-        self,
-        epsilon: int,
-        slices: Slices,
-        public: Mapping[str, object],
-        run_id: str | None,
-        draw: Callable[[], tuple[Release, ...]],
-        *,
-        load: Callable[[], None],
-        rho: int | None = None,
-    ) -> tuple[Release, ...]:
-        """Load, debit, draw, record, publish: the one way out for every release.
-
-        What can fail for public reasons fails before the debit: `load` compiles what `draw` will use. The debit covers
-        the rows of the slices: both tuples of a conflict lie in one of them. A run that the ledger has answered before
-        gets that answer. Whatever fails after the debit says one constant thing.
-        """
-        if run_id is not None and not self._has_ledger:
-            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
-        if not self._reads_rows and not isinstance(self._account, Rehearsal):
+    def release(self, ask: Ask) -> Releases:
+        """Make the releases of an ask: what `dp_inconsistency` and `dp_count` do, with their errors."""
+        prepared = self.prepare(ask)
+        if not self._reads_rows:
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
-        rules = self._digest if self.constraints else None
-        charge = Charge(epsilon, slices.charged, public, run_id, rho, rules)
-        if self._account.will_draw(charge):
-            with _said_before_the_debit():
-                load()
-        reservation = self._account.debit(charge)
-        try:
-            if reservation.answer is not None:
-                return recorded_releases(reservation.answer)
-            with _one_message(), self._no_half_made_slices():
-                releases = Releases(draw())
-            self._account.record(reservation, json.dumps([release.to_dict() for release in releases]))
-            return releases
-        finally:
-            reservation.close()
 
-    def _answers(self, request: Request, statistics: SliceStatistics) -> list[Answer]:
-        """Release the row count and the degree cap once, if something needs them, then answer each measure."""
-        self._progress("drawing noise")
-        shares = measure_shares(request)
-        beta = 1 - request.confidence
-        count_share = sum(share.count for share in shares)
-        count = None
-        if count_share:
-            count_beta, beta = rate_beta(beta)
-            count = noisy_count(statistics.row_count, count_share, count_beta)
-        cap_share = sum(share.cap for share in shares)
-        cap = release_degree_cap(statistics, cap_share) if cap_share else None
-        if len(request.measures) > 1 and cap is not None:
-            rests = (share.rest for share in shares)
-            read_together(statistics, cap, zip((mechanism for _, mechanism in request.measures), rests, strict=True))
-        answers = [
-            with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, request.max_degree)), mechanism, beta)
-            for (_, mechanism), share in zip(request.measures, shares, strict=True)
-        ]
-        return answers if count is None else [rate_answer(answer, count) for answer in answers]
+        def drawn() -> Releases:
+            with self._private.forgotten_if_stopped():
+                return labelled(prepared, draw(prepared, self._private, self._progress))
+
+        return publish(self._account, prepared, load=lambda: load(prepared), draw=drawn)
+
+    def prepare(self, ask: Ask) -> Prepared:
+        """Check everything public about a release; the result has its `charge`.
+
+        Reads no row, draws nothing, spends nothing. Errors as the release, except that the budget is not asked.
+        """
+        self._refuse_closed()
+        prepared = prepare(self.public, ask)
+        if ask.run_id is not None and not self._has_ledger:
+            raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
+        return prepared
 
     def _refuse_closed(self) -> None:
         if self._closed:
             raise ParameterError("this session is closed; open a new one")
 
-    def _label(
-        self,
-        request: Request,
-        predicate: WherePredicate | None,
-        answers: list[Answer],
-        *,
-        several_slices: bool = False,
-        charged: int | None = None,
-        constraint: str | None = None,
-        theta_from: str | None = None,
-    ) -> tuple[Release, ...]:
-        """Label the answers to a request that is a part of a call, for which `charged` was debited."""
-        costs = split(request.charged, [share.total for share in measure_shares(request)])
-        return tuple(
-            make_release(
-                answer,
-                measure=name,
-                mechanism=mechanism.name,
-                epsilon=cost,
-                joint_epsilon=request.charged if charged is None else charged,
-                confidence=request.confidence,
-                where=None if predicate is None else predicate.text,
-                constraints_sha256=self._digest,
-                unit=self._unit,
-                several_slices=several_slices,
-                constraint=constraint,
-                rate=request.rate,
-                theta_from=theta_from,
-            )
-            for (name, mechanism), answer, cost in zip(request.measures, answers, costs, strict=True)
-        )
-
-    def _statistics(self, predicate: WherePredicate | None, position: int | None = None) -> SliceStatistics:
-        """Return the statistics of a slice, with all constraints or with the one at `position` alone.
-
-        The conflict graph is built unless the slice is one of the last few. All graphs of a slice are kept and dropped
-        together, so that a breakdown of many constraints drops none of its own; they are about as large as the slice's
-        graph of all constraints.
-        """
-        key = TRUE if predicate is None else predicate.tree
-        if key not in self._slices:
-            if len(self._slices) >= _KEPT_SLICES:
-                for part, _ in self._slices.popitem(last=False)[1].values():
-                    part.close()
-            self._slices[key] = {}
-        self._slices.move_to_end(key)
-        kept = self._slices[key]
-        if position not in kept:
-            part = self._table.slice(predicate, position=position)
-            kept[position] = part, SliceStatistics(part)
-        return kept[position][1]
-
-    @contextmanager
-    def _no_half_made_slices(self) -> Iterator[None]:
-        """Forget all slices if a signal or a failure leaves one in the middle of being made."""
-        try:
-            yield
-        except BaseException:
-            forgotten, self._slices = self._slices, OrderedDict()
-            for parts in forgotten.values():
-                for part, _ in parts.values():
-                    with suppress(DpdbError):
-                        part.close()
-            raise
-
-    # -- releases to come -------------------------------------------------------------------------------------
-
-    def rehearse(self, release: Callable[[Session], object]) -> Charge:
-        """Check everything public about a release, such as ``lambda s: s.dp_count(0.1)``, and return its charge.
-
-        Reads no row, draws nothing, spends nothing. Errors as the release, except that the budget is not asked.
-        """
-        self._refuse_closed()
-        account = self._account
-        try:
-            self._account = Rehearsal()
-            release(self)
-        except RehearsedError as stopped:
-            return stopped.charge
-        finally:
-            self._account = account
-        raise ParameterError("this is no release: it asks for no debit")
+    # -- budget and life --------------------------------------------------------------------------------------
 
     def check_together(self, charges: Sequence[Charge]) -> None:
         """Raise `BudgetExceededError` if releases with these charges do not all fit the budget; spend nothing.
@@ -546,8 +177,6 @@ class Session:
         """Bound what releases with these charges cost together: epsilon, or the parameter of the ledger."""
         self._refuse_closed()
         return self._account.cost_together(charges)
-
-    # -- budget and life --------------------------------------------------------------------------------------
 
     def spent(self) -> float:
         """Epsilon spent by the releases of this session; with a ledger, by all of its releases, in its parameter."""
@@ -575,71 +204,4 @@ class Session:
         return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"
 
 
-@contextmanager
-def _said_before_the_debit() -> Iterator[None]:
-    """Turn what fails while no private row was read, and nothing spent, into an error that says so and why."""
-    try:
-        yield
-    except Exception as error:
-        OWNER_LOG.exception("loading failed")
-        why = str(error).splitlines()
-        reason = f"{type(error).__name__}: {why[0]}" if why else type(error).__name__
-        raise EngineError(f"what the release needs cannot be loaded, and nothing was spent ({reason})") from None
-
-
-@contextmanager
-def _one_message() -> Iterator[None]:
-    """Turn every failure after the debit into one constant message; the reason goes to the owner's log."""
-    try:
-        yield
-    except Exception as error:
-        if not isinstance(error, EngineError):  # the engine has logged its own
-            OWNER_LOG.exception("release failed")
-        raise EngineError(_FAILED) from None
-
-
 open_session = Session
-
-
-def dp_inconsistency(
-    source: SourceLike,
-    constraints: ConstraintsLike,
-    measure: str = "repair",
-    epsilon: Epsilon = 1.0,
-    *,
-    where: str | None = None,
-    by: str | None = None,
-    keys: Sequence[Key] | None = None,
-    mechanism: str | None = None,
-    confidence: float = 0.95,
-    max_degree: int | None = None,
-    run_id: str | None = None,
-    rate: bool = False,
-    each_constraint: bool = False,
-    theta: int | None = None,
-    **options: object,
-) -> Release | tuple[Release, ...]:
-    """Make one release of a table: open a `Session`, release, close. Parameters, cost and errors as there.
-
-    Examples
-    --------
-    >>> import dpdb
-    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", constraints="examples/data/hospital.dcs.txt")
-    >>> r.measure, r.epsilon
-    ('repair', 1.0)
-    """
-    with Session(source, constraints=constraints, **options) as session:  # type: ignore[arg-type]
-        return session.dp_inconsistency(
-            measure,
-            epsilon,
-            where=where,
-            by=by,
-            keys=keys,
-            mechanism=mechanism,
-            confidence=confidence,
-            max_degree=max_degree,
-            run_id=run_id,
-            rate=rate,
-            each_constraint=each_constraint,
-            theta=theta,
-        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dpdb.measures.rate import rate_shares
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.epsilon import split
-from dpdb.release.request import Request
+from dpdb.release.parts import MeasurePart
 
 __all__ = ["Share", "measure_shares"]
 
@@ -35,22 +35,22 @@ class Share:
         return self.cap + self.rest + self.count
 
 
-def measure_shares(request: Request) -> tuple[Share, ...]:
-    """Share `request.epsilon` among its measures; the shares' totals add up to it.
+def measure_shares(part: MeasurePart) -> tuple[Share, ...]:
+    """Share `part.epsilon` among its measures; the shares' totals add up to it.
 
     One measure alone is shared as its mechanism says. Several share one degree cap, booked with the first. Rates share
     one row count, booked with the first.
     """
-    if request.rate:
-        return _rate_shares(request)
-    if len(request.measures) == 1:
-        return (Share(*request.measures[0][1].shares(request.epsilon)),)
-    cap, *rest = split(request.epsilon, (_CAP_WEIGHT, *(measure_named(name).weight for name, _ in request.measures)))
+    if part.rate:
+        return _rate_shares(part)
+    if len(part.measures) == 1:
+        return (Share(*part.measures[0][1].shares(part.epsilon)),)
+    cap, *rest = split(part.epsilon, (_CAP_WEIGHT, *(measure_named(name).weight for name, _ in part.measures)))
     return tuple(Share(0 if position else cap, share) for position, share in enumerate(rest))
 
 
-def _rate_shares(request: Request) -> tuple[Share, ...]:
-    count, left = rate_shares(request.epsilon)
-    parts = split(left, [measure_named(name).rate_weight or 0 for name, _ in request.measures])
-    shares = [mechanism.shares(part) for (_, mechanism), part in zip(request.measures, parts, strict=True)]
+def _rate_shares(part: MeasurePart) -> tuple[Share, ...]:
+    count, left = rate_shares(part.epsilon)
+    budgets = split(left, [measure_named(name).rate_weight or 0 for name, _ in part.measures])
+    shares = [mechanism.shares(epsilon) for (_, mechanism), epsilon in zip(part.measures, budgets, strict=True)]
     return tuple(Share(cap, rest, 0 if position else count) for position, (cap, rest) in enumerate(shares))

@@ -15,11 +15,9 @@ from dpdb.errors import ParameterError, PredicateError
 from dpdb.predicates import Region
 from dpdb.predicates.covered import covered, covered_groups
 from dpdb.predicates.nodes import TRUE, Column, Comparison, Literal, LiteralValue, all_of
+from dpdb.release.ask import Key
 
-__all__ = ["Key", "Slices", "parse_slices"]
-
-# What a group may be called by.
-Key = str | int | float | Decimal | bool
+__all__ = ["Slices", "parse_slices"]
 
 _SHOWN_KEY = 60
 _WRITTEN_BITS = 2_000  # 602 digits; where Python has a limit for writing integers, it is at least 640
@@ -49,9 +47,9 @@ class Slices:
 
 
 def parse_slices(table: Table, where: str | None, by: str | None, keys: Sequence[Key] | None) -> Slices:
-    """Return the slices of a call. Reads no row.
+    """Return the slices of a call; `by` and `keys` come together (see `Ask`). Reads no row.
 
-    Without `by` there is one slice. With it there is one per key, in the order given; they are disjoint, because the
+    Without them there is one slice. With them there is one per key, in the order given; they are disjoint, because the
     keys are different values of one column, so one row lies in at most one of them and they cost what one of them costs
     (parallel composition). Keys are public and fixed in advance: an absent group gets noise like the others, also one
     that `where` excludes, and is charged for its own rows.
@@ -59,8 +57,8 @@ def parse_slices(table: Table, where: str | None, by: str | None, keys: Sequence
     Raises
     ------
     ParameterError
-        If only one of `by` and `keys` is given, there is no key, a key is not a value of the column, or two are equal
-        as values of the column ('1' and '01', '1 month' and '30 days').
+        If a key is not a value of the column, or two are equal as values of the column ('1' and '01', '1 month' and
+        '30 days').
     PredicateError
         As `parse_where`, and if `where` selects no row whatever the table holds: nothing is free, and for nothing there
         is nothing to release.
@@ -75,14 +73,9 @@ def parse_slices(table: Table, where: str | None, by: str | None, keys: Sequence
             f"where: {shortened(str(where))} selects no row, whatever the table holds; write a predicate that rows can "
             "satisfy"
         )
-    if by is None and keys is None:
-        return Slices((base,), None, rows, None if base is None else base.text)
     if by is None or keys is None:
-        raise ParameterError("by= and keys= go together: a column and the public list of its groups")
-    if not isinstance(by, str):
-        raise ParameterError(f"by must be the name of a column, got {by!r}")
-    if isinstance(keys, (str, bytes)) or not isinstance(keys, Sequence) or not keys:
-        raise ParameterError("keys must be a list of at least one value")
+        assert by is keys, "an ask has both or neither"
+        return Slices((base,), None, rows, None if base is None else base.text)
     column = comparable_column(by, table.schema, "by")
     for key in keys:
         problem = untyped_problem(table.schema[column.name], _literal_value(key, column))

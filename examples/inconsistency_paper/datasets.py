@@ -85,7 +85,7 @@ def subset(data: DataSet, rows: int, seed: int = SEED) -> pa.Table:
         chosen = np.random.default_rng(seed).choice(table.num_rows, rows, replace=False)
         table = table.take(np.sort(chosen))
     with Session(table, constraints=data.constraints) as session:
-        if not session._statistics(None).graph.degree_summary().edge_count:
+        if not session._private.statistics().graph.degree_summary().edge_count:
             return table
     return table.take(np.flatnonzero(~in_conflict(table, data.constraints)))
 

@@ -56,7 +56,7 @@ class Measured:
 
     def __init__(self, session: Session, rows: int) -> None:
         self._session, self._rows = session, rows
-        self._statistics = session._statistics(None)
+        self._statistics = session._private.statistics()
         graph = self._statistics.graph
         degrees, cover = graph.degree_summary(), minimum_vertex_cover(graph.adjacency, time_limit=10.0)
         tau = self._statistics.twice_fractional_cover() / 2

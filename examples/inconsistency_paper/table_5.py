@@ -31,7 +31,7 @@ def max_degrees(data: Any, rows: int, seeds: int) -> list[int]:
     for seed in range(SEED, SEED + seeds):
         dirty = rnoise(subset(data, rows, seed), data.constraints, alpha=ALPHA, seed=seed)
         with Session(dirty, constraints=data.constraints) as session:
-            found.append(session._statistics(None).graph.degree_summary().max_degree)
+            found.append(session._private.statistics().graph.degree_summary().max_degree)
     return found
 
 

@@ -56,7 +56,7 @@ def timings(
     """Time every measure by the default and by the paper's mechanism, epsilon = 1; the fastest of `repeats` runs."""
     found = []
     with Session(dirty, constraints=constraints) as session:
-        edges = session._statistics(None).graph.degree_summary().edge_count
+        edges = session._private.statistics().graph.degree_summary().edge_count
     for measure, known in BY_NAME.items():
         names = {"default": known.default, "paper": PAPERS[measure]}
         for role in roles:
@@ -73,7 +73,7 @@ def _timed(
     """Seconds to build the conflict graph, and from there to the release."""
     began = time.perf_counter()
     with Session(dirty, constraints=constraints) as session:
-        _ = session._statistics(None).graph
+        _ = session._private.statistics().graph
         built = time.perf_counter()
         session.dp_inconsistency(measure, 1, mechanism=mechanism, max_degree=dirty.num_rows)
         return built - began, time.perf_counter() - built

@@ -18,7 +18,7 @@ CONSTRAINT = "capital -> country"
 def projected_edges() -> list[int]:
     """Edges of the toy table's projections to the candidates, as dpdb computes them."""
     with Session(TABLE, constraints=CONSTRAINT) as session:
-        return list(session._statistics(None).projected_edges(CANDIDATES))
+        return list(session._private.statistics().projected_edges(CANDIDATES))
 
 
 def qualities(edges: Sequence[int], answer_epsilon: float) -> list[tuple[int, float]]:

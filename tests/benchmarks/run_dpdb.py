@@ -31,7 +31,7 @@ with dpdb.open(source, constraints=constraints, progress=step, **options) as ses
     answered = time.perf_counter()
     session.dp_inconsistency("all", 1.0)
     again = time.perf_counter()
-    edges = session._statistics(None).graph.degree_summary().edge_count
+    edges = session._private.statistics().graph.degree_summary().edge_count
 warm_start = time.perf_counter()
 with dpdb.open(source, constraints=constraints, **options) as session:
     session.dp_inconsistency("all", 1.0)

@@ -11,6 +11,7 @@ import pytest
 import dpdb
 from dpdb.doors.cli import main
 from dpdb.ledger import Ledger
+from dpdb.release.ask import Ask
 from dpdb.release.explain import explain
 
 FD = "zip -> city"
@@ -55,12 +56,12 @@ def source(tmp_path: Path) -> str:
     ],
 )
 def test_charged_rows_in_words(where: str | None, rows: str, notes: list[str], source: str) -> None:
-    charged = explain(source, FD, where=where)["charged"]
+    charged = explain(source, FD, Ask("all", where=where))["charged"]
     assert (charged["rows"], charged["notes"], charged["every_row"]) == (rows, notes, rows == "every row")
 
 
 def test_groups_are_charged_together_and_boxes_are_per_column(source: str) -> None:
-    explained = explain(source, FD, where="age = 1 OR zip < '3'", by="city", keys=["x", "y"])
+    explained = explain(source, FD, Ask("all", where="age = 1 OR zip < '3'", by="city", keys=["x", "y"]))
     words = "(city = 'x' or city = 'y')"
     assert explained["where"] == "(age = 1 OR zip < '3') AND \"city\" IN ('x', 'y')"
     boxes = explained["charged"]["boxes"]
@@ -78,7 +79,7 @@ def test_the_ledger_charges_what_explain_says(source: str, tmp_path: Path) -> No
             session.dp_count(1, where=where)
     with Ledger.open(path) as ledger:
         assert [entry.rows for entry in ledger.history()] == [
-            explain(source, FD, where=where)["charged"]["rows"] for where in clauses
+            explain(source, FD, Ask("all", where=where))["charged"]["rows"] for where in clauses
         ]
 
 

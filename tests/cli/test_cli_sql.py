@@ -259,7 +259,7 @@ def test_an_interrupted_statement_does_not_end_the_prompt(
         raise KeyboardInterrupt
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("dpdb.release.session.Session._answers", interrupted)
+    monkeypatch.setattr("dpdb.release.draw.draw_measures", interrupted)
     run_prompt(front_end, typed("FROM dp_inconsistency('hospital', epsilon := 0.5);", ".budget"))  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert "cancelled; what was debited stays spent" in shown

@@ -13,7 +13,7 @@ from release_doors import DOORS
 from dpdb.predicates import Region
 from dpdb.predicates.text_reader import parse_where
 from dpdb.privacy import noise as randomness
-from dpdb.release import breakdown, budget, count_request, ledger_account, request, session, shares, slices
+from dpdb.release import budget, draw, ledger_account, parts, prepare, session, shares, slices
 from dpdb.release.account import Charge
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -25,7 +25,7 @@ def half_the_charge(patch: pytest.MonkeyPatch) -> None:
     def halved(epsilon: int, coverage: Region, asked: Any, run: Any, rho: int | None, rules: Any) -> Charge:
         return Charge(epsilon // 2, coverage, asked, run, None if rho is None else rho // 2, rules)
 
-    patch.setattr(session, "Charge", halved)
+    patch.setattr(prepare, "Charge", halved)
 
 
 def _fresh_scales(patch: pytest.MonkeyPatch) -> None:
@@ -42,16 +42,16 @@ def twice_the_epsilon(patch: pytest.MonkeyPatch) -> None:
 
 
 def every_constraint_gets_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(breakdown, "split", lambda epsilon, weights: (epsilon,) * len(weights))
+    patch.setattr(parts, "split", lambda epsilon, weights: (epsilon,) * len(weights))
 
 
 def every_measure_gets_all(patch: pytest.MonkeyPatch) -> None:
     real = shares.measure_shares
 
-    def generous(asked: request.Request) -> tuple[shares.Share, ...]:
+    def generous(asked: parts.MeasurePart) -> tuple[shares.Share, ...]:
         return tuple(replace(share, rest=asked.epsilon) for share in real(asked))
 
-    patch.setattr(session, "measure_shares", generous)
+    patch.setattr(draw, "measure_shares", generous)
 
 
 def the_count_of_a_rate_is_free(patch: pytest.MonkeyPatch) -> None:
@@ -59,8 +59,7 @@ def the_count_of_a_rate_is_free(patch: pytest.MonkeyPatch) -> None:
 
 
 def rows_of_a_person_get_all(patch: pytest.MonkeyPatch) -> None:
-    for module in (request, count_request):
-        patch.setattr(module, "parse_share", lambda charged, rows: charged)
+    patch.setattr(parts, "parse_share", lambda charged, rows: charged)
 
 
 def rows_of_a_unit_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
@@ -93,14 +92,14 @@ def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_repeated_run_draws_again(patch: pytest.MonkeyPatch) -> None:
-    real, drawn = session.Session._published, {}
+    real, drawn = session.publish, {}
 
-    def published(self: Any, epsilon: Any, cut: Any, public: Any, run: Any, draw: Any, **rest: Any) -> Any:
-        found = real(self, epsilon, cut, public, run, draw, **rest)
-        again = run is not None and drawn.setdefault((id(self._account), run), found) is not found
+    def published(account: Any, prepared: Any, load: Any, draw: Any) -> Any:
+        found, run = real(account, prepared, load, draw), prepared.charge.run_id
+        again = run is not None and drawn.setdefault((id(account), run), found) is not found
         return draw() if again else found
 
-    patch.setattr(session.Session, "_published", published)
+    patch.setattr(session, "publish", published)
 
 
 # Mutant, door, draws on each table. Where nothing is charged to a row a few draws suffice.

@@ -29,6 +29,7 @@ from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger
 from dpdb.predicates.stored_region import region_from_text
 from dpdb.privacy.epsilon import NANO
+from dpdb.release.ask import Ask
 from dpdb.release.explain import explain
 
 RANDOM = {*NUMBERS, "release_id", "raw", "estimate_lower", "estimate_upper"}
@@ -92,7 +93,9 @@ def test_explain_is_the_same_for_neighbours(tmp_path: Path) -> None:
     for rows in (FEWER, [*FEWER, *ONE_ROW], []):
         place = tmp_path / str(len(rows))
         place.mkdir()
-        said.append(str(explain(parquet(place, rows), TWO_RULES, where="zip = '1'")).replace(str(place), ""))
+        said.append(
+            str(explain(parquet(place, rows), TWO_RULES, Ask("all", where="zip = '1'"))).replace(str(place), "")
+        )
     assert said[0] == said[1] == said[2]
 
 

@@ -16,6 +16,7 @@ from dpdb.doors.duckdb_functions.memo import Memo
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
+from dpdb.release.ask import Ask
 
 COUNT = "SELECT dp_count('visits').value"
 
@@ -148,7 +149,7 @@ def test_one_thread_is_enough(noise: StubNoise) -> None:
 
 
 def test_the_memo_is_bounded_and_never_forgets_who_is_asking() -> None:
-    calls = [Call("dp_count", "t", "", k, None, None, None, None, 0.95, None, None, None) for k in range(4)]
+    calls = [Call("t", Ask("count", k)) for k in range(1, 5)]
     memo = Memo(capacity=3)
     for transaction in (1, 2):
         memo.reserve(transaction)

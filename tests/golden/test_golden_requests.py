@@ -18,6 +18,7 @@ import pyarrow as pa
 import dpdb
 from dpdb.ledger import Ledger
 from dpdb.predicates.stored_region import region_to_text
+from dpdb.release.ask import Ask
 
 RECORDING = Path(__file__).parent / "requests.json"
 RULES = ["zip -> city", "not(t1.age>t2.age&t1.fee<t2.fee)", "not(t1.age<0)"]
@@ -62,7 +63,7 @@ def table() -> pa.Table:
 def asked(session: dpdb.Session, method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What the release would be charged, or why it is refused."""
     try:
-        charge = session.rehearse(lambda opened: getattr(opened, method)(**options))
+        charge = session.prepare(Ask.called(method, options)).charge
     except dpdb.DpdbError as refused:
         return {"refused": str(refused)}
     return {

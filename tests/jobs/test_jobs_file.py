@@ -112,8 +112,8 @@ def test_paths_are_relative_to_the_job_file(job: Path, monkeypatch: pytest.Monke
     loaded = load_job("../job.toml")
     assert loaded.results.resolve() == job.parent / "results.duckdb"
     assert [release.name for release in loaded.releases] == ["overall", "by-zip", "rows"]
-    assert loaded.releases[1].keys == ("1", "2")
-    assert loaded.releases[1].epsilon == "0.2"
+    assert loaded.releases[1].ask.keys == ("1", "2")
+    assert loaded.releases[1].ask.epsilon == "0.2"
 
 
 def test_results_in_a_folder_that_is_the_source_are_refused(folder: Path, job: Path) -> None:

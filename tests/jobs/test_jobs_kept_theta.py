@@ -13,7 +13,7 @@ import pytest
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import RESULT_SCHEMA, read_results
 from dpdb.ledger import Ledger
-from dpdb.release import Release, session
+from dpdb.release import Release, draw
 
 KEEPS = """name = "visits"
 source = "t.parquet"
@@ -84,7 +84,7 @@ def test_a_run_that_was_killed_after_its_debit_keeps_too(keeps: Path, monkeypatc
         raise RuntimeError
 
     with monkeypatch.context() as patched:
-        patched.setattr(session, "make_release", fail)
+        patched.setattr(draw, "make_release", fail)
         assert run(keeps, "mon") == 3  # debited, without an answer
     assert run(keeps, "tue") == 0
     assert run(keeps, "mon") == 0

@@ -101,7 +101,7 @@ def covered(key, table, trials, *, beta, epsilon=NANO) -> list[tuple[bool, bool]
     rows, exact = TABLES[table]
     truth = exact[["minimal_inconsistency", "problematic", "repair"].index(key[0])]
     with Session(_table(rows), constraints=[FD, SINGLE]) as session:
-        statistics = session._statistics(None)
+        statistics = session._private.statistics()
         if key == ("repair", "greedy"):
             truth = statistics.self_conflicts + statistics.greedy_cover()
         answers = [Case(*key, max_degree=3, beta=beta).answer(statistics, epsilon) for _ in range(trials)]

@@ -41,7 +41,7 @@ def sampled(pair: TablePair, case: Case, epsilon: float = EPSILON) -> Iterator[l
     """Two samplers of outcomes, each over a session whose conflict graph is made once."""
 
     def sampler(session: Session):
-        statistics = session._statistics(None)
+        statistics = session._private.statistics()
 
         def sample(count: int) -> list[tuple[int, ...]]:
             outcomes: list[tuple[int, ...]] = []

@@ -48,7 +48,7 @@ def held(key: tuple[str, str], table: str, trials: int, beta: float, epsilon: in
     """In how many releases the interval holds the exact statistic at the theta of that release."""
     case, hits = Case(*key, max_degree=3, beta=beta), 0
     with Session(_table(TABLES[table]), constraints=[FD, SINGLE]) as session:
-        statistics = session._statistics(None)
+        statistics = session._private.statistics()
         for _ in range(trials):
             answer = with_estimate(case.answer(statistics, epsilon), case.mechanism, beta)
             hits += answer.estimate_lower <= exact(case, statistics, answer.theta) <= answer.estimate_upper

@@ -1,6 +1,7 @@
 """No epsilon between 1e-6 and 1e6 and no small graph makes a mechanism fail after its debit."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,10 @@ from small_graphs import SmallGraph
 from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 from dpdb.release import Session
-from dpdb.release.request import parse_request
+from dpdb.release.ask import Ask
+from dpdb.release.draw import draw_measures, labelled
+from dpdb.release.prepare import prepare
+from dpdb.release.privacy_unit import PrivacyUnit
 
 usually = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -48,17 +52,11 @@ def session():
 @usually
 @given(graphs(), epsilons, st.integers(1, 5))
 def test_all_never_fails(session, graph, epsilon, rows_per_person):
-    request = parse_request(
-        "all",
-        format_epsilon(min(epsilon * rows_per_person, 10**15)),
-        mechanism=None,
-        confidence=0.95,
-        max_degree=None,
-        rows_per_person=rows_per_person,
-    )
-    answers = session._answers(request, graph)
-    releases = session._label(request, None, answers)
-    assert sum(parse_epsilon(release.epsilon) for release in releases) == request.charged
+    ask = Ask("all", format_epsilon(min(epsilon * rows_per_person, 10**15)))
+    prepared = prepare(replace(session.public, unit=PrivacyUnit(rows_per_person)), ask)
+    (part,) = prepared.parts
+    releases = labelled(prepared, [draw_measures(part, graph)])
+    assert sum(parse_epsilon(release.epsilon) for release in releases) == prepared.charge.epsilon
 
 
 @pytest.mark.parametrize("epsilon", ["0.000001", "0.0000010001", 1, "1000000"])

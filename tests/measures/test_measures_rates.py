@@ -26,7 +26,9 @@ from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
 from dpdb.release import shares as shares_room
-from dpdb.release.request import parse_request
+from dpdb.release.ask import Ask
+from dpdb.release.draw import draw_measures
+from dpdb.release.parts import measure_part
 
 RATED = tuple(measure.name for measure in MEASURES if measure.has_rate)
 RATED_MECHANISMS = [key for key in ALL if key[0] in RATED]
@@ -105,7 +107,7 @@ def test_a_rate_spends_a_count_and_the_mechanism_on_the_rest(key, epsilon):
     with Session(_table(ROWS), constraints=[FD, SINGLE]) as session:
         options = {"mechanism": key[1], "max_degree": 5}
         rate, draws = recorded(lambda: session.dp_inconsistency(key[0], epsilon, rate=True, **options), Zero())
-        statistics = session._statistics(None)
+        statistics = session._private.statistics()
         case = Case(*key, max_degree=5, beta=rate_beta(1 - 0.95)[1])
         _, alone = recorded(lambda: case.answer(statistics, rest), Zero())
         assert parse_epsilon(rate.epsilon) == parse_epsilon(session.spent()) == count + rest
@@ -154,24 +156,15 @@ def test_both_rates_share_one_count_and_their_costs_add_up(epsilon):
 
 def worst_joint_loss(measure, epsilon):
     """Exact loss of a whole rate release over all graphs on 3 rows, every removal, and hubs; every path."""
-    request = parse_request(
-        measure,
-        epsilon,
-        mechanism=None,
-        confidence=0.95,
-        max_degree=None,
-        rows_per_person=1,
-        rate=True,
-    )
+    part = measure_part(Ask(measure, epsilon, rate=True), rows_per_person=1)
     probe = SmallGraph(3, ((0, 1),))
-    with Session(_table(ROWS), constraints=[FD]) as session:
 
-        def draws(graph, outputs):
-            return recorded(lambda: session._answers(request, graph), Script(outputs))[1]
+    def draws(graph, outputs):
+        return recorded(lambda: draw_measures(part, graph), Script(outputs))[1]
 
-        every = list(paths(lambda: session._answers(request, probe), [(0,), (1, 2, 3)]))
-        pairs = [*neighbours(3), *((star(leaves), SmallGraph(leaves, ())) for leaves in (1, 2, 3, 5))]
-        return max(joint_loss(draws(larger, path), draws(smaller, path)) for larger, smaller in pairs for path in every)
+    every = list(paths(lambda: draw_measures(part, probe), [(0,), (1, 2, 3)]))
+    pairs = [*neighbours(3), *((star(leaves), SmallGraph(leaves, ())) for leaves in (1, 2, 3, 5))]
+    return max(joint_loss(draws(larger, path), draws(smaller, path)) for larger, smaller in pairs for path in every)
 
 
 @pytest.mark.parametrize("measure", [*RATED, "all"])
@@ -265,7 +258,7 @@ def holds(releases, truths, confidence):
 def test_intervals_of_rates_hold(key, dirty):
     options = {"mechanism": key[1], "max_degree": 3, "rate": True, "confidence": 0.8}
     releases = [dirty.dp_inconsistency(key[0], 1, **options) for _ in range(250)]
-    greedy = dirty._statistics(None).greedy_cover() + 400
+    greedy = dirty.private.statistics().greedy_cover() + 400
     truth = greedy / 1002 if key[1] == "greedy" else TRUTH[key[0]]
     assert holds(releases, [truth] * 250, 0.8)
 

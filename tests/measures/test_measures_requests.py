@@ -14,7 +14,9 @@ from small_graphs import SmallGraph, neighbours, star
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
-from dpdb.release.request import parse_request
+from dpdb.release.ask import Ask
+from dpdb.release.draw import draw_measures
+from dpdb.release.parts import measure_part
 
 ROWS = ((1, 0), (1, 0), (1, 1), (2, 5))
 EPSILONS = ["0.000001", "0.0000019", "0.123456789", "1", "2.999999999", "1000000"]
@@ -75,28 +77,28 @@ def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
     assert [edges.noise_scale, witnesses.noise_scale, 2 * fractional.noise_scale] == numbers
 
 
-def all_draws(session, graph, outputs, epsilon):
-    request = parse_request("all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1)
-    return recorded(lambda: session._answers(request, graph), Script(outputs))[1]
+def all_draws(graph, outputs, epsilon):
+    part = measure_part(Ask("all", epsilon), rows_per_person=1)
+    return recorded(lambda: draw_measures(part, graph), Script(outputs))[1]
 
 
-def worst_joint_loss(session, epsilon):
+def worst_joint_loss(epsilon):
     probe = SmallGraph(3, ((0, 1),))
-    request = parse_request("all", epsilon, mechanism=None, confidence=0.95, max_degree=None, rows_per_person=1)
-    every = list(paths(lambda: session._answers(request, probe), [(1, 2, 3)]))
+    part = measure_part(Ask("all", epsilon), rows_per_person=1)
+    every = list(paths(lambda: draw_measures(part, probe), [(1, 2, 3)]))
     pairs = [*neighbours(3), *((star(leaves), SmallGraph(leaves, ())) for leaves in (1, 2, 3, 5))]
     return max(
-        joint_loss(all_draws(session, larger, path, epsilon), all_draws(session, smaller, path, epsilon))
+        joint_loss(all_draws(larger, path, epsilon), all_draws(smaller, path, epsilon))
         for larger, smaller in pairs
         for path in every
     )
 
 
-def test_joint_loss_of_all_is_exactly_epsilon_at_most(session):
+def test_joint_loss_of_all_is_exactly_epsilon_at_most():
     """8 graphs x (3 removals + 1 self-conflict), and hubs; every path; the three releases together."""
     # A choice among thetas of a small graph loses less than its share.
-    assert 0.8 < worst_joint_loss(session, 1) <= 1 + 1e-9
-    assert worst_joint_loss(session, 2) > 1 + 1e-9
+    assert 0.8 < worst_joint_loss(1) <= 1 + 1e-9
+    assert worst_joint_loss(2) > 1 + 1e-9
 
 
 def test_all_in_a_session_without_two_tuple_constraints():
@@ -171,7 +173,7 @@ def test_refused_before_anything_is_spent(measure, options, message):
         with pytest.raises(ParameterError, match=message):
             recorded(lambda: opened.dp_inconsistency(measure, **options), Script([]))
         assert opened.spent() == 0
-        assert not opened._slices  # nothing was read
+        assert not opened._private  # nothing was read
 
 
 def test_needing_max_degree_is_as_documented():

@@ -18,6 +18,7 @@ from dpdb.ledger import Ledger
 from dpdb.predicates.text_reader import parse_where as read_as_text
 from dpdb.release import Session
 from dpdb.release.account import Charge
+from dpdb.release.ask import Ask
 from dpdb.release.slices import parse_slices
 
 EPSILON = 50  # noise other than 0 with probability 4e-22 per answer
@@ -85,7 +86,7 @@ def test_what_selects_no_row_is_refused_by_every_call_and_costs_nothing(where: s
             lambda: session.dp_inconsistency("all", 0.1, where=where),
             lambda: session.dp_inconsistency("repair", 0.1, where=where, rate=True, by="b", keys=["x"]),
             lambda: session.dp_inconsistency("repair", 0.1, where=where, each_constraint=True, run_id="r"),
-            lambda: session.rehearse(lambda asked: asked.dp_count(0.1, where=where)),
+            lambda: session.prepare(Ask("count", 0.1, where=where)),
         ):
             with pytest.raises(PredicateError, match="selects no row"):
                 ask()

@@ -62,5 +62,5 @@ def test_order_constraints_keys_nulls_and_nan() -> None:
 def test_other_shapes_use_the_edge_table(rule: str) -> None:
     table = pa.table({"age": [1, 1, 2, 2, 30], "pay": [11, 12, 1, 30, 2]})
     with Session(table, constraints=[rule, "age -> pay"]) as session:
-        assert isinstance(session._statistics(None).graph, EdgeGraph)
+        assert isinstance(session._private.statistics().graph, EdgeGraph)
         assert session.dp_inconsistency("repair", 100_000).value > 0

@@ -22,6 +22,7 @@ from dpdb.ledger import Ledger
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
+from dpdb.release.ask import Ask
 from dpdb.release.budget import Budget
 
 FD, KEY = "a -> b", "UNIQUE(a, b)"
@@ -131,7 +132,7 @@ def test_no_kernel_meets_new_types_after_the_debit_whatever_the_mechanism(rules:
 def test_neither_for_several_measures_rates_and_single_constraints(rules: str, calls: Calls) -> None:
     for options in ({}, {"rate": True}, {"each_constraint": True}):
         with dpdb.open(table(300), constraints=[*RULES[rules], "not(t1.y<-1)"]) as session, nothing_loaded(calls):
-            session.dp_inconsistency("all", 1, **options)  # type: ignore[call-overload]
+            session.dp_inconsistency("all", 1, **options)
             assert calls.after <= calls.before, (options, calls.after - calls.before)
 
 
@@ -148,7 +149,7 @@ def test_wide_thetas_are_loaded_too(calls: Calls) -> None:
 
 
 def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.release.session.load_kernels", lambda constraints, statistics: None)
+    monkeypatch.setattr("dpdb.release.draw.load_kernels", lambda constraints, statistics: None)
     with dpdb.open(table(300), constraints=FD) as session, nothing_loaded(calls):
         session.dp_inconsistency("all", 1)
         assert not calls.after <= calls.before
@@ -173,7 +174,7 @@ def test_a_noise_library_that_does_not_load_costs_nothing(
     release: Callable[[dpdb.Session], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Ledger.create(tmp_path / "t.ledger", 1).close()
-    monkeypatch.setattr("dpdb.release.session.check_samplers", broken)
+    monkeypatch.setattr("dpdb.release.draw.check_samplers", broken)
     with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
         with pytest.raises(EngineError, match=r"nothing was spent .*No space left"):
             release(session)
@@ -184,7 +185,7 @@ def test_a_noise_library_that_does_not_load_costs_nothing(
 def test_a_kernel_that_does_not_load_costs_nothing(
     release: Callable[[dpdb.Session], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpdb.release.session.load_kernels", broken)
+    monkeypatch.setattr("dpdb.release.draw.load_kernels", broken)
     with dpdb.open(table(30), constraints=FD, budget=1) as session:
         with pytest.raises(EngineError, match="nothing was spent"):
             release(session)
@@ -196,14 +197,14 @@ def test_a_run_that_is_answered_loads_nothing(tmp_path: Path, monkeypatch: pytes
     Ledger.create(tmp_path / "t.ledger", 1).close()
     with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
         first = session.dp_inconsistency("repair", 0.5, run_id="monday")
-        monkeypatch.setattr("dpdb.release.session.load_kernels", broken)
+        monkeypatch.setattr("dpdb.release.draw.load_kernels", broken)
         assert session.dp_inconsistency("repair", 0.5, run_id="monday") == first
 
 
-def test_a_rehearsal_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.release.session.load_kernels", broken)
+def test_preparing_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpdb.release.draw.load_kernels", broken)
     with dpdb.open(table(30), constraints=FD) as session:
-        assert session.rehearse(lambda s: s.dp_inconsistency("all", 1)).epsilon == 10**9
+        assert session.prepare(Ask("all", 1)).charge.epsilon == 10**9
 
 
 # -- a release that is stopped ----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dpdb.engine.slice import LocalSlice
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.epsilon import parse_epsilon, split
-from dpdb.release import Release, Session
+from dpdb.release import Release, Session, draw
 
 CERTAIN = 1_000_000  # the noise is 0 except with probability below exp(-1,000)
 TABLE = pa.table(
@@ -145,16 +145,16 @@ def test_refusals_cost_nothing_and_failures_cost_all(monkeypatch: pytest.MonkeyP
         with pytest.raises(BudgetExceededError):
             breakdown(session, "repair", 4)
         assert session.spent() == 0
-        assert not session._slices
+        assert not session._private
         seen = 0
-        real = session._answers
+        real = draw.draw_measures
 
         def second_fails(*args: object) -> object:
             nonlocal seen
             seen += 1
             return real(*args) if seen == 1 else broken()  # type: ignore[arg-type]
 
-        monkeypatch.setattr(session, "_answers", second_fails)
+        monkeypatch.setattr(draw, "draw_measures", second_fails)
         with pytest.raises(EngineError, match="after its budget was debited"):
             breakdown(session, "repair", 1)
         assert (seen, session.spent()) == (2, 1)

@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from dpdb.release.ask import Ask
 from dpdb.release.explain import explain
 
 SCHEMA = pa.schema([("zip", pa.string()), ("city", pa.string()), ("tags", pa.list_(pa.string()))])
@@ -25,7 +26,7 @@ def test_a_view_is_not_run(tmp_path: Path) -> None:
         connection.execute("CREATE VIEW t AS SELECT 'z' AS zip, error('a row was read')::VARCHAR AS city")
         with pytest.raises(duckdb.Error, match="a row was read"):
             connection.execute("FROM t").fetchall()
-    explained = explain(str(path), constraints="zip -> city", where="zip = 'a'")
+    explained = explain(str(path), "zip -> city", Ask("all", where="zip = 'a'"))
     assert [planned["mechanism"] for planned in explained["releases"]] == ["ladder", "ladder", "fractional"]
 
 

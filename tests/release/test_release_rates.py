@@ -13,6 +13,7 @@ from dpdb.errors import BudgetExceededError, EngineError, LedgerError, Parameter
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release import Session
+from dpdb.release.ask import Ask
 
 CERTAIN = 100_000  # the noise is 0 except with probability below exp(-1,000)
 TABLE = pa.table(
@@ -55,9 +56,9 @@ def test_the_rows_counted_are_those_of_the_slice() -> None:
     with Session(TABLE, constraints=RULES) as session:
         for where in (None, "state = 'NY'", "age > 3", "state IS NULL", "zip > 99"):
             session.dp_inconsistency("repair", CERTAIN, where=where)
-            newest = next(reversed(session._slices.values()))
-            found = [statistics for _, statistics in newest.values()]
-            assert [s.row_count for s in found] == [session.dp_count(CERTAIN, where=where).value]  # type: ignore[union-attr]
+            (part,) = session.prepare(Ask(where=where)).parts
+            found = session._private.statistics(part.predicate)
+            assert found.row_count == session.dp_count(CERTAIN, where=where).value
         by_state = session.dp_inconsistency("problematic", CERTAIN, by="state", keys=["CA", "NY", "TX"], rate=True)
         assert [release.value for release in by_state] == [2 / 3, 1 / 3, 0]  # type: ignore[union-attr]
         both = session.dp_inconsistency("all", CERTAIN, where="zip < 2", by="state", keys=["CA"], rate=True)
@@ -103,7 +104,7 @@ def test_pairs_have_no_rate_and_the_refusal_costs_nothing() -> None:
         with replaced_noise(noise), pytest.raises(BudgetExceededError):
             session.dp_inconsistency("repair", 2, rate=True)
         assert (noise.draws, session.spent()) == (0, 0)
-        assert not session._slices
+        assert not session._private
 
 
 def test_a_failure_after_the_debit_costs_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +112,7 @@ def test_a_failure_after_the_debit_costs_all_of_it(monkeypatch: pytest.MonkeyPat
         raise ValueError("7 rows")
 
     with Session(TABLE, constraints=RULES) as session:
-        for target in ("dpdb.release.session.noisy_count", "dpdb.release.session.rate_answer"):
+        for target in ("dpdb.release.draw.noisy_count", "dpdb.release.draw.rate_answer"):
             spent = session.spent()
             with monkeypatch.context() as patched:
                 patched.setattr(target, broken)

@@ -18,6 +18,7 @@ import dpdb
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise
+from dpdb.release.ask import Ask
 
 RULE = "a -> b"
 SCHEMA = {"b": "INTEGER"}
@@ -309,10 +310,10 @@ def test_a_ledger_is_bound_to_the_rows_that_were_read(tmp_path: Path, monkeypatc
         assert session.spent() == 0
 
 
-def test_a_session_without_rows_rehearses_and_releases_nothing(tmp_path: Path) -> None:
+def test_a_session_without_rows_prepares_and_releases_nothing(tmp_path: Path) -> None:
     for path in (csv(tmp_path, b'"never closed\n'), not_utf8(tmp_path)):
         with dpdb.open(path, constraints=RULE, rows=False) as session:
-            assert session.rehearse(lambda s: s.dp_count(0.5)).epsilon == 500_000_000
+            assert session.prepare(Ask("count", 0.5)).charge.epsilon == 500_000_000
             with pytest.raises(dpdb.DpdbError, match="opened without rows"):
                 session.dp_count(1.0)
             assert session.spent() == 0

@@ -12,12 +12,13 @@ from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy import ZCDP
 from dpdb.release.account import Charge
+from dpdb.release.ask import Ask
 
 TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
 
 
 def charge(session: dpdb.Session, **asked: object) -> Charge:
-    return session.rehearse(lambda opened: opened.dp_count(**asked))  # type: ignore[arg-type]
+    return session.prepare(Ask.called("dp_count", asked)).charge
 
 
 def opened(tmp_path: Path, notion: str, budget: float | None = None) -> dpdb.Session:

@@ -14,6 +14,7 @@ from dpdb.constraints import Constant
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger
 from dpdb.owner.exact import exact_measures
+from dpdb.release.ask import Ask
 from dpdb.release.explain import explain
 
 TABLE = pa.table({"zip": ["1", "1", "caf\0e"], "city": ["a", "b", "c"]})
@@ -28,7 +29,7 @@ ASKED: dict[str, Callable[[dpdb.Session, str], object]] = {
     "keys": lambda session, bad: session.dp_count(1, by="zip", keys=["1", bad]),
     "run id": lambda session, bad: session.dp_count(1, run_id=bad),
     "run id, together": lambda session, bad: session.check_together(
-        [session.rehearse(lambda opened: opened.dp_count(1, run_id=bad))]
+        [session.prepare(Ask("count", 1, run_id=bad)).charge]
     ),
     "measure": lambda session, bad: session.dp_inconsistency(bad, 1),
     "mechanism": lambda session, bad: session.dp_inconsistency("repair", 1, mechanism=bad),
@@ -40,7 +41,7 @@ OPENED: dict[str, Callable[[str], object]] = {
     "unit": lambda bad: dpdb.open(TABLE, constraints=RULE, unit=bad, max_rows=1),
     "source": lambda bad: dpdb.open(bad, constraints=RULE),
     "table": lambda bad: dpdb.open(duckdb.connect(), table=bad, constraints=RULE),
-    "explain": lambda bad: explain(TABLE, RULE, where=f"zip = '{bad}'"),
+    "explain": lambda bad: explain(TABLE, RULE, Ask(where=f"zip = '{bad}'")),
     "exact": lambda bad: exact_measures(TABLE, RULE, non_private=True, where=f"zip = '{bad}'"),
 }
 

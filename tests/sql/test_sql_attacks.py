@@ -67,8 +67,8 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
         FrontEnd(session, "visits", public) as front_end,
         replaced_noise(noise),
     ):
-        monkeypatch.setattr("dpdb.release.session.Slice", read)
-        monkeypatch.setattr("dpdb.release.session.count_rows", read)
+        monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
+        monkeypatch.setattr("dpdb.release.private_slices.count_rows", read)
         for statement in ATTACKS[group]:
             try:
                 front_end.run(placed(statement, folder))

@@ -26,7 +26,6 @@ from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.errors import DpdbError, EngineError, StatementRefusedError
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release.rehearsal import Rehearsal
 from dpdb.release.table import RELEASE_SCHEMA
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, which only Linux has")
@@ -445,16 +444,15 @@ def test_one_thread_at_a_time_uses_the_session(door: FrontEnd, monkeypatch: pyte
         real = getattr(dpdb.Session, name)
 
         def method(self: dpdb.Session, *args: object, **options: object) -> object:
-            if name == "rehearse" or not isinstance(self._account, Rehearsal):  # a rehearsal calls the release
-                assert not inside
-                inside.append(name)
-                time.sleep(0.05)
-                inside.pop()
+            assert not inside
+            inside.append(name)
+            time.sleep(0.05)
+            inside.pop()
             return real(self, *args, **options)
 
         monkeypatch.setattr(dpdb.Session, name, method)
 
-    for name in ("rehearse", "check_together", "dp_count"):
+    for name in ("prepare", "check_together", "release"):
         alone(name)
     asked = "SELECT a.value + b.value FROM dp_count('visits', 0.25) a, dp_count('visits', 0.25, 'age > 30') b"
     threads = [Running(lambda: door.run(asked)) for _ in range(3)]

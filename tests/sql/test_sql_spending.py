@@ -25,6 +25,7 @@ from dpdb.errors import (
 )
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
+from dpdb.release.ask import Ask
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_answers_made_before_a_failing_release_are_kept(
 
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session, FrontEnd(session, "visits") as door:
         with monkeypatch.context() as patch:
-            patch.setattr("dpdb.release.session.Session._answers", broken)
+            patch.setattr("dpdb.release.draw.draw_measures", broken)
             with pytest.raises(EngineError, match="after its budget was debited") as caught:
                 door.run("SELECT c.value, r.value FROM dp_count('visits') c, dp_inconsistency('visits') r")
         assert "canary" not in str(caught.value)
@@ -151,21 +152,19 @@ def test_a_run_id_gives_the_recorded_answer(folder: Path, ledger: Path, noise: C
 # -- the session's part ---------------------------------------------------------------------------------------
 
 
-def test_a_rehearsal_checks_everything_and_spends_and_reads_nothing(
+def test_preparing_checks_everything_and_spends_and_reads_nothing(
     folder: Path, noise: CountingNoise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(*args: object, **kwargs: object) -> None:
-        raise AssertionError("a rehearsal must not read the table")
+        raise AssertionError("prepare must not read the table")
 
     with dpdb.open(folder / "visits.parquet", constraints=RULE, budget=1) as session:
-        monkeypatch.setattr("dpdb.release.session.Slice", read)
-        monkeypatch.setattr("dpdb.release.session.count_rows", read)
-        charge = session.rehearse(lambda s: s.dp_inconsistency("all", 0.75, where="age > 30"))
+        monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
+        monkeypatch.setattr("dpdb.release.private_slices.count_rows", read)
+        charge = session.prepare(Ask("all", 0.75, where="age > 30")).charge
         assert (charge.epsilon, session.spent(), noise.draws) == (750_000_000, 0, 0)
         with pytest.raises(PredicateError):
-            session.rehearse(lambda s: s.dp_count(where="error(note)"))
-        with pytest.raises(ParameterError, match="no release"):
-            session.rehearse(lambda s: s.spent())
+            session.prepare(Ask("count", where="error(note)"))
         session.check_together([charge])
         with pytest.raises(BudgetExceededError):
             session.check_together([charge, charge])

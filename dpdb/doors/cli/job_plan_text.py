@@ -52,13 +52,13 @@ def plan_words(plan: JobPlan) -> str:
 
 def _release_words(planned: PlannedRelease) -> list[str]:
     asked, release = planned.request, planned.release
-    measures = asked.get("measures") or {release.measure: "laplace"}
+    measures = asked.get("measures") or {release.ask.measure: "laplace"}
     words = ", ".join(f"{measure} ({mechanism})" for measure, mechanism in measures.items())
     done = "; answered by this run id already, costs nothing" if planned.answered else ""
     lines = [f"release  {release.name}: {words}; epsilon {planned.epsilon:g}{done}"]
-    if release.where is not None:
-        lines.append(f"  where  {release.where}")
-    if release.by is not None:
-        lines.append(f"  by     {release.by}: {', '.join(map(str, asked['keys']))}")
+    if release.ask.where is not None:
+        lines.append(f"  where  {release.ask.where}")
+    if release.ask.by is not None:
+        lines.append(f"  by     {release.ask.by}: {', '.join(map(str, asked['keys']))}")
     lines += [f"  gate   fails if {gate.measure} is above {gate.threshold:,.10g}" for gate in release.gates]
     return lines

@@ -1,64 +1,42 @@
-"""`Call`: the arguments of one call of `dp_inconsistency` or `dp_count` in SQL."""
+"""`Call`: one call of `dp_inconsistency` or `dp_count` in SQL."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.release import Release, Session
+from dpdb.release.ask import Ask
 
-__all__ = ["Call"]
+__all__ = ["Call", "read_call"]
 
 
 @dataclass(frozen=True)
 class Call:
-    """What was asked, hashable: equal calls of one transaction are one release."""
+    """What was asked of which table, hashable: equal calls of one transaction are one release."""
 
-    function: str
     table: str
-    measure: str
-    epsilon: float | None
-    where: str | None
-    by: str | None
-    keys: tuple[str, ...] | None
-    mechanism: str | None
-    confidence: float
-    max_degree: int | None
-    run_id: str | None
-    theta: int | None
-
-    def refuse_several(self) -> None:
-        """Raise `ParameterError` if a scalar call would have several answers."""
-        if self.measure == "all" or self.by is not None:
-            raise ParameterError(
-                f"this call has several answers; ask for them as rows: SELECT * FROM {self.function}(...)"
-            )
+    ask: Ask
 
     def answer(self, session: Session) -> tuple[Release, ...]:
-        """Release what was asked; cost and errors as the session's methods."""
-        if self.epsilon is None:
-            raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")
-        released: Release | tuple[Release, ...]
-        if self.function == "dp_count":
-            released = session.dp_count(
-                self.epsilon,
-                where=self.where,
-                by=self.by,
-                keys=self.keys,
-                confidence=self.confidence,
-                run_id=self.run_id,
-            )
-        else:
-            released = session.dp_inconsistency(
-                self.measure,
-                self.epsilon,
-                where=self.where,
-                by=self.by,
-                keys=self.keys,
-                mechanism=self.mechanism,
-                confidence=self.confidence,
-                max_degree=self.max_degree,
-                run_id=self.run_id,
-                theta=self.theta,
-            )
-        return released if isinstance(released, tuple) else (released,)
+        """Release what was asked; cost and errors as `Session.release`."""
+        return session.release(self.ask)
+
+
+def read_call(function: str, table: str | None, given: Mapping[str, Any], *, one_row: bool) -> Call:
+    """Read the arguments of a call, as the macros pass them; `one_row` is that of a scalar call.
+
+    Raises
+    ------
+    ParameterError
+        If table or cost is NULL, a scalar call would have several answers, and as for `Ask`.
+    """
+    if table is None:
+        raise ParameterError("table_name is NULL: name the table to measure")
+    if one_row and (given["measure"] == "all" or given["by"] is not None):
+        raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
+    if given["epsilon"] is None:
+        raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")
+    return Call(table, Ask.called(function, given))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from dpdb.doors.duckdb_functions.call import Call
+from dpdb.doors.duckdb_functions.call import Call, read_call
 from dpdb.doors.duckdb_functions.memo import Memo
 from dpdb.doors.duckdb_functions.tables import CLOSED, Tables
 from dpdb.engine.duckdb.owner_table import owner_table, sibling
@@ -45,14 +45,11 @@ class ReleaseFunction:
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Return the rows of a call, as the macros of `release_macros.sql` pass it."""
         try:
-            if table is None:
-                raise ParameterError("table_name is NULL: name the table to measure")
-            call = Call(
-                function, table, measure, epsilon, where, by, None if keys is None else tuple(keys), mechanism,
-                confidence, max_degree, run_id, theta,
-            )  # fmt: skip
-            if one_row:
-                call.refuse_several()
+            given = {
+                "measure": measure, "epsilon": epsilon, "where": where, "by": by, "keys": keys, "mechanism": mechanism,
+                "confidence": confidence, "max_degree": max_degree, "run_id": run_id, "theta": theta,
+            }  # fmt: skip
+            call = read_call(function, table, given, one_row=one_row)
             rows = self._memo.find(transaction, call)  # the call of a scalar is repeated for every row
             return self._work(lambda: self._once(call, database, schema, transaction)) if rows is None else rows
         except BaseException as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from dpdb.doors.jobs.job_file import Job, ledger_run
+from dpdb.doors.jobs.job_file import Job, ledger_ask, ledger_run
 from dpdb.doors.jobs.results import open_results
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError, ParameterError
@@ -48,7 +47,7 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
     charges = []
     for release in job.releases:
         try:
-            charges.append(session.rehearse(partial(release.publish, run_id=ledger_run(job, run_id, release))))
+            charges.append(session.prepare(ledger_ask(job, run_id, release)).charge)
         except DpdbError as error:
             raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return charges

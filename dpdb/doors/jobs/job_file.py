@@ -8,75 +8,49 @@ from __future__ import annotations
 import glob
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import refuse_url
 from dpdb.errors import ParameterError, SourceError
-from dpdb.measures.registry import measures_named
-from dpdb.release import Release, Session
+from dpdb.release.ask import COUNT, OPTIONS, Ask, Kind
 from dpdb.release.gates import Gate, parse_gate
-from dpdb.release.public_theta import PublicTheta
 
-__all__ = ["KEEP", "Job", "JobRelease", "ledger_run", "load_job"]
+__all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
     "unit", "max_rows", "row_bound", "max_group", "memory_limit", "threads", "release",
 )  # fmt: skip
-_RELEASE_KEYS = (
-    "name", "measure", "epsilon", "where", "by", "keys", "mechanism", "max_degree", "confidence", "rate",
-    "each_constraint", "theta", "gate",
-)  # fmt: skip
+# The run id comes with the run, and jobs pay in epsilon.
+_ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
+_RELEASE_KEYS = ("name", *_ASKED, "gate")
 _LONGEST_NAME = 60
 
 # The theta of a release that uses the one of its job's earlier runs.
-KEEP = "keep"
+_KEEP = "keep"
 
 
 @dataclass(frozen=True)
 class JobRelease:
-    """One `[[release]]` of a job: the arguments of `Session.dp_inconsistency` (or `dp_count`) and its gates.
+    """One `[[release]]` of a job.
 
-    `theta` is `KEEP` until `with_kept_thetas` has found the theta that is kept.
+    Attributes
+    ----------
+    name : str
+    ask : Ask
+        What is asked, without the run id.
+    gates : tuple of Gate
+    keeps_theta : bool
+        Whether it uses the theta of an earlier run, which `with_kept_thetas` finds.
     """
 
     name: str
-    measure: str
-    epsilon: float | str
-    where: str | None
-    by: str | None
-    keys: tuple[str | int | float, ...] | None
-    mechanism: str | None
-    max_degree: int | None
-    confidence: float
-    rate: bool
-    each_constraint: bool
-    theta: int | PublicTheta | str | None
+    ask: Ask
     gates: tuple[Gate, ...]
-
-    def publish(self, session: Session, run_id: str | None) -> tuple[Release, ...]:
-        """Make the release, or get what the ledger has recorded for `run_id`."""
-        asked: dict[str, Any] = {
-            "where": self.where, "by": self.by, "keys": self.keys, "confidence": self.confidence, "run_id": run_id,
-        }  # fmt: skip
-        if self.measure == "count":
-            released = session.dp_count(self.epsilon, **asked)
-        else:
-            assert not isinstance(self.theta, str), "a job finds out what it keeps before it releases"
-            released = session.dp_inconsistency(
-                self.measure,
-                self.epsilon,
-                mechanism=self.mechanism,
-                max_degree=self.max_degree,
-                rate=self.rate,
-                each_constraint=self.each_constraint,
-                theta=self.theta,
-                **asked,
-            )
-        return released if isinstance(released, tuple) else (released,)
+    keeps_theta: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +104,7 @@ def load_job(path: str | Path) -> Job:
     tables = keys.tables("release")
     if not tables:
         raise ParameterError(f"{path}: there is no [[release]]; a job needs at least one")
-    releases = tuple(_release(values, f"{path}, [[release]] {number}") for number, values in enumerate(tables, 1))
+    releases = tuple(_release(path, values, f"{path}, [[release]] {number}") for number, values in enumerate(tables, 1))
     names = [release.name for release in releases]
     for name in names:
         if names.count(name) > 1:
@@ -166,6 +140,11 @@ def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
     return f"{job.name}/{run_id}/{release.name}"
 
 
+def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
+    """What a run asks of a release, under the release's run id in the ledger."""
+    return replace(release.ask, run_id=ledger_run(job, run_id, release))
+
+
 def _toml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
@@ -180,42 +159,39 @@ def _toml(path: Path) -> dict[str, Any]:
         raise ParameterError(f"{path}: nested too deeply") from None
 
 
-def _release(values: Mapping[str, Any], place: str) -> JobRelease:
+def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keys = TomlKeys(values, place, _RELEASE_KEYS)
-    measure = keys.text("measure") or "all"
-    mechanism, max_degree, confidence = keys.text("mechanism"), keys.whole("max_degree"), keys.number("confidence")
-    rate, each_constraint = keys.flag("rate"), keys.flag("each_constraint")
-    theta = keys.whole_or("theta", KEEP)
-    if measure == "count" and (rate or each_constraint or any(x is not None for x in (mechanism, max_degree, theta))):
-        raise ParameterError(
-            f"{place}: mechanism, max_degree, rate, each_constraint and theta do not apply to measure 'count'"
-        )
+    name = _name(keys)
+    asked = {option: value for option in _ASKED if (value := _option(keys, option)) is not None}
+    asked.setdefault("measure", "all")
+    keeps_theta = asked.get("theta") == _KEEP
+    if keeps_theta:
+        del asked["theta"]
+    try:
+        ask = Ask.of(asked)
+    except ParameterError as error:
+        raise ParameterError(f"{path}, [[release]] {name!r}: {error}") from None
+    released = ask.measures or (COUNT,)
     return JobRelease(
-        name=_name(keys),
-        measure=measure,
-        epsilon=keys.amount("epsilon"),
-        where=keys.text("where"),
-        by=keys.text("by"),
-        keys=keys.scalars("keys"),
-        mechanism=mechanism,
-        max_degree=max_degree,
-        confidence=0.95 if confidence is None else confidence,
-        rate=rate,
-        each_constraint=each_constraint,
-        theta=theta,
+        name=name,
+        ask=ask,
         gates=tuple(
-            parse_gate(gated, number, _released(measure, rate=rate), f"{place}, gate {gated!r}", rate=rate)
+            parse_gate(gated, number, released, f"{place}, gate {gated!r}", rate=ask.rate)
             for gated, number in keys.table("gate").items()
         ),
+        keeps_theta=keeps_theta,
     )
 
 
-def _released(measure: str, *, rate: bool) -> tuple[str, ...]:
-    """What a gate may name; a measure that does not exist is refused with the release's other faults."""
-    try:
-        return (measure,) if measure == "count" else tuple(one.name for one in measures_named(measure, rate=rate))
-    except ParameterError:
-        return (measure,)
+def _option(keys: TomlKeys, name: str) -> Any:
+    """Return an option as the file gives it; None if it does not."""
+    if name == "theta":
+        return keys.whole_or(name, _KEEP)
+    read: Mapping[Kind, Callable[[str], Any]] = {
+        "text": keys.text, "amount": keys.amount, "keys": keys.scalars, "whole": keys.whole, "number": keys.number,
+        "flag": keys.flag,
+    }  # fmt: skip
+    return read[OPTIONS[name].metadata["kind"]](name)
 
 
 def _name(keys: TomlKeys) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from dpdb.doors.jobs.job_file import KEEP, Job, JobRelease, ledger_run
+from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_run
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, RecordedAnswer
 from dpdb.release import Session
+from dpdb.release.ask import Ask
 from dpdb.release.public_theta import PublicTheta
 from dpdb.release.release import recorded_releases
 
@@ -37,18 +37,25 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
         As the release, for what is wrong with it; also where it has no theta to keep.
     """
     releases = tuple(
-        replace(release, theta=_kept(job, release, session, ledger, run_id)) if release.theta == KEEP else release
+        replace(release, ask=_kept(job, release, session, ledger, run_id), keeps_theta=False)
+        if release.keeps_theta
+        else release
         for release in job.releases
     )
     return replace(job, releases=releases)
 
 
-def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_id: str) -> PublicTheta | None:
+def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_id: str) -> Ask:
     try:
-        session.rehearse(partial(replace(release, theta=1).publish, run_id=None))  # it has a theta at all
-        asked = session.rehearse(partial(replace(release, theta=None).publish, run_id=None)).request_text
+        session.prepare(replace(release.ask, theta=1))  # it has a theta at all
+        asked = session.prepare(release.ask).charge.request_text
     except DpdbError as error:
         raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
+    return replace(release.ask, theta=_earlier(job, release, ledger, run_id, asked))
+
+
+def _earlier(job: Job, release: JobRelease, ledger: Ledger, run_id: str, asked: str) -> PublicTheta | None:
+    """Return the thetas of this run's own request, or of the latest run that asked the same; None if there is none."""
     before = ledger.request_of(ledger_run(job, run_id, release))
     if before is not None:
         return PublicTheta.read(json.loads(before))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dpdb.doors.jobs.checks import check_run, job_charges, job_session
-from dpdb.doors.jobs.job_file import Job, ledger_run
+from dpdb.doors.jobs.job_file import Job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.engine import Progress, no_progress
@@ -77,7 +77,7 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
         for release in job.releases:
             name = ledger_run(job, run_id, release)
             with _explained(f"release {release.name!r}: ", _said(published)):
-                releases = release.publish(session, name)
+                releases = session.release(ledger_ask(job, run_id, release))
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
             found = Outcome(release.name, began, releases, check_gates(releases, release.gates))

@@ -1,9 +1,8 @@
-"""`ReleaseCall`: a call of `dp_inconsistency` or `dp_count`, read from a tree; its arguments are literals."""
+"""Calls of `dp_inconsistency` or `dp_count`, read from a tree as an `Ask`; their arguments are literals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Any
@@ -14,10 +13,9 @@ from dpdb.doors.sql.parse import is_number
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
-from dpdb.release import Release, Session
-from dpdb.release.slices import Key
+from dpdb.release.ask import OPTIONS, Ask, Key, Kind
 
-__all__ = ["RELEASES", "ReleaseCall", "read_call", "release_name"]
+__all__ = ["RELEASES", "read_call", "release_name"]
 
 _TABLE = "table_name"
 _COMMON = ("where_clause", "by_column", "group_keys")
@@ -31,49 +29,17 @@ RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
-# What the session calls them.
+# What an `Ask` calls them.
 _OPTIONS = {"where_clause": "where", "by_column": "by", "group_keys": "keys"}
-_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("measure", "where_clause", "by_column", "mechanism", "run_id"), ((str,), "text in single quotes")),
-    _TABLE: ((str,), "the table's name in single quotes"),
-    "epsilon": ((int, Decimal, str), "a number such as 0.5"),
-    "confidence": ((int, Decimal), "a number such as 0.95"),
-    **dict.fromkeys(("max_degree", "theta"), ((int,), "a whole number")),
-    "group_keys": ((list,), "a list such as ['CA', 'NY']"),
+# Literals of each kind of option, and how they are written.
+_KINDS: Mapping[Kind, tuple[tuple[type, ...], str]] = {
+    "text": ((str,), "text in single quotes"),
+    "amount": ((int, Decimal, str), "a number such as 0.5"),
+    "number": ((int, Decimal), "a number such as 0.95"),
+    "whole": ((int,), "a whole number"),
+    "keys": ((list,), "a list such as ['CA', 'NY']"),
 }
 _MOST_KEYS = 1_000
-
-
-@dataclass(frozen=True)
-class ReleaseCall:
-    """A release that a statement asks for, not yet checked by the session.
-
-    Attributes
-    ----------
-    function : str
-        ``"dp_inconsistency"`` or ``"dp_count"``.
-    options : mapping
-        Arguments of the session's method of that name.
-    """
-
-    function: str
-    options: Mapping[str, Any]
-
-    def make(self, session: Session) -> tuple[Release, ...]:
-        """Make the release: this spends and draws."""
-        released: Release | tuple[Release, ...] = getattr(session, self.function)(**self.options)
-        return released if isinstance(released, tuple) else (released,)
-
-    @property
-    def one_row(self) -> bool:
-        """Whether the answer is one row."""
-        return "by" not in self.options and self.options.get("measure") != "all"
-
-    @property
-    def run_id(self) -> str | None:
-        """The name of this run in the ledger."""
-        run: str | None = self.options.get("run_id")
-        return run
 
 
 def release_name(node: exp.Expr) -> str | None:
@@ -82,13 +48,15 @@ def release_name(node: exp.Expr) -> str | None:
     return name if name in RELEASES else None
 
 
-def read_call(node: exp.Expr, table: str) -> ReleaseCall:
+def read_call(node: exp.Expr, table: str) -> Ask:
     """Read a call; `table` is the private table's public name.
 
     Raises
     ------
     StatementRefusedError
         If an argument is not a literal, has no such name, is given twice, or names another table.
+    ParameterError
+        As for `Ask`.
     """
     function = release_name(node)
     assert function is not None
@@ -107,7 +75,7 @@ def read_call(node: exp.Expr, table: str) -> ReleaseCall:
         given[name] = _typed(name, value)
     _check_table(node, given.pop(_TABLE, None), function, table)
     options = {_OPTIONS.get(name, name): value for name, value in given.items() if value is not None}
-    return ReleaseCall(function, MappingProxyType(options))
+    return Ask.called(function, options)
 
 
 def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.Expr]:
@@ -128,11 +96,13 @@ def _typed(name: str, node: exp.Expr) -> Any:
     value = _literal(name, node)
     if value is None:
         return None
-    kinds, wanted = _KINDS[name]
-    if isinstance(value, bool) or not isinstance(value, kinds):
-        raise refused(node, f"cannot be {name}: write {wanted}")
+    kind: Kind = "text" if name == _TABLE else OPTIONS[_OPTIONS.get(name, name)].metadata["kind"]
+    types, wanted = _KINDS[kind]
+    if isinstance(value, bool) or not isinstance(value, types):
+        words = "the table's name in single quotes" if name == _TABLE else wanted
+        raise refused(node, f"cannot be {name}: write {words}")
     if isinstance(value, Decimal):
-        return float(value) if name == "confidence" else str(value)
+        return float(value) if kind == "number" else str(value)
     return value
 
 

@@ -17,7 +17,7 @@ from types import TracebackType
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.doors.sql.call import ReleaseCall, read_call
+from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase, RemoteStatement
@@ -31,6 +31,7 @@ from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.epsilon import as_float
 from dpdb.release import Release, Session
 from dpdb.release.account import Charge
+from dpdb.release.ask import Ask
 from dpdb.release.table import release_table
 
 __all__ = ["FrontEnd", "Result"]
@@ -54,12 +55,12 @@ class Result:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Checked:
     """A checked statement: the SQL that runs, and the releases it needs under the names of their tables."""
 
     statement: Statement
     query: str
-    calls: Mapping[Identity, tuple[str, ReleaseCall, Charge]]
+    releases: Mapping[Identity, tuple[str, Ask, Charge]]
 
 
 class FrontEnd:
@@ -108,8 +109,8 @@ class FrontEnd:
         DpdbError
             If the session does not admit a release: an unknown column, a predicate outside the grammar, ...
         """
-        with self._admitted(text) as (plan, statement):
-            if plan.statement.kind == "query":
+        with self._admitted(text) as (checked, statement):
+            if checked.statement.kind == "query":
                 statement.rehearse()
             else:
                 statement.show()
@@ -129,16 +130,16 @@ class FrontEnd:
             If a release or the statement fails after the debit. Answers that were made by then are in `kept`, and the
             next statement that asks for the same gets them for nothing.
         """
-        with self._admitted(text) as (plan, statement):
-            if plan.statement.kind != "query":
+        with self._admitted(text) as (checked, statement):
+            if checked.statement.kind != "query":
                 table = statement.show()
-                return Result(_with_cost(table, plan) if plan.statement.kind == "explain" else table, ())
+                return Result(_with_cost(table, checked) if checked.statement.kind == "explain" else table, ())
             statement.rehearse()
-            with self._answers(plan) as answers:
+            with self._answers(checked) as answers:
                 table = statement.run(
-                    {name: release_table(answers[identity]) for identity, (name, _, _) in plan.calls.items()}
+                    {name: release_table(answers[identity]) for identity, (name, _, _) in checked.releases.items()}
                 )
-        return Result(table, tuple(release for identity in plan.calls for release in answers[identity]))
+        return Result(table, tuple(release for identity in checked.releases for release in answers[identity]))
 
     @property
     def kept(self) -> tuple[Release, ...]:
@@ -147,55 +148,55 @@ class FrontEnd:
             return tuple(self._paid)
 
     @contextmanager
-    def _admitted(self, text: str) -> Iterator[tuple[_Plan, RemoteStatement]]:
-        """Plan a statement and give it its process; errors in the block and before it have one line."""
+    def _admitted(self, text: str) -> Iterator[tuple[_Checked, RemoteStatement]]:
+        """Check a statement and give it its process; errors in the block and before it have one line."""
         try:
-            plan = self._plan(text)
-            tables = [table for table, _, _ in plan.calls.values()]
-            with self._remote.statement(plan.query, tables, plan.statement.kind) as statement:
-                yield plan, statement
+            checked = self._checked(text)
+            tables = [table for table, _, _ in checked.releases.values()]
+            with self._remote.statement(checked.query, tables, checked.statement.kind) as statement:
+                yield checked, statement
         except DpdbError as error:
             error.args = (one_line(str(error)), *error.args[1:])
             raise
 
-    def _plan(self, text: str) -> _Plan:
+    def _checked(self, text: str) -> _Checked:
         statement = parse_statement(text)
         try:
-            return self._checked(statement)
+            return self._placed(statement)
         except DpdbError:
             raise
         except Exception:  # a tree that we did not foresee is not run
             OWNER_LOG.exception("statement refused")
             raise StatementRefusedError("the statement is not understood") from None
 
-    def _checked(self, statement: Statement) -> _Plan:
+    def _placed(self, statement: Statement) -> _Checked:
         nodes = check_statement(statement.tree, self.table_name, self._remote.public)
         if len(nodes) > _MOST_CALLS:
             raise StatementRefusedError(f"the statement has more than {_MOST_CALLS} calls of releases; split it")
-        calls: dict[Identity, tuple[str, ReleaseCall, Charge]] = {}
-        placed: list[tuple[exp.Anonymous, ReleaseCall, str]] = []
+        releases: dict[Identity, tuple[str, Ask, Charge]] = {}
+        placed: list[tuple[exp.Anonymous, Ask, str]] = []
         for node in nodes:
-            call = read_call(node, self.table_name)
+            ask = read_call(node, self.table_name)
             with self._session_lock:
-                charge = self.session.rehearse(call.make)
-            identity = charge.request_text, call.run_id
-            table = calls.setdefault(identity, (f"release_{len(calls) + 1}", call, charge))[0]
-            placed.append((node, call, table))
-        _refuse_shared_runs(call for _, call, _ in calls.values())
-        return _Plan(statement, rewritten(statement.tree, placed), calls)
+                charge = self.session.prepare(ask).charge
+            identity = charge.request_text, ask.run_id
+            table = releases.setdefault(identity, (f"release_{len(releases) + 1}", ask, charge))[0]
+            placed.append((node, ask, table))
+        _refuse_shared_runs(ask for _, ask, _ in releases.values())
+        return _Checked(statement, rewritten(statement.tree, placed), releases)
 
     @contextmanager
-    def _answers(self, plan: _Plan) -> Iterator[Mapping[Identity, tuple[Release, ...]]]:
+    def _answers(self, checked: _Checked) -> Iterator[Mapping[Identity, tuple[Release, ...]]]:
         """Charge and draw the releases of a statement; if anything fails from here on, they are kept."""
         answers: dict[Identity, tuple[Release, ...]] = {}
         try:
             with self._session_lock:
-                answers |= self._paid.take(plan.calls)
-                new = {identity: call for identity, call in plan.calls.items() if identity not in answers}
+                answers |= self._paid.take(checked.releases)
+                new = {identity: one for identity, one in checked.releases.items() if identity not in answers}
                 if len(new) > 1:  # one release alone is decided by its own debit
                     self.session.check_together([charge for _, _, charge in new.values()])
-                for identity, (_, call, _) in new.items():
-                    answers[identity] = call.make(self.session)
+                for identity, (_, ask, _) in new.items():
+                    answers[identity] = self.session.release(ask)
             yield answers
         except BaseException:
             with self._session_lock:
@@ -215,17 +216,17 @@ class FrontEnd:
         self.close()
 
 
-def _refuse_shared_runs(calls: Iterable[ReleaseCall]) -> None:
+def _refuse_shared_runs(asks: Iterable[Ask]) -> None:
     seen = set()
-    for call in calls:
-        if call.run_id is not None and call.run_id in seen:
-            raise StatementRefusedError(f"run id {call.run_id!r} names two different releases: give each its own")
-        seen.add(call.run_id)
+    for ask in asks:
+        if ask.run_id is not None and ask.run_id in seen:
+            raise StatementRefusedError(f"run id {ask.run_id!r} names two different releases: give each its own")
+        seen.add(ask.run_id)
 
 
-def _with_cost(plan_rows: pa.Table, plan: _Plan) -> pa.Table:
+def _with_cost(plan_rows: pa.Table, checked: _Checked) -> pa.Table:
     """Add a row to an EXPLAIN: what the statement would spend."""
-    charges = [charge.epsilon for _, _, charge in plan.calls.values()]
+    charges = [charge.epsilon for _, _, charge in checked.releases.values()]
     counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
     words = f"epsilon {as_float(sum(charges)):.9g} by {counted}"
     cost = pa.table({"explain_key": ["privacy_cost"], "explain_value": [words]})

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dpdb.doors.sql.call import ReleaseCall
 from dpdb.doors.sql.refusal_words import refused
 from dpdb.errors import StatementRefusedError
+from dpdb.release.ask import Ask
 
 __all__ = ["ANSWERS", "rewritten"]
 
@@ -17,7 +17,7 @@ __all__ = ["ANSWERS", "rewritten"]
 ANSWERS = "answers"
 
 
-def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, ReleaseCall, str]]) -> str:
+def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask, str]]) -> str:
     """Return the SQL that runs: every call reads a table of `ANSWERS`.
 
     In FROM a call becomes that table, under the name that the statement gives it; elsewhere the table's one row, as a
@@ -27,7 +27,7 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, ReleaseCall, 
     ----------
     tree : exp.Expr
         The checked statement; it is changed.
-    calls : sequence of (node, call, table)
+    calls : sequence of (node, ask, table)
 
     Raises
     ------
@@ -37,14 +37,14 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, ReleaseCall, 
     for node, _, _ in calls:
         _name_result(node)
     try:
-        for node, call, table in calls:
+        for node, ask, table in calls:
             parent = node.parent
             if isinstance(parent, exp.Table):
                 if parent.args.get("alias") is None:
-                    parent.set("alias", exp.TableAlias(this=exp.to_identifier(call.function)))
+                    parent.set("alias", exp.TableAlias(this=exp.to_identifier(ask.function)))
                 parent.set("db", exp.to_identifier(ANSWERS))
                 parent.set("this", exp.to_identifier(table))
-            elif call.one_row:
+            elif not ask.several:
                 row = exp.select(exp.column("answer")).from_(exp.table_(table, db=ANSWERS, alias="answer"))
                 node.replace(row.subquery())
             else:

@@ -25,7 +25,7 @@ import dpdb
 from dpdb.errors import EngineError
 
 try:
-    import dpdb.release.session as session_module
+    import dpdb.release.private_slices as session_module
     from dpdb.ledger import Ledger
 except ImportError:  # before the rooms had these names
     import dpdb.session.session as session_module

@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from dpdb.doors.cli.answers import AnswerOutput
-from dpdb.doors.cli.options import keys
 from dpdb.doors.cli.shared_options import (
     command,
     format_option,
@@ -40,22 +39,15 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
+    from dpdb.doors.cli.asked import asked
     from dpdb.doors.cli.open_session import one_release, open_session
-    from dpdb.doors.cli.releases_text import as_tuple, releases_text
+    from dpdb.doors.cli.releases_text import releases_text
 
+    ask = asked(options, "dp_count")
     with (
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
         open_session(options, budget=one_release(options)) as session,
     ):
-        released = session.dp_count(
-            options.epsilon,
-            rho=options.rho,
-            where=options.where,
-            by=options.by,
-            keys=keys(options),
-            confidence=options.confidence,
-            run_id=options.run_id,
-        )
-        releases = as_tuple(released)
+        releases = session.release(ask)
         output.show(releases_text(releases, options.format), releases)
     return 0

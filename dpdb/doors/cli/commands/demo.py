@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Release the three measures of the hospital table."""
     from dpdb.doors.cli.progress import step_bar
-    from dpdb.doors.cli.releases_text import as_tuple, releases_text
+    from dpdb.doors.cli.releases_text import releases_text
     from dpdb.release import Session
 
     folder = _bundled_data()
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
             progress=step_bar(options, 5),
         ) as session,
     ):
-        releases = as_tuple(session.dp_inconsistency("all", options.epsilon))
+        releases = session.dp_inconsistency("all", options.epsilon)
         output.show(
             "US Hospital Compare: 15 columns, 7 functional dependencies, real errors. Its rows stay private.\n\n"
             f"{releases_text(releases, 'text')}\n"

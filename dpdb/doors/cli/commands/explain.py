@@ -7,7 +7,7 @@ import json
 import textwrap
 from typing import Any
 
-from dpdb.doors.cli.options import csv_schema, keys
+from dpdb.doors.cli.options import csv_schema
 from dpdb.doors.cli.shared_options import command, format_option, release_options, source_options
 from dpdb.doors.cli.streams import show
 
@@ -30,28 +30,20 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what a release would run and cost."""
+    from dpdb.doors.cli.asked import asked
     from dpdb.release.explain import explain
 
     explained = explain(
         options.source,
         options.constraints,
-        measure=options.measure,
-        epsilon=options.epsilon,
+        asked(options, "dp_inconsistency"),
         table=options.table,
         csv_schema=csv_schema(options),
-        where=options.where,
-        by=options.by,
-        keys=keys(options),
-        mechanism=options.mechanism,
-        confidence=options.confidence,
-        max_degree=options.max_degree,
         rows_per_person=options.rows_per_person,
         unit=options.unit,
         max_rows=options.max_rows,
         row_bound=options.row_bound,
         max_group=options.max_group,
-        rate=options.rate,
-        each_constraint=options.each_constraint,
     )
     show(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.options import keys, thresholds
+from dpdb.doors.cli.options import thresholds
 from dpdb.doors.cli.shared_options import (
     command,
     format_option,
@@ -56,13 +56,14 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
+    from dpdb.doors.cli.asked import asked
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.progress import step_bar
-    from dpdb.doors.cli.releases_text import as_tuple, releases_text
-    from dpdb.measures.registry import MEASURES, measures_named
+    from dpdb.doors.cli.releases_text import releases_text
+    from dpdb.measures.registry import MEASURES
 
-    measures = tuple(measure.name for measure in measures_named(options.measure, rate=options.rate))
-    gates = thresholds(options, measures)
+    ask = asked(options, "dp_inconsistency")
+    gates = thresholds(options, ask.measures)
     with (
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
         open_session(
@@ -74,25 +75,11 @@ def run(options: argparse.Namespace) -> int:
             progress=step_bar(options, _STEPS),
         ) as session,
     ):
-        released = session.dp_inconsistency(
-            options.measure,
-            options.epsilon,
-            where=options.where,
-            by=options.by,
-            keys=keys(options),
-            mechanism=options.mechanism,
-            confidence=options.confidence,
-            max_degree=options.max_degree,
-            run_id=options.run_id,
-            rate=options.rate,
-            each_constraint=options.each_constraint,
-            theta=options.theta,
-        )
-        if options.rate and options.measure == "all":
+        releases = session.release(ask)
+        if ask.rate and ask.measure == "all":
             for measure in MEASURES:
                 if not measure.has_rate:
                     say(f"{measure.name} counts {measure.counts} and has no rate: not released")
-        releases = as_tuple(released)
         try:
             output.show(releases_text(releases, options.format), releases)
         finally:

@@ -1,0 +1,249 @@
+"""`Ask`: what a release is asked, as a value. The one place of its names, defaults and validation, for every door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
+
+from dpdb.errors import ParameterError
+from dpdb.measures.measure import nearest_words
+from dpdb.measures.registry import MeasureName, measure_named, measures_named
+from dpdb.privacy.epsilon import parse_epsilon
+from dpdb.privacy.rho import parse_rho
+from dpdb.release.numbers import is_degree, largest_degree_words, parse_confidence
+from dpdb.release.public_theta import PublicTheta, parse_theta
+
+__all__ = [
+    "COUNT", "OPTIONS", "Ask", "CountOptions", "Epsilon", "EveryCountOption", "EveryMeasureOption", "Key", "Kind",
+    "Measure", "MeasureOptions",
+]  # fmt: skip
+
+Epsilon: TypeAlias = float | int | str | Decimal
+Key: TypeAlias = str | int | float | Decimal | bool  # what a group may be called by
+Measure: TypeAlias = MeasureName
+# How an option is written; each door knows its own form of a kind (TOML values, SQL literals).
+Kind: TypeAlias = Literal["text", "amount", "keys", "whole", "number", "flag"]
+
+COUNT = "count"
+_OF_MEASURES = ("mechanism", "max_degree", "rate", "each_constraint", "theta")
+
+
+_KIND: Mapping[Kind, Mapping[str, Kind]] = {kind: {"kind": kind} for kind in get_args(Kind)}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a release is asked, checked as far as that needs no table; an `Ask` that exists has passed.
+
+    Two asks are equal if they are written alike. What makes them *one release*, with canonical keys and the digest of
+    the constraints, is the `request` of the charge that `prepare` makes of an ask.
+
+    Who asks (an analyst's name) will be a field beside `run_id`: it goes into the charge, and is no part of the
+    request. A standing release will be one beside `theta`, of which `prepare` makes a kind of part of its own.
+
+    Attributes
+    ----------
+    measure : str
+        ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"``, or ``"all"``: then `epsilon` is the total of the
+        three, which share one degree cap. ``"count"`` is the number of rows.
+    epsilon : number or None
+        Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows; one value
+        of `unit` with all its rows). None for a count: 1, or nothing where `rho` is given.
+    where : str or None
+        The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
+    by, keys : str and sequence, or None
+        A column and the public list of its groups: one slice per key, absent groups included. The slices are disjoint,
+        so `epsilon` is charged once for all of them.
+    mechanism : str or None
+        Another mechanism than the default, by name.
+    max_degree : int or None
+        Public bound of the conflicts per tuple, for mechanisms that need one.
+    confidence : float
+        Of the bounds.
+    rate : bool
+        Divide by a private count of the slice's rows, which gets 5% of epsilon: the share of rows in conflict
+        (``"problematic"``) or to delete (``"repair"``), from 0 to 1. Pairs of rows have no rate; ``"all"`` then
+        releases the two that have one, in the proportion 2 : 1, with one count.
+    each_constraint : bool
+        Measure every constraint alone, on the conflict graph that it has without the others. Each gets an equal share
+        of epsilon, which is debited once for all of them.
+    theta : int, PublicTheta or None
+        Public threshold of the projection, stated without looking at the rows (an earlier release's is such a one):
+        nothing is spent on choosing it, and releases at one theta can be compared (`Release.change`).
+    rho : number or None
+        Cost of a count with Gaussian noise instead, on a ledger of notion zcdp.
+    run_id : str or None
+        Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
+
+    Raises
+    ------
+    ParameterError
+        If the measure or mechanism does not exist or is not private, a number is out of range, or two options exclude
+        each other.
+    """
+
+    measure: str = field(default="repair", metadata=_KIND["text"])
+    epsilon: Epsilon | None = field(default=1.0, metadata=_KIND["amount"])
+    where: str | None = field(default=None, metadata=_KIND["text"])
+    by: str | None = field(default=None, metadata=_KIND["text"])
+    keys: Sequence[Key] | None = field(default=None, metadata=_KIND["keys"])
+    mechanism: str | None = field(default=None, metadata=_KIND["text"])
+    max_degree: int | None = field(default=None, metadata=_KIND["whole"])
+    confidence: float = field(default=0.95, metadata=_KIND["number"])
+    rate: bool = field(default=False, metadata=_KIND["flag"])
+    each_constraint: bool = field(default=False, metadata=_KIND["flag"])
+    theta: int | PublicTheta | None = field(default=None, metadata=_KIND["whole"])
+    rho: Epsilon | None = field(default=None, metadata=_KIND["amount"])
+    run_id: str | None = field(default=None, metadata=_KIND["text"])
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Ask:
+        """Return what a mapping of names to values asks; what it leaves out has its default.
+
+        Raises
+        ------
+        ParameterError
+            If a name is unknown (the message has the nearest known one), and as for `Ask`.
+        """
+        for name in given:
+            if name not in OPTIONS:
+                raise ParameterError(f"a release has no option {name!r}{nearest_words(name, OPTIONS)}")
+        unpaid: dict[str, Any] = {"epsilon": None} if given.get("rho") is not None else {}
+        return cls(**{**unpaid, **given})
+
+    @classmethod
+    def called(cls, function: str, given: Mapping[str, Any]) -> Ask:
+        """Return what a call of `dp_inconsistency` or `dp_count` asks, each of which asks for measures of its own."""
+        if function == "dp_count":
+            return cls.of({**given, "measure": COUNT})
+        measures_named(given.get("measure", cls.measure), rate=given.get("rate", cls.rate))  # a count is none of them
+        return cls.of(given)
+
+    def __post_init__(self) -> None:
+        if self.counts_rows:
+            self._check_count()
+        else:
+            self._check_measures()
+        if self.max_degree is not None and not is_degree(self.max_degree):
+            raise ParameterError(f"max_degree must be {largest_degree_words()}, got {self.max_degree!r}")
+        parse_theta(self.theta)
+        self._set("confidence", parse_confidence(self.confidence))
+        self._check_groups()
+        _ = self.charged_rho if self.rho is not None else self.charged
+
+    @property
+    def function(self) -> str:
+        """The function that asks it, in Python and SQL."""
+        return "dp_count" if self.counts_rows else "dp_inconsistency"
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the rows are counted, and no measure is taken."""
+        return self.measure == COUNT
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that are asked for, in the order of their releases; none for a count."""
+        return () if self.counts_rows else tuple(one.name for one in measures_named(self.measure, rate=self.rate))
+
+    @property
+    def several(self) -> bool:
+        """Whether the answer is a tuple of releases, of however many; else it is one."""
+        return self.measure == "all" or self.by is not None or bool(self.each_constraint)
+
+    @property
+    def charged(self) -> int:
+        """Nano-epsilon to debit; 0 for a count that is paid in rho."""
+        if self.epsilon is None and self.rho is not None:
+            return 0
+        return parse_epsilon(self.epsilon)  # type: ignore[arg-type]  # it checks the type itself
+
+    @property
+    def charged_rho(self) -> int | None:
+        """Pico-rho to debit; None if the release is paid in epsilon."""
+        return None if self.rho is None else parse_rho(self.rho)
+
+    @property
+    def public_theta(self) -> PublicTheta | None:
+        """The theta that is public already, and where it comes from."""
+        return parse_theta(self.theta)
+
+    def _check_measures(self) -> None:
+        names = self.measures
+        if self.rho is not None:
+            raise ParameterError("rho= is for counts of rows: measures are released with Laplace noise; give epsilon=")
+        if self.measure == "all" and self.mechanism is not None:
+            raise ParameterError("mechanism applies to one measure; with measure 'all' each uses its default")
+        if self.mechanism is not None:
+            measure_named(names[0]).mechanism(self.mechanism)
+        if self.theta is not None and len(names) > 1:
+            raise ParameterError(f"theta applies to one measure, not to {self.measure!r}: each measure has its own")
+
+    def _check_count(self) -> None:
+        """Check what only a count can be asked, and refuse what it cannot."""
+        if any(getattr(self, name) is not OPTIONS[name].default for name in _OF_MEASURES):
+            raise ParameterError(
+                f"{', '.join(_OF_MEASURES[:-1])} and {_OF_MEASURES[-1]} do not apply to measure {COUNT!r}"
+            )
+        if self.rho is not None and self.epsilon is not None:
+            raise ParameterError("give a count either epsilon= (Laplace noise) or rho= (Gaussian noise), not both")
+        if self.rho is None and self.epsilon is None:
+            self._set("epsilon", OPTIONS["epsilon"].default)
+
+    def _check_groups(self) -> None:
+        if self.by is None and self.keys is None:
+            return
+        if self.by is None or self.keys is None:
+            raise ParameterError("by= and keys= go together: a column and the public list of its groups")
+        if not isinstance(self.by, str):
+            raise ParameterError(f"by must be the name of a column, got {self.by!r}")
+        if isinstance(self.keys, (str, bytes)) or not isinstance(self.keys, Sequence) or not self.keys:
+            raise ParameterError("keys must be a list of at least one value")
+        self._set("keys", tuple(self.keys))
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+
+# The fields by name; `metadata["kind"]` is how one is written.
+OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(Ask)}
+
+
+class ReleaseOptions(TypedDict, total=False):
+    """Options of every release that do not change the form of its answer, for type checkers."""
+
+    where: str | None
+    confidence: float
+    run_id: str | None
+
+
+class CountOptions(ReleaseOptions, total=False):
+    """Options of counts that do not change the form of the answer."""
+
+    rho: Epsilon | None
+
+
+class MeasureOptions(ReleaseOptions, total=False):
+    """Options of measures that do not change the form of the answer."""
+
+    mechanism: str | None
+    max_degree: int | None
+    rate: bool
+    theta: int | PublicTheta | None
+
+
+class EveryCountOption(CountOptions, total=False):
+    """Options of counts."""
+
+    by: str | None
+    keys: Sequence[Key] | None
+
+
+class EveryMeasureOption(MeasureOptions, total=False):
+    """Options of measures."""
+
+    by: str | None
+    keys: Sequence[Key] | None
+    each_constraint: bool

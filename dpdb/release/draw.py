@@ -1,0 +1,147 @@
+"""From a `Prepared` release to its answers: what has to be loaded, the noise, the labels. Runs after the debit.
+
+Only `load` runs before: it loads and compiles what `draw` will use, reading nothing private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from dpdb.engine import Progress, WherePredicate, no_progress
+from dpdb.measures.answer import Answer, GraphStatistics
+from dpdb.measures.count import noisy_count, noisy_gaussian_count
+from dpdb.measures.degree_cap import release_degree_cap
+from dpdb.measures.estimate import with_estimate
+from dpdb.measures.mechanism import Run
+from dpdb.measures.one_scan import read_together
+from dpdb.measures.rate import rate_answer, rate_beta
+from dpdb.privacy.epsilon import split
+from dpdb.privacy.noise import check_samplers
+from dpdb.release.conflict_graph import load_kernels
+from dpdb.release.parts import CountPart, MeasurePart
+from dpdb.release.prepare import Prepared
+from dpdb.release.release import Release, Releases, make_release
+from dpdb.release.shares import measure_shares
+
+__all__ = ["CountedStatistics", "SlicesToRead", "draw", "draw_count", "draw_measures", "labelled", "load"]
+
+
+class CountedStatistics(GraphStatistics, Protocol):
+    """Exact statistics of a slice: of its conflict graph, and how many rows it has."""
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the slice, with and without conflicts."""
+        ...
+
+
+class SlicesToRead(Protocol):
+    """What a draw reads: exact numbers of slices. Private."""
+
+    def statistics(self, predicate: WherePredicate | None, position: int | None = None) -> CountedStatistics:
+        """Return the statistics of a slice, with all constraints or with the one at `position` alone."""
+        ...
+
+    def counts(self, predicates: Sequence[WherePredicate | None]) -> Sequence[int]:
+        """Return the number of rows of each slice."""
+        ...
+
+
+def load(prepared: Prepared) -> None:
+    """Load and compile everything that the draw will use. Reads constraint shapes only."""
+    check_samplers(gaussian=prepared.ask.rho is not None)
+    for part in prepared.parts:
+        if isinstance(part, MeasurePart):
+            load_kernels(part.measured(prepared.table.bound), [mechanism.reads for _, mechanism in part.measures])
+
+
+def draw(prepared: Prepared, slices: SlicesToRead, progress: Progress = no_progress) -> list[list[Answer]]:
+    """Draw the noise of a release, once: for each part its answers, one per measure."""
+    counted = [part for part in prepared.parts if isinstance(part, CountPart)]
+    if counted:
+        counts = slices.counts([part.predicate for part in counted])
+        return [[draw_count(part, count)] for part, count in zip(counted, counts, strict=True)]
+    return [
+        draw_measures(part, slices.statistics(part.predicate, part.position), progress)
+        for part in prepared.parts
+        if isinstance(part, MeasurePart)
+    ]
+
+
+def draw_count(part: CountPart, count: int) -> Answer:
+    """Answer a count."""
+    noisy: Callable[[int, int, float], Answer] = noisy_count if part.rho is None else noisy_gaussian_count
+    return noisy(count, part.per_row, 1 - part.confidence)
+
+
+def draw_measures(part: MeasurePart, statistics: CountedStatistics, progress: Progress = no_progress) -> list[Answer]:
+    """Release the row count and the degree cap once, if something needs them, then answer each measure."""
+    progress("drawing noise")
+    shares = measure_shares(part)
+    beta = 1 - part.confidence
+    count_share = sum(share.count for share in shares)
+    count = None
+    if count_share:
+        count_beta, beta = rate_beta(beta)
+        count = noisy_count(statistics.row_count, count_share, count_beta)
+    cap_share = sum(share.cap for share in shares)
+    cap = release_degree_cap(statistics, cap_share) if cap_share else None
+    if len(part.measures) > 1 and cap is not None:
+        rests = (share.rest for share in shares)
+        read_together(statistics, cap, zip((mechanism for _, mechanism in part.measures), rests, strict=True))
+    answers = [
+        with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, part.max_degree)), mechanism, beta)
+        for (_, mechanism), share in zip(part.measures, shares, strict=True)
+    ]
+    return answers if count is None else [rate_answer(answer, count) for answer in answers]
+
+
+def labelled(prepared: Prepared, answers: Sequence[Sequence[Answer]]) -> Releases:
+    """Return the answers with everything published about them. Reads what is published only."""
+    releases: list[Release] = []
+    for part, found in zip(prepared.parts, answers, strict=True):
+        if isinstance(part, MeasurePart):
+            releases += _labelled_measures(prepared, part, found)
+        if isinstance(part, CountPart):
+            releases.append(_labelled_count(prepared, part, *found))
+    return Releases(releases)
+
+
+def _labelled_count(prepared: Prepared, part: CountPart, answer: Answer) -> Release:
+    return make_release(
+        answer,
+        measure=prepared.ask.measure,
+        mechanism=part.mechanism,
+        epsilon=part.epsilon,
+        joint_epsilon=part.epsilon,
+        rho=part.rho,
+        confidence=part.confidence,
+        where=None if part.predicate is None else part.predicate.text,
+        constraints_sha256=prepared.table.constraints_sha256,
+        unit=prepared.table.unit,
+        several_slices=prepared.ask.by is not None,
+    )
+
+
+def _labelled_measures(prepared: Prepared, part: MeasurePart, answers: Sequence[Answer]) -> tuple[Release, ...]:
+    theta = prepared.ask.public_theta
+    costs = split(part.charged, [share.total for share in measure_shares(part)])
+    return tuple(
+        make_release(
+            answer,
+            measure=name,
+            mechanism=mechanism.name,
+            epsilon=cost,
+            joint_epsilon=prepared.charge.epsilon,
+            confidence=part.confidence,
+            where=None if part.predicate is None else part.predicate.text,
+            constraints_sha256=prepared.table.constraints_sha256,
+            unit=prepared.table.unit,
+            several_slices=prepared.ask.by is not None,
+            constraint=part.constraint,
+            rate=part.rate,
+            theta_from=None if theta is None else theta.words,
+        )
+        for (name, mechanism), answer, cost in zip(part.measures, answers, costs, strict=True)
+    )

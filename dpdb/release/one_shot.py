@@ -1,0 +1,65 @@
+"""`dp_inconsistency`: one release of a table, without a session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from dpdb.constraints import ConstraintsLike
+from dpdb.engine import SourceLike
+from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
+from dpdb.release.release import Release
+from dpdb.release.session import Session
+from dpdb.release.verbs import spelled
+
+__all__ = ["dp_inconsistency"]
+
+
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: Measure = ..., epsilon: Epsilon = ..., *,
+    by: None = ..., keys: None = ..., each_constraint: Literal[False] = ..., **settings: Any,
+) -> Release: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: Literal["all"], epsilon: Epsilon = ..., *,
+    by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: bool = ..., **settings: Any,
+) -> tuple[Release, ...]: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: str = ..., epsilon: Epsilon = ..., *,
+    by: str, keys: Sequence[Key], each_constraint: bool = ..., **settings: Any,
+) -> tuple[Release, ...]: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: str = ..., epsilon: Epsilon = ..., *,
+    by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: Literal[True], **settings: Any,
+) -> tuple[Release, ...]: ...  # fmt: skip
+@overload
+def dp_inconsistency(
+    source: SourceLike, constraints: ConstraintsLike, measure: str, epsilon: Epsilon = ..., *,
+    by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: bool = ..., **settings: Any,
+) -> Release | tuple[Release, ...]: ...  # fmt: skip
+@spelled(EveryMeasureOption)
+def dp_inconsistency(
+    source: SourceLike,
+    constraints: ConstraintsLike,
+    measure: str = Ask.measure,
+    epsilon: Any = Ask.epsilon,
+    **settings: Any,
+) -> Release | tuple[Release, ...]:
+    """Make one release of a table: open a `Session`, release, close.
+
+    Options of the release as `Session.dp_inconsistency`, other settings as `Session`; cost and errors as there.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> r = dpdb.dp_inconsistency("examples/data/hospital.parquet", constraints="examples/data/hospital.dcs.txt")
+    >>> r.measure, r.epsilon
+    ('repair', 1.0)
+    """
+    asked = {name: settings.pop(name) for name in OPTIONS if name in settings}
+    with Session(source, constraints=constraints, **settings) as session:
+        released: Release | tuple[Release, ...] = session.dp_inconsistency(measure, epsilon, **asked)
+        return released

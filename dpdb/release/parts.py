@@ -1,0 +1,184 @@
+"""The parts of a prepared release: what is drawn from one slice, or from one conflict graph of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dpdb.engine import BoundConstraint, WherePredicate, degree_terms
+from dpdb.errors import ParameterError
+from dpdb.measures.mechanism import Mechanism
+from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
+from dpdb.measures.mechanisms.two_sided import declared
+from dpdb.measures.registry import measure_named
+from dpdb.privacy.epsilon import format_epsilon, split
+from dpdb.privacy.rho import format_rho
+from dpdb.release.ask import Ask
+from dpdb.release.numbers import parse_share
+
+__all__ = ["CountPart", "MeasurePart", "count_part", "for_each_constraint", "measure_part"]
+
+
+@dataclass(frozen=True)
+class MeasurePart:
+    """Measures of one conflict graph.
+
+    Attributes
+    ----------
+    measures : tuple of (name, Mechanism)
+        One, or all three; of rates, one or both.
+    charged : int
+        Nano-epsilon of the call that goes to this part.
+    epsilon : int
+        Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one person may own.
+    confidence : float
+    max_degree : int or None
+    rate : bool
+        Whether the measures are divided by a private count of the slice's rows.
+    position : int or None
+        Of the constraint that is measured alone; None for all constraints together.
+    constraint : str or None
+        Its text.
+    predicate : WherePredicate or None
+        The slice; None is the whole table.
+    """
+
+    measures: tuple[tuple[str, Mechanism], ...]
+    charged: int
+    epsilon: int
+    confidence: float
+    max_degree: int | None
+    rate: bool
+    position: int | None = None
+    constraint: str | None = None
+    predicate: WherePredicate | None = None
+
+    @property
+    def mechanisms(self) -> dict[str, str]:
+        """The mechanism's name for each measure."""
+        return {name: mechanism.name for name, mechanism in self.measures}
+
+    def measured(self, constraints: Sequence[BoundConstraint]) -> Sequence[BoundConstraint]:
+        """Return those of all constraints that the graph has."""
+        return constraints if self.position is None else [constraints[self.position]]
+
+    def at_theta(self, theta: int) -> MeasurePart:
+        """Return the same part, of one measure, at a public theta; see `dpdb.measures.mechanisms.fixed_theta`."""
+        return replace(self, measures=tuple((name, at_theta(mechanism, theta)) for name, mechanism in self.measures))
+
+    def within_groups(self, constraints: Sequence[BoundConstraint], max_group: int | None) -> MeasurePart:
+        """Return the same part with `two_sided` at a theta that bounds every degree if the owner's word is true.
+
+        `max_group` is how large the owner declares the largest group of rows to be; None: nothing is declared.
+        """
+        if max_group is None:
+            return self
+        theta = degree_terms(self.measured(constraints)).within(max_group)
+        return replace(
+            self,
+            measures=tuple(
+                (name, declared(mechanism, name, theta) if mechanism.name == "two_sided" else mechanism)
+                for name, mechanism in self.measures
+            ),
+        )
+
+
+def measure_part(ask: Ask, *, rows_per_person: int) -> MeasurePart:
+    """Return what an ask of measures spends on a conflict graph, if there is one only.
+
+    Raises
+    ------
+    ParameterError
+        If a mechanism lacks what it needs or has no theta to be given, or epsilon is too small for so many rows.
+    """
+    measures = tuple((name, measure_named(name).mechanism(ask.mechanism)) for name in ask.measures)
+    for name, mechanism in measures:
+        if ask.theta is not None:
+            takes_theta(name, mechanism)
+        elif mechanism.needs_max_degree and ask.max_degree is None:
+            raise ParameterError(
+                f"mechanism {mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts "
+                "per tuple that you state without looking at the data"
+            )
+    epsilon = parse_share(ask.charged, rows_per_person)
+    return MeasurePart(measures, ask.charged, epsilon, ask.confidence, ask.max_degree, ask.rate)
+
+
+def for_each_constraint(
+    ask: Ask, constraints: Sequence[BoundConstraint], *, rows_per_person: int
+) -> tuple[MeasurePart, ...]:
+    """Split an ask evenly among the constraints, in their order, each to be measured alone.
+
+    All parts read the same rows, so they compose sequentially: their exact shares of epsilon add up to the ask's,
+    which is debited once. The split reads the number of constraints only, which is public.
+
+    Raises
+    ------
+    ParameterError
+        If a share is too small to use.
+    """
+    shares = split(ask.charged, [1] * len(constraints))
+    return tuple(
+        replace(
+            measure_part(ask, rows_per_person=1),
+            charged=share,
+            epsilon=parse_share(share, rows_per_person),
+            position=position,
+            constraint=str(dc.constraint),
+        )
+        for position, (share, dc) in enumerate(zip(shares, constraints, strict=True))
+    )
+
+
+@dataclass(frozen=True)
+class CountPart:
+    """A count of the rows of one slice; exactly one of `epsilon` and `rho` is set.
+
+    Attributes
+    ----------
+    epsilon, rho : int or None
+        What the call costs one unit: nano-epsilon or pico-rho.
+    per_row : int
+        What the noise of one row's change may cost, in the same parameter.
+    confidence : float
+    predicate : WherePredicate or None
+        The slice; None is the whole table.
+    """
+
+    epsilon: int | None
+    rho: int | None
+    per_row: int
+    confidence: float
+    predicate: WherePredicate | None = None
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism."""
+        return "laplace" if self.rho is None else "gaussian"
+
+    @property
+    def cost(self) -> dict[str, str]:
+        """The parameter and its exact value, for the ledger."""
+        if self.epsilon is not None:
+            return {"epsilon": format_epsilon(self.epsilon)}
+        assert self.rho is not None
+        return {"rho": format_rho(self.rho)}
+
+
+def count_part(ask: Ask, *, rows_per_person: int) -> CountPart:
+    """Return what an ask of a count spends on a slice.
+
+    A unit of k rows runs at epsilon / k or at rho / k^2 (group privacy; Bun and Steinke 2016, Proposition 1.9).
+
+    Raises
+    ------
+    ParameterError
+        If the cost is too small for so many rows.
+    """
+    rho = ask.charged_rho
+    if rho is None:
+        return CountPart(ask.charged, None, parse_share(ask.charged, rows_per_person), ask.confidence)
+    per_row = rho // rows_per_person**2
+    if per_row == 0:
+        raise ParameterError(f"rho {format_rho(rho)} leaves less than 1e-12 per row: too small to use")
+    return CountPart(None, rho, per_row, ask.confidence)

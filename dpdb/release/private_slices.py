@@ -1,0 +1,73 @@
+"""`PrivateSlices`: the slices of a table that were asked last, with their exact statistics. Private."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from dpdb.engine import Slice, Table, WherePredicate
+from dpdb.errors import DpdbError
+from dpdb.predicates.nodes import TRUE, Node
+from dpdb.release.statistics import SliceStatistics
+
+__all__ = ["PrivateSlices"]
+
+_KEPT = 4
+
+
+class PrivateSlices:
+    """Exact numbers of a table's slices, of which the last few are kept.
+
+    For draws, which run after a debit, and for who owns the rows; nothing of it reaches an analyst.
+
+    Parameters
+    ----------
+    table
+        Where the slices are made, under its constraints.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._kept: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return how many slices are kept; 0 if none was ever asked."""
+        return len(self._kept)
+
+    def statistics(self, predicate: WherePredicate | None = None, position: int | None = None) -> SliceStatistics:
+        """Return the statistics of a slice, with all constraints or with the one at `position` alone.
+
+        The conflict graph is built unless the slice is one of the last few. All graphs of a slice are kept and dropped
+        together, so that a breakdown of many constraints drops none of its own; they are about as large as the slice's
+        graph of all constraints.
+        """
+        key = TRUE if predicate is None else predicate.tree
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT:
+                for oldest, _ in self._kept.popitem(last=False)[1].values():
+                    oldest.close()
+            self._kept[key] = {}
+        self._kept.move_to_end(key)
+        graphs = self._kept[key]
+        if position not in graphs:
+            made = self._table.slice(predicate, position=position)
+            graphs[position] = made, SliceStatistics(made)
+        return graphs[position][1]
+
+    def counts(self, predicates: Sequence[WherePredicate | None]) -> Sequence[int]:
+        """Return the number of rows of each slice."""
+        return self._table.count_rows(predicates)
+
+    @contextmanager
+    def forgotten_if_stopped(self) -> Iterator[None]:
+        """Forget all slices if a signal or a failure leaves one in the middle of being made."""
+        try:
+            yield
+        except BaseException:
+            forgotten, self._kept = self._kept, OrderedDict()
+            for graphs in forgotten.values():
+                for made, _ in graphs.values():
+                    with suppress(DpdbError):
+                        made.close()
+            raise

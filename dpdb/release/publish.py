@@ -1,0 +1,83 @@
+"""`publish`: the one way out for every release: load, debit, draw, record, return. `prepare` has checked it before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dpdb.errors import EngineError
+from dpdb.owner_log import OWNER_LOG
+from dpdb.release.account import Account
+from dpdb.release.prepare import Prepared
+from dpdb.release.release import Releases, recorded_releases
+
+__all__ = ["publish"]
+
+_FAILED = (
+    "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
+    "because it may name private values"
+)
+
+
+def publish(account: Account, prepared: Prepared, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
+    """Make a release, or return the recorded answer of its run.
+
+    What can fail for public reasons fails before the debit: `load` compiles what `draw` will use. The debit covers the
+    rows of the slices. A run that the ledger has answered before gets that answer, and nothing is loaded or drawn.
+    Whatever fails after the debit says one constant thing.
+
+    Parameters
+    ----------
+    account
+        Pays, and keeps the answer before it is published.
+    prepared
+        What is charged.
+    load
+        Called if there will be a draw, before the debit.
+    draw
+        Reads private rows and draws the noise; called at most once, after the debit.
+
+    Raises
+    ------
+    BudgetExceededError, LedgerError, ParameterError
+        The account does not pay; nothing is spent.
+    EngineError
+        Loading failed, and nothing is spent, or the draw failed, and what was debited stays spent.
+    """
+    if account.will_draw(prepared.charge):
+        with _said_before_the_debit():
+            load()
+    reservation = account.debit(prepared.charge)
+    try:
+        if reservation.answer is not None:
+            return recorded_releases(reservation.answer)
+        with _one_message():
+            releases = draw()
+        account.record(reservation, json.dumps([release.to_dict() for release in releases]))
+        return releases
+    finally:
+        reservation.close()
+
+
+@contextmanager
+def _said_before_the_debit() -> Iterator[None]:
+    """Turn what fails while no private row was read, and nothing spent, into an error that says so and why."""
+    try:
+        yield
+    except Exception as error:
+        OWNER_LOG.exception("loading failed")
+        why = str(error).splitlines()
+        reason = f"{type(error).__name__}: {why[0]}" if why else type(error).__name__
+        raise EngineError(f"what the release needs cannot be loaded, and nothing was spent ({reason})") from None
+
+
+@contextmanager
+def _one_message() -> Iterator[None]:
+    """Turn every failure after the debit into one constant message; the reason goes to the owner's log."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, EngineError):  # the engine has logged its own
+            OWNER_LOG.exception("release failed")
+        raise EngineError(_FAILED) from None

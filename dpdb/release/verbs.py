@@ -1,0 +1,166 @@
+"""`Verbs`: `dp_inconsistency` and `dp_count`, with the types of their answers; each makes an `Ask` and releases it."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, Unpack, overload
+
+from dpdb.release.ask import (
+    OPTIONS,
+    Ask,
+    CountOptions,
+    Epsilon,
+    EveryCountOption,
+    EveryMeasureOption,
+    Key,
+    Measure,
+    MeasureOptions,
+)
+from dpdb.release.release import Release, Releases
+
+__all__ = ["Verbs", "spelled"]
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def spelled(options: type) -> Callable[[Verb], Verb]:
+    """Show the options that a function takes as ``**options`` one by one in its signature, with their defaults.
+
+    So `help` and notebooks show what can be asked, and nobody writes it a second time.
+    """
+
+    def spell(verb: Verb) -> Verb:
+        found = inspect.signature(verb)
+        own = [one for one in found.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        rest = [one for one in found.parameters.values() if one.name == "settings"]
+        every = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=Ask.__annotations__[name]
+            )
+            for name, option in OPTIONS.items()
+            if name in options.__annotations__
+        ]
+        verb.__signature__ = found.replace(parameters=[*own, *every, *rest])  # type: ignore[attr-defined]  # `inspect` reads it
+        return verb
+
+    return spell
+
+
+class Verbs(ABC):
+    """The releases of a `Session`, as people call them."""
+
+    @abstractmethod
+    def release(self, ask: Ask) -> Releases:
+        """Make the releases of an ask."""
+
+    @overload
+    def dp_inconsistency(
+        self, measure: Measure = ..., epsilon: Epsilon = ..., *, by: None = ..., keys: None = ...,
+        each_constraint: Literal[False] = ..., **options: Unpack[MeasureOptions],
+    ) -> Release: ...  # fmt: skip
+    @overload
+    def dp_inconsistency(
+        self, measure: Literal["all"], epsilon: Epsilon = ..., **options: Unpack[EveryMeasureOption]
+    ) -> tuple[Release, ...]: ...
+    @overload
+    def dp_inconsistency(
+        self, measure: str = ..., epsilon: Epsilon = ..., *, by: str, keys: Sequence[Key],
+        each_constraint: bool = ..., **options: Unpack[MeasureOptions],
+    ) -> tuple[Release, ...]: ...  # fmt: skip
+    @overload
+    def dp_inconsistency(
+        self, measure: str = ..., epsilon: Epsilon = ..., *, by: str | None = ..., keys: Sequence[Key] | None = ...,
+        each_constraint: Literal[True], **options: Unpack[MeasureOptions],
+    ) -> tuple[Release, ...]: ...  # fmt: skip
+    @overload
+    def dp_inconsistency(
+        self, measure: str, epsilon: Epsilon = ..., **options: Unpack[EveryMeasureOption]
+    ) -> Release | tuple[Release, ...]: ...
+    @spelled(EveryMeasureOption)
+    def dp_inconsistency(
+        self, measure: str = Ask.measure, epsilon: Any = Ask.epsilon, **options: Unpack[EveryMeasureOption]
+    ) -> Release | tuple[Release, ...]:
+        """Release one measure, or all three, of the table or of a slice.
+
+        Parameters
+        ----------
+        measure : str
+            ``"minimal_inconsistency"``, ``"problematic"``, ``"repair"``, or ``"all"`` for the three.
+        epsilon : number
+            Privacy cost of the call, also for several releases.
+        **options
+            By name; `Ask` says what each is: `where`, `by` and `keys`, `mechanism`, `max_degree`, `confidence`, `rate`,
+            `each_constraint`, `theta`, `run_id`.
+
+        Returns
+        -------
+        Release or tuple of Release
+            One release; all of them for ``"all"``; with `each_constraint`, for each constraint in order, those of it;
+            with `by`, for each key in order, those of its slice.
+
+        Raises
+        ------
+        ParameterError, PredicateError, UnknownColumnError, LedgerError
+            Before anything is released.
+        BudgetExceededError
+            If the budget does not suffice; nothing is spent.
+        EngineError
+            If the release fails after the debit, with one constant message.
+
+        Notes
+        -----
+        Sources: paper A, Algorithms 1, 2, 4 and 5, with corrected sensitivities; see each measure's mechanisms.
+
+        Examples
+        --------
+        >>> import dpdb
+        >>> rules = "examples/data/hospital.dcs.txt"
+        >>> with dpdb.open("examples/data/hospital.parquet", constraints=rules, budget=3) as session:
+        ...     states = session.dp_inconsistency("repair", 0.5, by="state", keys=["AL", "AK"])
+        ...     session.spent(), [release.where for release in states]
+        (0.5, ["state = 'AL'", "state = 'AK'"])
+        """
+        return self._called("dp_inconsistency", {"measure": measure, "epsilon": epsilon, **options})
+
+    @overload
+    def dp_count(
+        self, epsilon: Epsilon | None = ..., *, by: None = ..., keys: None = ..., **options: Unpack[CountOptions]
+    ) -> Release: ...
+    @overload
+    def dp_count(
+        self, epsilon: Epsilon | None = ..., *, by: str, keys: Sequence[Key], **options: Unpack[CountOptions]
+    ) -> tuple[Release, ...]: ...
+    @overload
+    def dp_count(
+        self, epsilon: Epsilon | None = ..., **options: Unpack[EveryCountOption]
+    ) -> Release | tuple[Release, ...]: ...
+    @spelled(EveryCountOption)
+    def dp_count(
+        self, epsilon: Epsilon | None = None, **options: Unpack[EveryCountOption]
+    ) -> Release | tuple[Release, ...]:
+        """Release the number of rows of the table, of a slice, or of one slice per key.
+
+        Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
+        two-sided. Options (`rho`, `where`, `by` and `keys`, `confidence`, `run_id`), cost and errors as
+        `dp_inconsistency`; epsilon is 1 if no cost is given.
+
+        With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
+        (Canonne, Kamath and Steinke 2020), charged rho to a ledger of notion zcdp. Other accounts refuse it: Gaussian
+        noise is not pure, and discrete Gaussian noise has no proven mu (see `dpdb.privacy.noise`).
+
+        Examples
+        --------
+        >>> import dpdb
+        >>> with dpdb.open("examples/data/hospital.parquet", budget=1) as session:
+        ...     count = session.dp_count(0.1, where="state = 'AL'")
+        ...     count.measure, round(count.noise_scale), session.remaining()
+        ('count', 10, 0.9)
+        """
+        return self._called("dp_count", {"epsilon": epsilon, **options})
+
+    def _called(self, function: str, given: Mapping[str, Any]) -> Release | tuple[Release, ...]:
+        ask = Ask.called(function, given)
+        releases = self.release(ask)
+        return releases if ask.several else releases[0]
