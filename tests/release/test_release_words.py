@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
-from dpdb.doors.jobs.gates import GateResult
+from dpdb.release.gates import GateResult
 
 import dpdb
-from dpdb.doors.cli.commands.measure import releases_text
+from dpdb.doors.cli.releases_text import releases_text
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.page import report_page
 from dpdb.measures.registry import MEASURES
