@@ -5,8 +5,7 @@ The order is always: check everything public, debit the budget, compute, draw no
 
 from dpdb.release.budget import Budget
 from dpdb.release.change import Change
-from dpdb.release.one_shot import dp_inconsistency
 from dpdb.release.release import Release
 from dpdb.release.session import Session, open_session
 
-__all__ = ["Budget", "Change", "Release", "Session", "dp_inconsistency", "open_session"]
+__all__ = ["Budget", "Change", "Release", "Session", "open_session"]
