@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from dpdb.doors.duckdb_functions import Registration, register
     from dpdb.errors import BudgetExceededError, DpdbError
     from dpdb.owner.expected_error import plan
-    from dpdb.release import Release, Session, dp_inconsistency
+    from dpdb.release import Release, Session
     from dpdb.release import open_session as open  # noqa: A004 - the public name is dpdb.open
+    from dpdb.release.one_shot import dp_inconsistency
 
 __all__ = [
     "BudgetExceededError",
@@ -50,7 +51,7 @@ _HOMES = {
     "Registration": ("dpdb.doors.duckdb_functions", "Registration"),
     "Release": ("dpdb.release", "Release"),
     "Session": ("dpdb.release", "Session"),
-    "dp_inconsistency": ("dpdb.release", "dp_inconsistency"),
+    "dp_inconsistency": ("dpdb.release.one_shot", "dp_inconsistency"),
     "open": ("dpdb.release", "open_session"),
     "plan": ("dpdb.owner.expected_error", "plan"),
     "register": ("dpdb.doors.duckdb_functions", "register"),

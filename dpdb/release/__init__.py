@@ -5,7 +5,6 @@ The order is always: check everything public, debit the budget, compute, draw no
 
 from dpdb.release.budget import Budget
 from dpdb.release.change import Change
-from dpdb.release.one_shot import dp_inconsistency
 from dpdb.release.release import Release, Releases, recorded_releases
 from dpdb.release.session import Session, open_session
 
@@ -15,7 +14,6 @@ __all__ = [
     "Release",
     "Releases",
     "Session",
-    "dp_inconsistency",
     "open_session",
     "recorded_releases",
 ]
