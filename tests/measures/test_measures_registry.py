@@ -41,8 +41,8 @@ def test_names_stand_for_measures() -> None:
         ("drastic", False, "drastic is not released under differential privacy: it is 0 or 1"),
         ("maximal_consistency", False, "#P-hard"),
         ("repairs", False, "unknown measure 'repairs'; did you mean 'repair'?"),
-        ("minimal_inconsistency", True, "it counts pairs of rows, which are no share of the rows; ask for the rate of "
-                                        "problematic or repair, or leave out rate"),
+        ("minimal_inconsistency", True, "minimal_inconsistency has no rate: it counts pairs of rows, which are no "
+                                        "share of the rows; ask for the rate of problematic or repair, or leave out"),
     ],
 )  # fmt: skip
 def test_other_names_are_refused_in_words(name: str, rate: bool, says: str) -> None:
