@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap
-from dpdb.privacy.epsilon import split
+from dpdb.privacy import split
 
 __all__ = ["Mechanism", "Run"]
 

@@ -14,9 +14,7 @@ from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
 from dpdb.measures.mechanisms.projected import EDGES, noisy_answer
 from dpdb.measures.mechanisms.r2t import R2T
 from dpdb.measures.mechanisms.two_sided import two_sided
-from dpdb.privacy.epsilon import NANO, as_fraction, split
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import NANO, as_fraction, discrete_laplace, laplace_tail, split
 
 __all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MECHANISMS", "default_mechanism"]
 

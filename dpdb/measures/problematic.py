@@ -12,7 +12,7 @@ from dpdb.measures.mechanisms.marginal import Marginal
 from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
 from dpdb.measures.mechanisms.projected import NODES, WITNESSES
 from dpdb.measures.mechanisms.two_sided import two_sided
-from dpdb.privacy.epsilon import NANO, split
+from dpdb.privacy import NANO, split
 
 __all__ = ["LADDER", "MARGINAL", "MECHANISMS", "default_mechanism"]
 

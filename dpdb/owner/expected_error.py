@@ -16,10 +16,8 @@ from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.joins import NESTED_LOOP_ROWS
 from dpdb.errors import ParameterError
 from dpdb.owner.simulation import ExpectedError, Simulation, mechanisms_of
-from dpdb.privacy.epsilon import as_float
-from dpdb.release.request import MEASURES, parse_request
-from dpdb.release.risk import Risk, risk_of
-from dpdb.release.session import Epsilon, Session
+from dpdb.privacy import as_float
+from dpdb.release import MEASURES, Epsilon, Risk, Session, parse_request, risk_of
 
 __all__ = ["Plan", "Rung", "plan"]
 

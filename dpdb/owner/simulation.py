@@ -10,9 +10,7 @@ from typing import TypeVar, cast
 
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.mechanism import Mechanism
-from dpdb.release.release import Release
-from dpdb.release.request import MEASURES
-from dpdb.release.session import Epsilon, Session
+from dpdb.release import MEASURES, Epsilon, Release, Session
 
 __all__ = ["ExpectedError", "Simulation", "mechanisms_of"]
 

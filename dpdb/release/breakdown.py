@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.degree_bound import degree_terms
-from dpdb.privacy.epsilon import split
+from dpdb.privacy import split
 from dpdb.release.request import Request
 
 __all__ = ["Part", "each_constraint_parts", "within_groups"]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
+from dpdb.privacy import gaussian_tail, laplace_difference_tail, laplace_tail
 from dpdb.release.html import quantity_text
 from dpdb.release.release_fields import ReleaseFields
 from dpdb.release.request import mechanism_named, parse_confidence

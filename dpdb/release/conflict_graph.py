@@ -16,8 +16,15 @@ from dpdb.engine.slice import Slice
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.codes import coded_columns
 from dpdb.engine.sql.compile import may_coincide
-from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order
-from dpdb.graph.loading import load_block_kernels, load_edge_kernels
+from dpdb.graph import (
+    BlockConstraint,
+    BlockGraph,
+    EdgeGraph,
+    by_class,
+    by_order,
+    load_block_kernels,
+    load_edge_kernels,
+)
 
 __all__ = ["ConflictGraph", "conflict_graph", "has_blocks", "load_kernels"]
 

@@ -9,8 +9,7 @@ from decimal import Decimal
 from dpdb.errors import ParameterError
 from dpdb.measures.answer import Answer
 from dpdb.measures.count import noisy_count, noisy_gaussian_count
-from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
-from dpdb.privacy.rho import format_rho, parse_rho
+from dpdb.privacy import format_epsilon, format_rho, parse_epsilon, parse_rho
 from dpdb.release.request import parse_confidence, parse_share
 
 __all__ = ["CountRequest", "parse_count"]

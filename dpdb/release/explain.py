@@ -27,7 +27,7 @@ from dpdb.engine.sql.compile import self_conflict
 from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
 from dpdb.engine.sql.joins import join_plan, refuse_nested_loops
 from dpdb.engine.unit_rows import kept_rows
-from dpdb.privacy.epsilon import as_float, as_fraction
+from dpdb.privacy import as_float, as_fraction
 from dpdb.release.breakdown import Part, each_constraint_parts, within_groups
 from dpdb.release.charged_rows import charged_rows_words
 from dpdb.release.conflict_graph import has_blocks

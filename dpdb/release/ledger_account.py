@@ -12,8 +12,7 @@ from dpdb.engine.schema import TableSchema
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.overlap import maximum_overlap
-from dpdb.privacy import GDP, PURE, ZCDP, Notion
-from dpdb.privacy.epsilon import NANO
+from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
 from dpdb.release.account import Charge, Reservation
 from dpdb.release.budget import Budget, as_budget
 from dpdb.release.privacy_unit import PrivacyUnit

@@ -11,8 +11,7 @@ from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import LedgerError
 from dpdb.measures.answer import Answer
-from dpdb.privacy.epsilon import as_float, format_epsilon
-from dpdb.privacy.rho import format_rho, rho_as_float
+from dpdb.privacy import as_float, format_epsilon, format_rho, rho_as_float
 from dpdb.release.change import Change, change_between
 from dpdb.release.html import release_card, releases_table
 from dpdb.release.privacy_unit import PrivacyUnit

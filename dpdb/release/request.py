@@ -14,7 +14,7 @@ from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
 from dpdb.measures.mechanisms.two_sided import declared
 from dpdb.measures.rate import RATED
 from dpdb.names import close_name
-from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
+from dpdb.privacy import format_epsilon, parse_epsilon
 
 __all__ = [
     "MEASURES",

@@ -32,15 +32,13 @@ from dpdb.measures.degree_cap import release_degree_cap
 from dpdb.measures.estimate import with_estimate
 from dpdb.measures.mechanism import Run
 from dpdb.measures.rate import rate_answer, rate_beta
-from dpdb.predicates.nodes import TRUE, Node
-from dpdb.privacy.epsilon import split
-from dpdb.privacy.noise import check_samplers
+from dpdb.predicates import TRUE, Node
+from dpdb.privacy import check_samplers, split
 from dpdb.release.account import Account, Charge
 from dpdb.release.breakdown import Part, each_constraint_parts, within_groups
 from dpdb.release.budget import Budget, as_budget
 from dpdb.release.conflict_graph import load_kernels
 from dpdb.release.count_request import parse_count
-from dpdb.release.ledger_account import LedgerAccount
 from dpdb.release.privacy_unit import parse_unit
 from dpdb.release.public_theta import PublicTheta, parse_theta
 from dpdb.release.rehearsal import Rehearsal, RehearsedError
@@ -149,6 +147,8 @@ class Session:
             self._bound = bind(self._database, self.constraints, opened.schema)
             refuse_nested_loops(self._bound, row_bound)
             if ledger is not None:
+                from dpdb.release.ledger_account import LedgerAccount  # and with it the rooms of ledger and overlap
+
                 kept = "" if column is None else f"; {chosen_by(opened)}"
                 self._account = LedgerAccount(
                     ledger,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpdb.measures.rate import rate_shares
-from dpdb.privacy.epsilon import split
+from dpdb.privacy import split
 from dpdb.release.request import Request
 
 __all__ = ["Share", "measure_shares"]

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from dpdb.constraints import Operator
-from dpdb.constraints.source import shortened
+from dpdb.constraints import Operator, shortened
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.comparison import bind_literals
@@ -17,9 +16,8 @@ from dpdb.engine.sql.keys import equal_values, texts_of
 from dpdb.engine.sql.untyped import untyped_problem
 from dpdb.engine.sql.where import WherePredicate, comparable_column, parse_where
 from dpdb.errors import ParameterError, PredicateError
-from dpdb.predicates import Region
+from dpdb.predicates import TRUE, Column, Comparison, Literal, LiteralValue, Region, all_of
 from dpdb.predicates.covered import covered, covered_groups
-from dpdb.predicates.nodes import TRUE, Column, Comparison, Literal, LiteralValue, all_of
 
 __all__ = ["Key", "Slices", "parse_slices"]
 

@@ -7,8 +7,7 @@ from functools import cached_property
 
 from dpdb.engine.slice import Slice
 from dpdb.engine.sql.degree_bound import degree_terms
-from dpdb.graph import EdgeGraph, twice_truncated_edges
-from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph import EdgeGraph, ProjectedCounts, twice_truncated_edges
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
 
 __all__ = ["SliceStatistics"]

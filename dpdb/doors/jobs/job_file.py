@@ -15,10 +15,7 @@ from typing import Any
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine.sources.places import refuse_url
 from dpdb.errors import ParameterError, SourceError
-from dpdb.release import Release, Session
-from dpdb.release.gates import Gate, parse_gate
-from dpdb.release.public_theta import PublicTheta
-from dpdb.release.request import measures_named
+from dpdb.release import Gate, PublicTheta, Release, Session, measures_named, parse_gate
 
 __all__ = ["KEEP", "Job", "JobRelease", "ledger_run", "load_job"]
 

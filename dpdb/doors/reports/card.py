@@ -8,7 +8,7 @@ from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.chart import series_chart
 from dpdb.doors.reports.series import Series, trend_words
 from dpdb.doors.reports.words import constraint_words, gate_words, heading, latest_words, meaning, slice_words
-from dpdb.release.html import quantity_text
+from dpdb.release import quantity_text
 
 __all__ = ["series_card"]
 

@@ -12,8 +12,7 @@ from itertools import pairwise
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.scale import Axis, compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, comparable
-from dpdb.release import Release
-from dpdb.release.html import bounds_words, quantity_text
+from dpdb.release import Release, bounds_words, quantity_text
 
 __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dpdb.constraints import describe, parse_constraint
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.errors import DpdbError
-from dpdb.release import Release
-from dpdb.release.gates import GateResult
-from dpdb.release.html import bounds_words, quantity_text
+from dpdb.release import GateResult, Release, bounds_words, quantity_text
 
 __all__ = [
     "budget_words",

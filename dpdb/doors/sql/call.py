@@ -14,8 +14,7 @@ from dpdb.doors.sql.parse import is_number
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
-from dpdb.release import Release, Session
-from dpdb.release.slices import Key
+from dpdb.release import Key, Release, Session
 
 __all__ = ["RELEASES", "ReleaseCall", "read_call", "release_name"]
 

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
-from dpdb.privacy.epsilon import as_fraction
-from dpdb.privacy.selection import generalized_exponential_mechanism, power_grid
+from dpdb.privacy import as_fraction, generalized_exponential_mechanism, power_grid
 
 __all__ = ["gem_answer"]
 

@@ -23,7 +23,7 @@ from dpdb.doors.sql.rewrite import ANSWERS
 from dpdb.engine.duckdb.database import OWNER_LOG
 from dpdb.engine.sql.files import sql_file
 from dpdb.errors import EngineError, StatementRefusedError
-from dpdb.release.table import RELEASE_SCHEMA
+from dpdb.release import RELEASE_SCHEMA
 
 __all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
 
