@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpdb.constraints import DenialConstraint
     from dpdb.doors.duckdb_functions import Registration, register
     from dpdb.errors import BudgetExceededError, DpdbError
-    from dpdb.owner.expected_error import plan
+    from dpdb.owner import plan
     from dpdb.release import Release, Session, dp_inconsistency
     from dpdb.release import open_session as open  # noqa: A004 - the public name is dpdb.open
 
@@ -51,7 +51,7 @@ _HOMES = {
     "Session": ("dpdb.release", "Session"),
     "dp_inconsistency": ("dpdb.release", "dp_inconsistency"),
     "open": ("dpdb.release", "open_session"),
-    "plan": ("dpdb.owner.expected_error", "plan"),
+    "plan": ("dpdb.owner", "plan"),
     "register": ("dpdb.doors.duckdb_functions", "register"),
 }
 _ROOMS = frozenset(

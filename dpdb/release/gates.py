@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from dpdb.errors import ParameterError
-from dpdb.release import Release
 from dpdb.release.html import quantity_text
+from dpdb.release.release import Release
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
 
