@@ -53,7 +53,7 @@ _HOMES = {
     "Session": ("dpdb.release", "Session"),
     "dp_inconsistency": ("dpdb.release.one_shot", "dp_inconsistency"),
     "open": ("dpdb.release", "open_session"),
-    "plan": ("dpdb.owner.expected_error", "plan"),
+    "plan": ("dpdb.owner", "plan"),
     "register": ("dpdb.doors.duckdb_functions", "register"),
 }
 _MODULES = frozenset(

@@ -6,7 +6,7 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where t
     # Until the command has handlers Ctrl-C just ends the process: nothing has begun.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from dpdb.doors.cli.main import run_process
+from dpdb.doors.cli import run_process
 
 __all__ = ["run_process"]
 

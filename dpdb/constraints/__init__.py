@@ -18,6 +18,7 @@ from dpdb.constraints.shape import (
     key_columns,
     order_dependency,
 )
+from dpdb.constraints.source import shortened
 
 __all__ = [
     "MAX_PREDICATES",
@@ -39,4 +40,5 @@ __all__ = [
     "order_dependency",
     "parse_constraint",
     "quoted_name",
+    "shortened",
 ]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from dpdb.engine.sources.source import Reading, SourceLike
     from dpdb.engine.sql.bind import BoundConstraint
     from dpdb.engine.sql.where import WherePredicate
-    from dpdb.predicates.nodes import Literal, LiteralValue
+    from dpdb.predicates import LiteralValue
+    from dpdb.predicates.nodes import Literal
 
 __all__ = ["Edges", "Engine", "Progress", "Slice", "Table", "TableOptions", "no_progress"]
 

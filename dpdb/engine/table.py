@@ -16,7 +16,8 @@ from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, withou
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
-from dpdb.predicates.nodes import Literal, LiteralValue
+from dpdb.predicates import LiteralValue
+from dpdb.predicates.nodes import Literal
 
 if TYPE_CHECKING:
     from dpdb.engine.interface import TableOptions

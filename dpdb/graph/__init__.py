@@ -2,23 +2,32 @@
 
 This room knows no SQL, no privacy parameters and no randomness. Everything here is exact and private:
 only `dpdb.privacy` and `dpdb.measures` turn these integers into something that may be published.
-Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the functions that use them.
+Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the functions that use them, and modules when
+one of their names is first used. Two are imported at once: they have the names of their functions.
 """
 
-from dpdb.graph.adjacency import Adjacency, adjacency_of
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
 from dpdb.graph.degrees import DegreeSummary, degree_summary, degrees
-from dpdb.graph.edge_graph import EdgeGraph
-from dpdb.graph.edges import EdgeArrays, OrderedEdges
-from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
-from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
 from dpdb.graph.fractional_cover import FractionalCover, fractional_cover, twice_fractional_cover
-from dpdb.graph.greedy_cover import greedy_cover_size
-from dpdb.graph.lp_truncation import twice_truncated_edges
-from dpdb.graph.one_scan import ScanResult, scan
-from dpdb.graph.projection import ProjectedCounts, projected_counts
-from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
-from dpdb.graph.unlisted_edges.block_graph import BlockGraph
-from dpdb.graph.witness import witness_counts
+
+if TYPE_CHECKING:
+    from dpdb.graph.adjacency import Adjacency, adjacency_of
+    from dpdb.graph.edge_graph import EdgeGraph
+    from dpdb.graph.edges import EdgeArrays, OrderedEdges
+    from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
+    from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
+    from dpdb.graph.greedy_cover import greedy_cover_size
+    from dpdb.graph.loading import load_block_kernels, load_edge_kernels
+    from dpdb.graph.lp_truncation import twice_truncated_edges
+    from dpdb.graph.one_scan import ScanResult, scan
+    from dpdb.graph.projection import ProjectedCounts, projected_counts
+    from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
+    from dpdb.graph.unlisted_edges.block_graph import BlockGraph
+    from dpdb.graph.witness import witness_counts
 
 __all__ = [
     "Adjacency",
@@ -40,6 +49,8 @@ __all__ = [
     "degrees",
     "fractional_cover",
     "greedy_cover_size",
+    "load_block_kernels",
+    "load_edge_kernels",
     "minimum_vertex_cover",
     "projected_counts",
     "scan",
@@ -47,3 +58,23 @@ __all__ = [
     "twice_truncated_edges",
     "witness_counts",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "adjacency": "Adjacency adjacency_of",
+            "edge_graph": "EdgeGraph",
+            "edges": "EdgeArrays OrderedEdges",
+            "exact.cover": "CoverBounds minimum_vertex_cover",
+            "exact.maximal_consistent": "count_maximal_independent_sets",
+            "greedy_cover": "greedy_cover_size",
+            "loading": "load_block_kernels load_edge_kernels",
+            "lp_truncation": "twice_truncated_edges",
+            "one_scan": "ScanResult scan",
+            "projection": "ProjectedCounts projected_counts",
+            "unlisted_edges.block_constraint": "BlockConstraint by_class by_order",
+            "unlisted_edges.block_graph": "BlockGraph",
+            "witness": "witness_counts",
+        },
+    )

@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
-from dpdb.ledger.ledger import Ledger
-from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
-from dpdb.ledger.report import epsilon_at
-from dpdb.ledger.store.marks import SourceMark
+from typing import TYPE_CHECKING
 
-__all__ = ["Ledger", "LedgerEntry", "LedgerSummary", "RecordedAnswer", "Reservation", "SourceMark", "epsilon_at"]
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.ledger.ledger import Ledger
+    from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
+    from dpdb.ledger.report import epsilon_at
+    from dpdb.ledger.store.marks import SourceMark
+    from dpdb.ledger.store.state import EntryLine
+
+__all__ = [
+    "EntryLine",
+    "Ledger",
+    "LedgerEntry",
+    "LedgerSummary",
+    "RecordedAnswer",
+    "Reservation",
+    "SourceMark",
+    "epsilon_at",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "ledger": "Ledger",
+            "lines": "LedgerEntry LedgerSummary RecordedAnswer Reservation",
+            "report": "epsilon_at",
+            "store.marks": "SourceMark",
+            "store.state": "EntryLine",
+        },
+    )

@@ -6,8 +6,8 @@ from decimal import Decimal
 from math import isqrt, nextafter
 
 from dpdb.errors import ParameterError
-from dpdb.overlap.instance import MOST_WEIGHT
-from dpdb.privacy.notions import GDP, PURE, Notion, Number
+from dpdb.overlap import MOST_WEIGHT
+from dpdb.privacy import GDP, PURE, Notion, Number
 
 __all__ = ["budget_units", "in_parameter", "in_words"]
 

@@ -12,10 +12,8 @@ from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.store.seals import seal
 from dpdb.ledger.store.state import EntryLine, insert
-from dpdb.overlap.growing.online import Decision
-from dpdb.overlap.instance import MOST_WEIGHT
-from dpdb.predicates.region import Region
-from dpdb.predicates.stored_region import region_from_text, region_to_text
+from dpdb.overlap import MOST_WEIGHT, Decision
+from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
 

@@ -23,8 +23,8 @@ from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
 from dpdb.ledger.together import check_together
-from dpdb.predicates.region import Region
-from dpdb.privacy.notions import NOTIONS, Number
+from dpdb.predicates import Region
+from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken
 
 __all__ = ["Ledger"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpdb.ledger.run_lock import RunLock
+if TYPE_CHECKING:  # who makes no ledger opens no file of one
+    from dpdb.ledger.run_lock import RunLock
 
 __all__ = ["LedgerEntry", "LedgerSummary", "RecordedAnswer", "Reservation", "now"]
 

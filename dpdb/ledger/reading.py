@@ -15,8 +15,8 @@ from dpdb.ledger.report import history, recorded_answers, summary
 from dpdb.ledger.runs import check_name
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.store.state import EntryLine
-from dpdb.predicates.region import Region
-from dpdb.privacy.notions import Notion
+from dpdb.predicates import Region
+from dpdb.privacy import Notion
 
 __all__ = ["LedgerReading"]
 

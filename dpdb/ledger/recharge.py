@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dpdb.ledger.store.state import EntryLine, LedgerState
-from dpdb.overlap.growing.online import Added, OverlapIndex
-from dpdb.predicates.region import Region
-from dpdb.predicates.stored_region import region_from_text
+from dpdb.overlap import Added, OverlapIndex
+from dpdb.predicates import Region, region_from_text
 
 __all__ = ["recharged"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dpdb.errors import BudgetExceededError
 from dpdb.ledger.amounts import in_parameter, in_words
 from dpdb.ledger.store.state import LedgerState
-from dpdb.overlap.bounds.bound import Deadline
-from dpdb.overlap.growing.online import Decision
-from dpdb.predicates.region import Region
+from dpdb.overlap import Deadline, Decision
+from dpdb.predicates import Region
 
 __all__ = ["refusal"]
 

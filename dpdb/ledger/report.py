@@ -12,7 +12,7 @@ from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer
 from dpdb.ledger.pld import reported_epsilon
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.state import LedgerState
-from dpdb.predicates.stored_region import region_from_text
+from dpdb.predicates import region_from_text
 
 __all__ = ["epsilon_at", "history", "recorded_answers", "summary"]
 

@@ -8,8 +8,7 @@ from dpdb.errors import BudgetExceededError
 from dpdb.ledger.amounts import in_words
 from dpdb.ledger.refusal import refusal
 from dpdb.ledger.store.state import LedgerState
-from dpdb.predicates.region import Region
-from dpdb.predicates.stored_region import region_from_text, region_to_text
+from dpdb.predicates import Region, region_from_text, region_to_text
 
 __all__ = ["check_together"]
 

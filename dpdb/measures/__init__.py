@@ -3,3 +3,68 @@
 A mechanism reads exact statistics through `GraphStatistics`, spends exactly the epsilon it is given through
 `dpdb.privacy`, and returns an `Answer` that holds nothing but what may be published.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.measures.answer import Answer, GraphStatistics
+    from dpdb.measures.count import noisy_count, noisy_gaussian_count
+    from dpdb.measures.degree_cap import release_degree_cap
+    from dpdb.measures.estimate import with_estimate
+    from dpdb.measures.measure import Measure, nearest_words
+    from dpdb.measures.mechanism import Mechanism, Run
+    from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
+    from dpdb.measures.mechanisms.two_sided import declared
+    from dpdb.measures.one_scan import read_together
+    from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
+    from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
+    from dpdb.measures.words import Words
+
+__all__ = [
+    "MEASURES",
+    "Answer",
+    "GraphStatistics",
+    "Measure",
+    "MeasureName",
+    "Mechanism",
+    "Run",
+    "Words",
+    "at_theta",
+    "counted",
+    "declared",
+    "measure_named",
+    "measures_named",
+    "nearest_words",
+    "noisy_count",
+    "noisy_gaussian_count",
+    "rate_answer",
+    "rate_beta",
+    "rate_shares",
+    "read_together",
+    "release_degree_cap",
+    "takes_theta",
+    "with_estimate",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "answer": "Answer GraphStatistics",
+            "count": "noisy_count noisy_gaussian_count",
+            "degree_cap": "release_degree_cap",
+            "estimate": "with_estimate",
+            "measure": "Measure nearest_words",
+            "mechanism": "Mechanism Run",
+            "mechanisms.fixed_theta": "at_theta takes_theta",
+            "mechanisms.two_sided": "declared",
+            "one_scan": "read_together",
+            "rate": "rate_answer rate_beta rate_shares",
+            "registry": "MEASURES MeasureName counted measure_named measures_named",
+            "words": "Words",
+        },
+    )

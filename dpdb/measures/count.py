@@ -5,8 +5,7 @@ from __future__ import annotations
 from dpdb.measures.answer import Answer
 from dpdb.measures.measure import Counted
 from dpdb.measures.words import Words
-from dpdb.privacy.noise import discrete_gaussian, discrete_laplace
-from dpdb.privacy.tails import gaussian_tail, laplace_tail
+from dpdb.privacy import discrete_gaussian, discrete_laplace, gaussian_tail, laplace_tail
 
 __all__ = ["COUNT", "noisy_count", "noisy_gaussian_count"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpdb.measures.answer import GraphStatistics
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["DegreeCap", "release_degree_cap"]
 

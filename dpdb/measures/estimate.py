@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import laplace_tail
 
 __all__ = ["with_estimate"]
 

@@ -46,7 +46,7 @@ class Measure(Counted):
     truth : function of GraphStatistics to number
         The exact value, private, of what the default estimates: for the owner's simulations.
     weight : int
-        Its part of epsilon when all measures are released together; see `dpdb.release.shares`.
+        Its part of epsilon when all measures are released together; see `dpdb.release.prepared.shares`.
     rate_weight : int or None
         The same for rates; None if it has no rate, because pairs of rows are no share of the rows.
     """

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap
 from dpdb.measures.words import Words
-from dpdb.privacy.epsilon import split
+from dpdb.privacy import split
 
 __all__ = ["Mechanism", "Run"]
 

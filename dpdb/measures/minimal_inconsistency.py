@@ -16,7 +16,7 @@ from dpdb.measures.mechanisms.projected import EDGES
 from dpdb.measures.mechanisms.r2t import R2T
 from dpdb.measures.mechanisms.two_sided import two_sided
 from dpdb.measures.words import Words
-from dpdb.privacy.epsilon import NANO
+from dpdb.privacy import NANO
 
 __all__ = ["LADDER", "MARGINAL", "MARGINAL_ORDER", "MEASURE"]
 

@@ -13,7 +13,7 @@ from dpdb.measures.mechanisms.projected import NODES, WITNESSES
 from dpdb.measures.mechanisms.two_sided import two_sided
 from dpdb.measures.mechanisms.witness import witness
 from dpdb.measures.words import Words
-from dpdb.privacy.epsilon import NANO
+from dpdb.privacy import NANO
 
 __all__ = ["LADDER", "MARGINAL", "MEASURE"]
 

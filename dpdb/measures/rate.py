@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpdb.measures.answer import Answer
-from dpdb.privacy.epsilon import split
+from dpdb.privacy import split
 
 __all__ = ["rate_answer", "rate_beta", "rate_shares"]
 

@@ -1,4 +1,4 @@
-"""`Words`: what a number means, for people. Every surface takes them from here through `dpdb.release.words`."""
+"""`Words`: what a number means, for people; every surface says them through `dpdb.release.published.words`."""
 
 from __future__ import annotations
 

@@ -5,14 +5,23 @@ Regions say which rows a release covers. Nothing in this room draws random noise
 
 from __future__ import annotations
 
-from dpdb.overlap.bounds.bound import Bound, Witness
-from dpdb.overlap.growing.online import Decision, OverlapIndex
-from dpdb.overlap.report import OverlapReport, overlap_report
-from dpdb.overlap.solver import METHODS, maximum_overlap
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.overlap.bounds.bound import Bound, Deadline, Witness
+    from dpdb.overlap.growing.online import Added, Decision, OverlapIndex
+    from dpdb.overlap.instance import MOST_WEIGHT
+    from dpdb.overlap.report import OverlapReport, overlap_report
+    from dpdb.overlap.solver import METHODS, maximum_overlap
 
 __all__ = [
     "METHODS",
+    "MOST_WEIGHT",
+    "Added",
     "Bound",
+    "Deadline",
     "Decision",
     "OverlapIndex",
     "OverlapReport",
@@ -20,3 +29,15 @@ __all__ = [
     "maximum_overlap",
     "overlap_report",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "bounds.bound": "Bound Deadline Witness",
+            "growing.online": "Added Decision OverlapIndex",
+            "instance": "MOST_WEIGHT",
+            "report": "OverlapReport overlap_report",
+            "solver": "METHODS maximum_overlap",
+        },
+    )

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.overlap.instance import Attribute, Instance
-from dpdb.predicates.attribute_sets import Cut, ValueSet
-from dpdb.predicates.boxes import Box, hull
-from dpdb.predicates.region import Region
+from dpdb.predicates import Box, Cut, Region, ValueSet, hull
 
 __all__ = ["encode", "mixed_attributes", "relax"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpdb.errors import PredicateError
 from dpdb.overlap.solver import maximum_overlap
-from dpdb.predicates.region import Region
+from dpdb.predicates import Region
 
 __all__ = ["OverlapReport", "overlap_report"]
 

@@ -31,7 +31,7 @@ from dpdb.overlap.search.hypergraph import hypergraph_rank
 from dpdb.overlap.search.query_branching import QuerySearch
 from dpdb.overlap.search.query_graph import components, overlap_graph
 from dpdb.overlap.search.value_branching import ValueSearch
-from dpdb.predicates.region import Region
+from dpdb.predicates import Region
 
 __all__ = ["METHODS", "maximum_overlap"]
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.overlap.instance import Attribute, Instance
-from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.predicates.region import Region
+from dpdb.predicates import Region, ValueSet
 
 __all__ = ["attribute_sizes", "box_workload", "census_workload", "uniform_workload"]
 

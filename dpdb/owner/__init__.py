@@ -1,1 +1,39 @@
 """What only the owner of a table may see or make: exact values, expected errors, proposed types, dirty copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.owner.exact import ExactMeasures, exact_measures
+    from dpdb.owner.expected_error import Plan, plan
+    from dpdb.owner.ledger_audit import Audit, AuditedLine, audit
+    from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
+    from dpdb.owner.simulation import ExpectedError
+
+__all__ = [
+    "Audit",
+    "AuditedLine",
+    "ExactMeasures",
+    "ExpectedError",
+    "Plan",
+    "ProposedSchema",
+    "audit",
+    "exact_measures",
+    "plan",
+    "propose_schema",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "exact": "ExactMeasures exact_measures",
+            "expected_error": "Plan plan",
+            "ledger_audit": "Audit AuditedLine audit",
+            "proposed_schema": "ProposedSchema propose_schema",
+            "simulation": "ExpectedError",
+        },
+    )

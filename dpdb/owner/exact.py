@@ -24,8 +24,8 @@ from dpdb.engine import (
 from dpdb.errors import ParameterError
 from dpdb.graph import count_maximal_independent_sets, minimum_vertex_cover
 from dpdb.owner.export import write_batches
+from dpdb.release import parse_unit
 from dpdb.release.conflict_graph import conflict_graph
-from dpdb.release.privacy_unit import parse_unit
 
 __all__ = ["ExactMeasures", "exact_measures"]
 

@@ -10,12 +10,10 @@ from typing import Any
 from dpdb.constraints import ConstraintsLike, DenialConstraint
 from dpdb.engine import NESTED_LOOP_ROWS, SourceLike, declared_table, empty_table
 from dpdb.errors import ParameterError
-from dpdb.measures.registry import MEASURES, measure_named
+from dpdb.measures import MEASURES, measure_named
 from dpdb.owner.simulation import ExpectedError, Simulation
-from dpdb.privacy.epsilon import as_float
-from dpdb.release.ask import Ask, Epsilon
-from dpdb.release.risk import Risk, risk_of
-from dpdb.release.session import Session
+from dpdb.privacy import as_float
+from dpdb.release import Ask, Epsilon, Risk, Session, risk_of
 
 __all__ = ["Plan", "Rung", "plan"]
 

@@ -14,15 +14,10 @@ from typing import Any
 
 from dpdb.engine import SourceLike, Table, TableSchema, TypeOrigin, declared_table, empty_table
 from dpdb.errors import DpdbError, ParameterError
-from dpdb.ledger import Ledger
-from dpdb.ledger.store.state import EntryLine
-from dpdb.predicates import Region
-from dpdb.predicates.stored_region import region_from_text, region_to_text
-from dpdb.privacy import ZCDP, Notion
-from dpdb.privacy.epsilon import parse_epsilon
-from dpdb.privacy.rho import parse_rho
-from dpdb.release.ledger_account import pure_units, table_text
-from dpdb.release.slices import parse_slices
+from dpdb.ledger import EntryLine, Ledger
+from dpdb.predicates import Region, region_from_text, region_to_text
+from dpdb.privacy import ZCDP, Notion, parse_epsilon, parse_rho
+from dpdb.release import parse_slices, pure_units, table_text
 
 __all__ = ["Audit", "AuditedLine", "audit"]
 

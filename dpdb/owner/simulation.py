@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from dpdb.measures.registry import MEASURES, measure_named
-from dpdb.release.ask import Epsilon
-from dpdb.release.release import Release
-from dpdb.release.session import Session
+from dpdb.measures import MEASURES, measure_named
+from dpdb.release import Epsilon, Release, Session
 
 __all__ = ["ExpectedError", "Simulation"]
 

@@ -7,8 +7,55 @@ region that the accountant charges, as boxes over columns. Pure: no database is 
 
 from __future__ import annotations
 
-from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.predicates.region import Region
-from dpdb.predicates.stored_region import region_from_text, region_to_text
+from typing import TYPE_CHECKING
 
-__all__ = ["Region", "ValueSet", "region_from_text", "region_to_text"]
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.predicates.attribute_sets import Cut, ValueSet
+    from dpdb.predicates.boxes import Box, hull, meet
+    from dpdb.predicates.covered import covered_groups
+    from dpdb.predicates.nodes import TRUE, Column, Comparison, Literal, LiteralValue, Node, Value, all_of, columns_of
+    from dpdb.predicates.region import Region
+    from dpdb.predicates.sql import COMPARISONS, condition, data_type, in_type, literal_sql
+    from dpdb.predicates.stored_region import region_from_text, region_to_text
+
+__all__ = [
+    "COMPARISONS",
+    "TRUE",
+    "Box",
+    "Column",
+    "Comparison",
+    "Cut",
+    "Literal",
+    "LiteralValue",
+    "Node",
+    "Region",
+    "Value",
+    "ValueSet",
+    "all_of",
+    "columns_of",
+    "condition",
+    "covered_groups",
+    "data_type",
+    "hull",
+    "in_type",
+    "literal_sql",
+    "meet",
+    "region_from_text",
+    "region_to_text",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "attribute_sets": "Cut ValueSet",
+            "boxes": "Box hull meet",
+            "covered": "covered_groups",
+            "nodes": "Column Comparison Literal LiteralValue Node TRUE Value all_of columns_of",
+            "region": "Region",
+            "sql": "COMPARISONS condition data_type in_type literal_sql",
+            "stored_region": "region_from_text region_to_text",
+        },
+    )

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from dpdb.constraints import Operator
-from dpdb.constraints.source import shortened
+from dpdb.constraints import Operator, shortened
 from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import (
     NULL,

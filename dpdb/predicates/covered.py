@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.constraints import Operator
-from dpdb.constraints.source import shortened
+from dpdb.constraints import Operator, shortened
 from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
 from dpdb.predicates.boxes import EVERYTHING, Box, intersection, make_box, meet, one_side, union

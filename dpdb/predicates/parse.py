@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
-from dpdb.constraints.source import shortened
+from dpdb.constraints import shortened
 from dpdb.encodable import is_encodable
 from dpdb.errors import PredicateError
 

@@ -6,6 +6,73 @@ graphs, tables or SQL.
 
 from __future__ import annotations
 
-from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion
+from typing import TYPE_CHECKING
 
-__all__ = ["GDP", "NOTIONS", "PURE", "ZCDP", "Notion"]
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, in_units, stands_above
+    from dpdb.privacy.epsilon import NANO, as_float, as_fraction, format_epsilon, parse_epsilon, split
+    from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
+    from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
+    from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number
+    from dpdb.privacy.rho import format_rho, parse_rho, rho_as_float
+    from dpdb.privacy.selection import (
+        generalized_exponential_mechanism,
+        paper_exponential_mechanism,
+        paper_grid,
+        power_grid,
+    )
+    from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
+
+__all__ = [
+    "GDP",
+    "NANO",
+    "NOTIONS",
+    "PURE",
+    "UNIT",
+    "ZCDP",
+    "HiddenNoise",
+    "Notion",
+    "Number",
+    "as_float",
+    "as_fraction",
+    "check_samplers",
+    "climb",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "draw_hidden_noise",
+    "format_epsilon",
+    "format_rho",
+    "gaussian_tail",
+    "generalized_exponential_mechanism",
+    "in_units",
+    "laplace_difference_tail",
+    "laplace_tail",
+    "marginal_choice",
+    "paper_exponential_mechanism",
+    "paper_grid",
+    "parse_epsilon",
+    "parse_rho",
+    "power_grid",
+    "rho_as_float",
+    "split",
+    "stands_above",
+    "thirds_grid",
+    "tripling_grid",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "climbing": "HiddenNoise UNIT climb draw_hidden_noise in_units stands_above",
+            "epsilon": "NANO as_float as_fraction format_epsilon parse_epsilon split",
+            "marginal_selection": "marginal_choice thirds_grid tripling_grid",
+            "noise": "check_samplers discrete_gaussian discrete_laplace",
+            "notions": "GDP NOTIONS Notion Number PURE ZCDP",
+            "rho": "format_rho parse_rho rho_as_float",
+            "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid",
+            "tails": "gaussian_tail laplace_difference_tail laplace_tail",
+        },
+    )

@@ -17,7 +17,7 @@ from fractions import Fraction
 from dpdb.errors import ParameterError
 from dpdb.privacy.gdp import gdp_delta, gdp_epsilon, gdp_of_pure
 
-__all__ = ["GDP", "NOTIONS", "PURE", "ZCDP", "Notion", "zcdp_delta", "zcdp_epsilon"]
+__all__ = ["GDP", "NOTIONS", "PURE", "ZCDP", "Notion", "Number", "zcdp_delta", "zcdp_epsilon"]
 
 Number = int | float | str | Decimal | Fraction
 

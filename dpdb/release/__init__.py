@@ -3,17 +3,99 @@
 The order is always: check everything public, debit the budget, compute, draw noise, keep the release.
 """
 
-from dpdb.release.budget import Budget
-from dpdb.release.change import Change
-from dpdb.release.release import Release, Releases, recorded_releases
-from dpdb.release.session import Session, open_session
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.release.accounts.account import Charge
+    from dpdb.release.accounts.budget import Budget
+    from dpdb.release.accounts.ledger_account import pure_units, table_text
+    from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
+    from dpdb.release.prepared.public_theta import PublicTheta
+    from dpdb.release.prepared.slices import parse_slices
+    from dpdb.release.privacy_unit import parse_unit
+    from dpdb.release.published.change import Change
+    from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
+    from dpdb.release.published.html import releases_table
+    from dpdb.release.published.release import Release, Releases, constraints_digest, recorded_releases
+    from dpdb.release.published.table import RELEASE_SCHEMA, release_table
+    from dpdb.release.published.words import (
+        SHARE,
+        bounds_words,
+        is_within_noise,
+        noise_words,
+        number_words,
+        releases_words,
+        slice_words,
+        value_words,
+        words_of,
+    )
+    from dpdb.release.risk import Risk, risk_of
+    from dpdb.release.session import Session, open_session
 
 __all__ = [
+    "COUNT",
+    "OPTIONS",
+    "RELEASE_SCHEMA",
+    "SHARE",
+    "Ask",
     "Budget",
     "Change",
+    "Charge",
+    "Epsilon",
+    "Gate",
+    "GateResult",
+    "Key",
+    "Kind",
+    "PublicTheta",
     "Release",
     "Releases",
+    "Risk",
     "Session",
+    "bounds_words",
+    "check_gates",
+    "constraints_digest",
+    "is_within_noise",
+    "noise_words",
+    "number_words",
     "open_session",
+    "parse_gate",
+    "parse_slices",
+    "parse_unit",
+    "pure_units",
     "recorded_releases",
+    "release_table",
+    "releases_table",
+    "releases_words",
+    "risk_of",
+    "slice_words",
+    "table_text",
+    "value_words",
+    "words_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "accounts.account": "Charge",
+            "accounts.budget": "Budget",
+            "accounts.ledger_account": "pure_units table_text",
+            "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
+            "prepared.public_theta": "PublicTheta",
+            "prepared.slices": "parse_slices",
+            "privacy_unit": "parse_unit",
+            "published.change": "Change",
+            "published.gates": "Gate GateResult check_gates parse_gate",
+            "published.html": "releases_table",
+            "published.release": "Release Releases constraints_digest recorded_releases",
+            "published.table": "RELEASE_SCHEMA release_table",
+            "published.words": "SHARE bounds_words is_within_noise noise_words number_words releases_words slice_words"
+            " value_words words_of",
+            "risk": "Risk risk_of",
+            "session": "Session open_session",
+        },
+    )

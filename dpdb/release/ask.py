@@ -8,12 +8,10 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from dpdb.errors import ParameterError
-from dpdb.measures.measure import nearest_words
-from dpdb.measures.registry import MeasureName, measure_named, measures_named
-from dpdb.privacy.epsilon import parse_epsilon
-from dpdb.privacy.rho import parse_rho
+from dpdb.measures import MeasureName, measure_named, measures_named, nearest_words
+from dpdb.privacy import parse_epsilon, parse_rho
 from dpdb.release.numbers import is_degree, largest_degree_words, parse_confidence
-from dpdb.release.public_theta import PublicTheta, parse_theta
+from dpdb.release.prepared.public_theta import PublicTheta, parse_theta
 
 __all__ = [
     "COUNT", "OPTIONS", "Ask", "CountOptions", "Epsilon", "EveryCountOption", "EveryMeasureOption", "Key", "Kind",

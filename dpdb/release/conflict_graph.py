@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, order_dependency
 from dpdb.engine import BoundConstraint, Slice, coded_columns, may_coincide
-from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order
-from dpdb.graph.loading import load_block_kernels, load_edge_kernels
+from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order, load_block_kernels, load_edge_kernels
 
 __all__ = ["ConflictGraph", "conflict_graph", "has_blocks", "load_kernels"]
 

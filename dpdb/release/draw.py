@@ -9,20 +9,24 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dpdb.engine import Progress, WherePredicate, no_progress
-from dpdb.measures.answer import Answer, GraphStatistics
-from dpdb.measures.count import noisy_count, noisy_gaussian_count
-from dpdb.measures.degree_cap import release_degree_cap
-from dpdb.measures.estimate import with_estimate
-from dpdb.measures.mechanism import Run
-from dpdb.measures.one_scan import read_together
-from dpdb.measures.rate import rate_answer, rate_beta
-from dpdb.privacy.epsilon import split
-from dpdb.privacy.noise import check_samplers
+from dpdb.measures import (
+    Answer,
+    GraphStatistics,
+    Run,
+    noisy_count,
+    noisy_gaussian_count,
+    rate_answer,
+    rate_beta,
+    read_together,
+    release_degree_cap,
+    with_estimate,
+)
+from dpdb.privacy import check_samplers, split
 from dpdb.release.conflict_graph import load_kernels
-from dpdb.release.parts import CountPart, MeasurePart
 from dpdb.release.prepare import Prepared
-from dpdb.release.release import Release, Releases, make_release
-from dpdb.release.shares import measure_shares
+from dpdb.release.prepared.parts import CountPart, MeasurePart
+from dpdb.release.prepared.shares import measure_shares
+from dpdb.release.published.release import Release, Releases, make_release
 
 __all__ = ["CountedStatistics", "SlicesToRead", "draw", "draw_count", "draw_measures", "labelled", "load"]
 

@@ -28,16 +28,16 @@ from dpdb.engine import (
     refuse_nested_loops,
 )
 from dpdb.errors import ParameterError
-from dpdb.measures.mechanism import Mechanism
-from dpdb.privacy.epsilon import as_float, as_fraction
+from dpdb.measures import Mechanism
+from dpdb.privacy import as_float, as_fraction
+from dpdb.release.accounts.charged_rows import charged_rows_words
 from dpdb.release.ask import Ask
-from dpdb.release.charged_rows import charged_rows_words
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.release.numbers import parse_max_group
-from dpdb.release.parts import MeasurePart
 from dpdb.release.prepare import Prepared, PublicTable, prepare
+from dpdb.release.prepared.parts import MeasurePart
+from dpdb.release.prepared.shares import Share, measure_shares
 from dpdb.release.privacy_unit import PrivacyUnit, parse_unit
-from dpdb.release.shares import Share, measure_shares
 
 __all__ = ["explain"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpdb.errors import ParameterError
-from dpdb.privacy.epsilon import format_epsilon
+from dpdb.privacy import format_epsilon
 
 __all__ = ["is_degree", "largest_degree_words", "parse_confidence", "parse_max_group", "parse_share"]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import SourceLike
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
-from dpdb.release.release import Release
+from dpdb.release.published.release import Release
 from dpdb.release.session import Session
 from dpdb.release.verbs import spelled
 

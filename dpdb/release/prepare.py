@@ -9,13 +9,13 @@ from typing import Any
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import BoundConstraint, Table
 from dpdb.errors import ParameterError
-from dpdb.privacy.epsilon import format_epsilon
-from dpdb.release.account import Charge
+from dpdb.privacy import format_epsilon
+from dpdb.release.accounts.account import Charge
 from dpdb.release.ask import Ask
-from dpdb.release.parts import CountPart, MeasurePart, count_part, for_each_constraint, measure_part
+from dpdb.release.prepared.parts import CountPart, MeasurePart, count_part, for_each_constraint, measure_part
+from dpdb.release.prepared.slices import Slices, parse_slices
 from dpdb.release.privacy_unit import PrivacyUnit
-from dpdb.release.release import constraints_digest
-from dpdb.release.slices import Slices, parse_slices
+from dpdb.release.published.release import constraints_digest
 
 __all__ = ["Prepared", "PublicTable", "prepare"]
 

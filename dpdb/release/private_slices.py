@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from dpdb.engine import Slice, Table, WherePredicate
 from dpdb.errors import DpdbError
-from dpdb.predicates.nodes import TRUE, Node
+from dpdb.predicates import TRUE, Node
 from dpdb.release.statistics import SliceStatistics
 
 __all__ = ["PrivateSlices"]

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from dpdb.errors import EngineError
 from dpdb.owner_log import OWNER_LOG
-from dpdb.release.account import Account
+from dpdb.release.accounts.account import Account
 from dpdb.release.prepare import Prepared
-from dpdb.release.release import Releases, recorded_releases
+from dpdb.release.published.release import Releases, recorded_releases
 
 __all__ = ["publish"]
 

@@ -9,17 +9,17 @@ from types import TracebackType
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import Progress, SourceLike, no_progress, open_table, refuse_nested_loops
 from dpdb.errors import ParameterError
-from dpdb.release.account import Account, Charge
+from dpdb.release.accounts.account import Account, Charge
+from dpdb.release.accounts.budget import Budget, as_budget
+from dpdb.release.accounts.ledger_account import LedgerAccount
 from dpdb.release.ask import Ask, Epsilon
-from dpdb.release.budget import Budget, as_budget
 from dpdb.release.draw import draw, labelled, load
-from dpdb.release.ledger_account import LedgerAccount
 from dpdb.release.numbers import parse_max_group
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.privacy_unit import parse_unit
 from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
-from dpdb.release.release import Releases
+from dpdb.release.published.release import Releases
 from dpdb.release.verbs import Verbs
 
 __all__ = ["Session", "open_session"]

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from dpdb.engine import Slice, degree_terms
-from dpdb.graph import EdgeGraph, twice_truncated_edges
-from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph import EdgeGraph, ProjectedCounts, twice_truncated_edges
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
 
 __all__ = ["SliceStatistics"]

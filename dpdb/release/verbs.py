@@ -18,7 +18,7 @@ from dpdb.release.ask import (
     Measure,
     MeasureOptions,
 )
-from dpdb.release.release import Release, Releases
+from dpdb.release.published.release import Release, Releases
 
 __all__ = ["Verbs", "spelled"]
 

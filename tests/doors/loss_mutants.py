@@ -13,8 +13,10 @@ from release_doors import DOORS
 from dpdb.predicates import Region
 from dpdb.predicates.text_reader import parse_where
 from dpdb.privacy import noise as randomness
-from dpdb.release import budget, draw, ledger_account, parts, prepare, session, shares, slices
-from dpdb.release.account import Charge
+from dpdb.release import draw, prepare, session
+from dpdb.release.accounts import budget, ledger_account
+from dpdb.release.accounts.account import Charge
+from dpdb.release.prepared import parts, shares, slices
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 

@@ -21,7 +21,8 @@ from dpdb.doors.sql import FrontEnd
 from dpdb.ledger import Ledger
 from dpdb.predicates.stored_region import region_from_text
 from dpdb.privacy.epsilon import NANO
-from dpdb.release import Release, Session, shares
+from dpdb.release import Release, Session
+from dpdb.release.prepared import shares
 
 Row = tuple[str, str, str, str, int]
 Draws = list[tuple[dict[str, Any], ...]]

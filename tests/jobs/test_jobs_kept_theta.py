@@ -68,6 +68,24 @@ def test_later_runs_keep_what_the_first_chose(keeps: Path) -> None:
     assert found["fri"].change(found["tue"]).quantity == "rows"
 
 
+def test_only_runs_of_this_release_are_read(keeps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger may hold years of other answers."""
+    kept_answers, read = Ledger.answers, []
+
+    def answers(ledger: Ledger, *, run_id: str | None = None, release_id: str | None = None) -> object:
+        read.append((run_id, release_id))
+        return kept_answers(ledger, run_id=run_id, release_id=release_id)
+
+    assert [run(keeps, day) for day in ("mon", "tue")] == [0, 0]
+    edit(keeps, 'name = "dirty"', 'name = "other"')
+    assert run(keeps, "wed") == 0
+    edit(keeps, 'name = "other"', 'name = "dirty"')
+    monkeypatch.setattr(Ledger, "answers", answers)
+    monkeypatch.setattr(Ledger, "lines", lambda _: pytest.fail("reads every line"))
+    assert run(keeps, "thu") == 0
+    assert read == [("visits/tue/dirty", None)]
+
+
 def test_a_retry_asks_for_what_it_asked_for(keeps: Path) -> None:
     """Also the first run, which chose, after a later one has kept."""
     for day in ("mon", "tue", "mon", "tue"):

@@ -130,6 +130,17 @@ def test_answers_are_shown_again_in_the_order_of_their_debits(used: Path) -> Non
         assert ledger.summary() == before
 
 
+def test_runs_are_found_by_name_also_those_of_other_processes(used: Path) -> None:
+    with Ledger.open(used) as ledger, Ledger.open(used) as other:
+        assert ledger.run_ids() == [*RUNS, "unanswered"]
+        other.reserve(parse_where("a = 1"), 1000, source=SOURCE, request='{"later": 1}', run_id="later").close()
+        assert ledger.run_ids()[-1] == "later"
+        assert (ledger.request_of("later"), ledger.request_of("never")) == ('{"later": 1}', None)
+        assert [ledger.is_debited(run) for run in ("a", "unanswered", "later", "never", None)] == [True] * 3 + [
+            False
+        ] * 2
+
+
 def test_what_a_release_is_for_is_sealed_and_shown(tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"
     with Ledger.create(path, 1) as ledger:

@@ -25,10 +25,10 @@ from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
 from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
-from dpdb.release import shares as shares_room
 from dpdb.release.ask import Ask
 from dpdb.release.draw import draw_measures
-from dpdb.release.parts import measure_part
+from dpdb.release.prepared import shares as shares_room
+from dpdb.release.prepared.parts import measure_part
 
 RATED = tuple(measure.name for measure in MEASURES if measure.has_rate)
 RATED_MECHANISMS = [key for key in ALL if key[0] in RATED]

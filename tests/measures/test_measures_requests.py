@@ -16,7 +16,7 @@ from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
 from dpdb.release.ask import Ask
 from dpdb.release.draw import draw_measures
-from dpdb.release.parts import measure_part
+from dpdb.release.prepared.parts import measure_part
 
 ROWS = ((1, 0), (1, 0), (1, 1), (2, 5))
 EPSILONS = ["0.000001", "0.0000019", "0.123456789", "1", "2.999999999", "1000000"]

@@ -36,8 +36,8 @@ from dpdb.predicates import Region
 from dpdb.predicates.places import place
 from dpdb.predicates.stored_region import region_from_text, region_to_text
 from dpdb.predicates.text_reader import parse_where as read_as_text
-from dpdb.release import slices as session_slices
-from dpdb.release.slices import parse_slices
+from dpdb.release.prepared import slices as session_slices
+from dpdb.release.prepared.slices import parse_slices
 
 _MOST_ROWS = 90
 _FLAT = exp.to_table("flat")

@@ -14,7 +14,7 @@ from dpdb.engine.sql.keys import texts_of
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.predicates import covered, nodes, places
 from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.release import slices
+from dpdb.release.prepared import slices
 
 SEED = 20_261_121
 

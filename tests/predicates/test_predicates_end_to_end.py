@@ -17,9 +17,9 @@ from dpdb.errors import BudgetExceededError, ParameterError, PredicateError
 from dpdb.ledger import Ledger
 from dpdb.predicates.text_reader import parse_where as read_as_text
 from dpdb.release import Session
-from dpdb.release.account import Charge
+from dpdb.release.accounts.account import Charge
 from dpdb.release.ask import Ask
-from dpdb.release.slices import parse_slices
+from dpdb.release.prepared.slices import parse_slices
 
 EPSILON = 50  # noise other than 0 with probability 4e-22 per answer
 CALLS = 36

@@ -20,8 +20,9 @@ import dpdb
 from dpdb.doors.cli import main
 from dpdb.errors import ParameterError
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release import Release, Session, change
-from dpdb.release.release import recorded_releases
+from dpdb.release import Release, Session
+from dpdb.release.published import change
+from dpdb.release.published.release import recorded_releases
 
 RULE = "zip -> city"
 NEW = ("raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from")

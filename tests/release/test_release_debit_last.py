@@ -22,8 +22,8 @@ from dpdb.ledger import Ledger
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
+from dpdb.release.accounts.budget import Budget
 from dpdb.release.ask import Ask
-from dpdb.release.budget import Budget
 
 FD, KEY = "a -> b", "UNIQUE(a, b)"
 ORDER, GROUPED = "not(t1.x>t2.x&t1.y<t2.y)", "not(t1.a=t2.a&t1.x>t2.x&t1.y<t2.y)"

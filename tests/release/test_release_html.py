@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import dpdb
-from dpdb.release.release import Release, Releases
-from dpdb.release.words import bounds_words, value_words
+from dpdb.release.published.release import Release, Releases
+from dpdb.release.published.words import bounds_words, value_words
 
 HOSTILE = "<script>alert('x')</script>\"'&amp;"
 PLAIN = Release(

@@ -10,11 +10,11 @@ import pytest
 
 import dpdb
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError
-from dpdb.release.account import Charge, Reservation
+from dpdb.release.accounts.account import Charge, Reservation
 from dpdb.release.ask import Ask
 from dpdb.release.prepare import Prepared
 from dpdb.release.publish import publish
-from dpdb.release.release import Releases
+from dpdb.release.published.release import Releases
 
 ORDER = ["will draw", "load", "debit", "draw", "record", "close"]
 

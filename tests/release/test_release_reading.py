@@ -293,7 +293,7 @@ def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
 def test_a_ledger_is_bound_to_the_rows_that_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that changes between reading and binding would be answered for under the name of its new rows."""
     from dpdb.ledger import Ledger
-    from dpdb.release import ledger_account
+    from dpdb.release.accounts import ledger_account
 
     path = csv(tmp_path, b"")
     Ledger.create(tmp_path / "x.ledger", "3").close()

@@ -4,8 +4,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import dpdb
-from dpdb.release.release import Release
-from dpdb.release.table import RELEASE_SCHEMA, release_table
+from dpdb.release.published.release import Release
+from dpdb.release.published.table import RELEASE_SCHEMA, release_table
 
 
 def test_one_column_per_field() -> None:

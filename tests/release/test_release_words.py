@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
-from dpdb.release.gates import GateResult
 
 import dpdb
 from dpdb.doors.cli.releases_text import releases_text
@@ -15,8 +14,9 @@ from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.page import report_page
 from dpdb.measures.registry import MEASURES
 from dpdb.release import Release
-from dpdb.release.release import Releases
-from dpdb.release.words import number_words, release_words, sure_words
+from dpdb.release.published.gates import GateResult
+from dpdb.release.published.release import Releases
+from dpdb.release.published.words import number_words, release_words, sure_words
 
 TABLE = pa.table({"zip": ["1", "1", "2"] * 50, "city": ["a", "b", "c"] * 50})
 SHARE = Release(

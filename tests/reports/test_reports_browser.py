@@ -12,7 +12,7 @@ from sample import START, release, year
 
 from dpdb.doors.jobs.results import Results
 from dpdb.doors.reports import report_page
-from dpdb.release.release import Releases
+from dpdb.release.published.release import Releases
 
 LUMINANCE = """
 const [r, g, b] = getComputedStyle(arguments[0] || document.body).backgroundColor.match(/\\d+/g).map(Number);

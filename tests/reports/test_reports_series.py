@@ -13,7 +13,7 @@ from sample import HOSTILE, START, release, row, year
 from dpdb.doors.reports.scale import compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, series_of, trend_words
 from dpdb.doors.reports.words import constraint_words, gate_words, latest_words
-from dpdb.release.words import words_of
+from dpdb.release.published.words import words_of
 
 
 def trend(*intervals: tuple[float, float | None], **last: object) -> str:

@@ -1,5 +1,5 @@
-"""The command line: thin. It parses arguments, calls the session room, and prints; no algorithm lives here."""
+"""The command line: thin. It parses arguments, calls the rooms below, and prints; no algorithm lives here."""
 
-from dpdb.doors.cli.main import main
+from dpdb.doors.cli.main import main, run_process
 
-__all__ = ["main"]
+__all__ = ["main", "run_process"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dpdb.doors.cli.options import keys
-from dpdb.release.ask import OPTIONS, Ask
+from dpdb.release import OPTIONS, Ask
 
 __all__ = ["asked"]
 

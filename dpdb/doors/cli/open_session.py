@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from dpdb.doors.cli.options import csv_schema
-from dpdb.privacy.epsilon import parse_epsilon
+from dpdb.privacy import parse_epsilon
 from dpdb.release import Session
 
 __all__ = ["one_release", "open_session"]

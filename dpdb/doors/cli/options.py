@@ -11,7 +11,7 @@ from dpdb.doors.cli.numbers import real
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpdb.release.gates import Gate
+    from dpdb.release import Gate
 
 __all__ = ["csv_schema", "distinct", "keys", "thresholds"]
 
@@ -27,7 +27,7 @@ def csv_schema(options: argparse.Namespace) -> dict[str, str] | None:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-    from dpdb.constraints.source import shortened
+    from dpdb.constraints import shortened
 
     problem = ParameterError(
         f"--schema {shortened(options.schema)!r}: expected column names with types, such as 'age INTEGER'"
@@ -66,7 +66,7 @@ def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[G
     """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
     if not options.fail_above:
         return []
-    from dpdb.release.gates import parse_gate
+    from dpdb.release import parse_gate
 
     read = []
     for text in options.fail_above:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from dpdb.release import Release
-from dpdb.release.words import releases_words
+from dpdb.release import Release, releases_words
 
 __all__ = ["as_tuple", "releases_text"]
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 from dpdb.doors.cli.result_formats import as_text
 from dpdb.doors.sql import FrontEnd
-from dpdb.release import Release
-from dpdb.release.table import release_table
+from dpdb.release import Release, release_table
 
 __all__ = ["budget_words", "release_words", "text_width"]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.release import Release, Session
-from dpdb.release.ask import Ask
+from dpdb.release import Ask, Release, Session
 
 __all__ = ["Call", "read_call"]
 

@@ -17,8 +17,7 @@ from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
 from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Tables
 from dpdb.engine.duckdb.sql_functions import add_function, add_macros, refuse_unusable, remove_function, remove_macros
 from dpdb.errors import ParameterError
-from dpdb.release import Session
-from dpdb.release.table import RELEASE_SCHEMA
+from dpdb.release import RELEASE_SCHEMA, Session
 
 __all__ = ["Registration", "register"]
 

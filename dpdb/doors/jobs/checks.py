@@ -8,8 +8,7 @@ from dpdb.doors.jobs.job_file import Job, ledger_ask, ledger_run
 from dpdb.doors.jobs.results import open_results
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError, ParameterError
-from dpdb.release import Session
-from dpdb.release.account import Charge
+from dpdb.release import Charge, Session
 
 __all__ = ["check_run", "job_charges", "job_session"]
 

@@ -15,8 +15,7 @@ from typing import Any
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import refuse_url
 from dpdb.errors import ParameterError, SourceError
-from dpdb.release.ask import COUNT, OPTIONS, Ask, Kind
-from dpdb.release.gates import Gate, parse_gate
+from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 
 __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 

@@ -14,10 +14,7 @@ from typing import Any
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_run
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, RecordedAnswer
-from dpdb.release import Session
-from dpdb.release.ask import Ask
-from dpdb.release.public_theta import PublicTheta
-from dpdb.release.release import recorded_releases
+from dpdb.release import Ask, PublicTheta, Session, recorded_releases
 
 __all__ = ["with_kept_thetas"]
 

@@ -11,7 +11,7 @@ from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.overlap import maximum_overlap
-from dpdb.privacy.epsilon import as_float
+from dpdb.privacy import as_float
 
 __all__ = ["JobPlan", "PlannedRelease", "plan_job"]
 

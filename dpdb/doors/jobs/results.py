@@ -13,9 +13,7 @@ import pyarrow as pa
 from dpdb.doors.jobs.results_duckdb import DuckDBResults
 from dpdb.doors.jobs.results_parquet import ParquetResults
 from dpdb.errors import ParameterError
-from dpdb.release.html import releases_table
-from dpdb.release.release import Release
-from dpdb.release.table import RELEASE_SCHEMA
+from dpdb.release import RELEASE_SCHEMA, Release, releases_table
 
 __all__ = ["RESULT_SCHEMA", "ResultRow", "Results", "ResultsTable", "open_results", "read_results", "result_table"]
 

@@ -18,8 +18,7 @@ from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
-from dpdb.release import Release
-from dpdb.release.gates import GateResult, check_gates
+from dpdb.release import GateResult, Release, check_gates
 from dpdb.steps import reached
 
 __all__ = ["Outcome", "run_job"]

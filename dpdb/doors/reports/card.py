@@ -8,7 +8,7 @@ from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.chart import series_chart
 from dpdb.doors.reports.series import Series, trend_words
 from dpdb.doors.reports.words import constraint_words, gate_words, latest_words
-from dpdb.release.words import noise_words, number_words, slice_words, value_words, words_of
+from dpdb.release import noise_words, number_words, slice_words, value_words, words_of
 
 __all__ = ["series_card"]
 

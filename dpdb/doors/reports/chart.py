@@ -12,8 +12,7 @@ from itertools import pairwise
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.scale import Axis, compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, comparable
-from dpdb.release import Release
-from dpdb.release.words import SHARE, bounds_words, value_words
+from dpdb.release import SHARE, Release, bounds_words, value_words
 
 __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
 

@@ -19,8 +19,7 @@ from dpdb.doors.reports.chart import DEFINITIONS, budget_bar
 from dpdb.doors.reports.series import Series, series_of
 from dpdb.doors.reports.words import budget_words, constraint_words
 from dpdb.ledger import LedgerSummary
-from dpdb.release.release import constraints_digest
-from dpdb.release.words import number_words, slice_words, value_words, words_of
+from dpdb.release import constraints_digest, number_words, slice_words, value_words, words_of
 
 __all__ = ["report_page"]
 

@@ -1,13 +1,11 @@
-"""What only the page says: gates, budgets and constraints as sentences; the rest is `dpdb.release.words`."""
+"""What only the page says: gates, budgets and constraints as sentences; the rest is `dpdb.release.published.words`."""
 
 from __future__ import annotations
 
 from dpdb.constraints import describe, parse_constraint
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.errors import DpdbError
-from dpdb.release import Release
-from dpdb.release.gates import GateResult
-from dpdb.release.words import bounds_words, is_within_noise, number_words
+from dpdb.release import GateResult, Release, bounds_words, is_within_noise, number_words
 
 __all__ = [
     "budget_words",

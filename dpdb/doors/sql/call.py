@@ -13,7 +13,7 @@ from dpdb.doors.sql.parse import is_number
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
-from dpdb.release.ask import OPTIONS, Ask, Key, Kind
+from dpdb.release import OPTIONS, Ask, Key, Kind
 
 __all__ = ["RELEASES", "read_call", "release_name"]
 

@@ -28,11 +28,8 @@ from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.names import folded
 from dpdb.owner_log import OWNER_LOG
-from dpdb.privacy.epsilon import as_float
-from dpdb.release import Release, Session
-from dpdb.release.account import Charge
-from dpdb.release.ask import Ask
-from dpdb.release.table import release_table
+from dpdb.privacy import as_float
+from dpdb.release import Ask, Charge, Release, Session, release_table
 
 __all__ = ["FrontEnd", "Result"]
 

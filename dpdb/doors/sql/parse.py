@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
-from dpdb.constraints.source import shortened
+from dpdb.constraints import shortened
 from dpdb.errors import StatementRefusedError
 
 __all__ = ["Statement", "is_number", "parse_statement", "split_finished", "split_statements"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dpdb.constraints.source import shortened
+from dpdb.constraints import shortened
 from dpdb.errors import StatementRefusedError
 from dpdb.names import close_name, folded
 

@@ -9,7 +9,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dpdb.doors.sql.refusal_words import refused
 from dpdb.errors import StatementRefusedError
-from dpdb.release.ask import Ask
+from dpdb.release import Ask
 
 __all__ = ["ANSWERS", "rewritten"]
 

@@ -13,7 +13,7 @@ from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.comparison import bind_literal, common_type
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
-from dpdb.predicates.sql import COMPARISONS, in_type, literal_sql
+from dpdb.predicates import COMPARISONS, in_type, literal_sql
 
 __all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
 

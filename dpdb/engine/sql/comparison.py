@@ -17,8 +17,7 @@ from sqlglot import exp
 from dpdb.encodable import is_encodable
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError
-from dpdb.predicates.nodes import Literal, LiteralValue, Value
-from dpdb.predicates.sql import data_type
+from dpdb.predicates import Literal, LiteralValue, Value, data_type
 
 __all__ = ["bind_literal", "bind_literals", "common_type", "evaluated", "shown_as"]
 

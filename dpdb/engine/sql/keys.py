@@ -8,8 +8,7 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.comparison import evaluated
-from dpdb.predicates.nodes import Literal
-from dpdb.predicates.sql import literal_sql
+from dpdb.predicates import Literal, literal_sql
 
 __all__ = ["equal_values", "texts_of"]
 

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 
 from dpdb.engine.schema import Column, TypeOrigin
 from dpdb.engine.sources.text_columns import column_definition
-from dpdb.predicates.nodes import LiteralValue
+from dpdb.predicates import LiteralValue
 
 __all__ = ["typing_advice", "untyped_problem"]
 

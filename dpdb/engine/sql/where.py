@@ -14,10 +14,9 @@ from dpdb.engine.sql.comparison import bind_literals, common_type
 from dpdb.engine.sql.untyped import untyped_problem
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import close_name
+from dpdb.predicates import Column, Literal, LiteralValue, Node, columns_of, condition
 from dpdb.predicates.bind import bind
-from dpdb.predicates.nodes import Column, Literal, LiteralValue, Node, columns_of
 from dpdb.predicates.parse import parse
-from dpdb.predicates.sql import condition
 
 __all__ = ["WherePredicate", "comparable_column", "parse_where", "resolve_column", "unit_column"]
 

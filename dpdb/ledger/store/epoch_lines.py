@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from dpdb.overlap.growing.online import Added, OverlapIndex
-from dpdb.predicates.stored_region import region_from_text
+from dpdb.overlap import Added, OverlapIndex
+from dpdb.predicates import region_from_text
 
 __all__ = ["EpochLines"]
 

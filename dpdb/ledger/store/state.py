@@ -11,7 +11,7 @@ from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.tables import NOT_UNDERSTOOD
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
-from dpdb.overlap.growing.online import OverlapIndex
+from dpdb.overlap import OverlapIndex
 
 __all__ = ["EntryLine", "LedgerState", "insert"]
 

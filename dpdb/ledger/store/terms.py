@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from dpdb.ledger.store.seals import FIRST, seal
-from dpdb.privacy.notions import NOTIONS, Notion
+from dpdb.privacy import NOTIONS, Notion
 
 __all__ = ["Epoch", "Terms", "Upgraded", "epoch_row", "terms_of", "terms_row"]
 

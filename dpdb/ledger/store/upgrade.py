@@ -31,7 +31,7 @@ from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.state import EntryLine, insert
 from dpdb.ledger.store.tables import TABLES
 from dpdb.ledger.store.terms import Epoch, Terms, Upgraded, epoch_row, terms_row
-from dpdb.privacy.notions import NOTIONS
+from dpdb.privacy import NOTIONS
 from dpdb.steps import reached
 
 __all__ = ["upgrade"]

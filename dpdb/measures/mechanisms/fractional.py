@@ -19,8 +19,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["FRACTIONAL"]
 

@@ -21,8 +21,7 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
-from dpdb.privacy.epsilon import as_fraction, split
-from dpdb.privacy.selection import generalized_exponential_mechanism, power_grid
+from dpdb.privacy import as_fraction, generalized_exponential_mechanism, power_grid, split
 
 __all__ = ["gem", "gem_answer"]
 

@@ -20,8 +20,7 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["GREEDY"]
 

@@ -24,11 +24,19 @@ from dpdb.measures.answer import FROM_BELOW, Answer
 from dpdb.measures.degree_cap import DegreeCap
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
-from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, in_units, stands_above
-from dpdb.privacy.epsilon import split
-from dpdb.privacy.marginal_selection import marginal_choice, tripling_grid
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import (
+    UNIT,
+    HiddenNoise,
+    climb,
+    discrete_laplace,
+    draw_hidden_noise,
+    in_units,
+    laplace_tail,
+    marginal_choice,
+    split,
+    stands_above,
+    tripling_grid,
+)
 
 __all__ = ["Ladder", "Plan", "Rungs", "Settings", "Top"]
 

@@ -22,8 +22,7 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
-from dpdb.privacy.epsilon import split
-from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid
+from dpdb.privacy import marginal_choice, split, thirds_grid
 
 __all__ = ["Marginal"]
 

@@ -25,8 +25,7 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
-from dpdb.privacy.epsilon import split
-from dpdb.privacy.selection import paper_exponential_mechanism, paper_grid
+from dpdb.privacy import paper_exponential_mechanism, paper_grid, split
 
 __all__ = ["paper_mechanisms"]
 

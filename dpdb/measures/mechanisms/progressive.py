@@ -22,9 +22,7 @@ from dpdb.measures.answer import FROM_BELOW, Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.gem import gem_answer
 from dpdb.measures.mechanisms.projected import ProjectedStatistic
-from dpdb.privacy.epsilon import as_fraction, split
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import as_fraction, discrete_laplace, laplace_tail, split
 
 __all__ = ["progressive"]
 

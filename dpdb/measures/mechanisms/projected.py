@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpdb.measures.answer import FROM_BELOW, Answer, GraphStatistics
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["EDGES", "NODES", "STATISTICS", "WITNESSES", "ProjectedStatistic", "noisy_answer"]
 

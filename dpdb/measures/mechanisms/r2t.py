@@ -19,9 +19,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import FROM_BELOW, Answer
 from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.privacy.epsilon import split
-from dpdb.privacy.noise import discrete_laplace
-from dpdb.privacy.tails import laplace_tail
+from dpdb.privacy import discrete_laplace, laplace_tail, split
 
 __all__ = ["R2T"]
 

@@ -21,7 +21,7 @@ from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.gem import gem_answer
 from dpdb.measures.mechanisms.projected import WITNESSES
-from dpdb.privacy.epsilon import split
+from dpdb.privacy import split
 
 __all__ = ["witness"]
 

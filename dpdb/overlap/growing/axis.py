@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpdb.overlap.bounds.interval_table import IntervalTable
 from dpdb.overlap.growing.arrays import Growing
-from dpdb.predicates.attribute_sets import Cut, ValueSet
+from dpdb.predicates import Cut, ValueSet
 
 __all__ = ["NULL", "Atoms", "Axis", "Position", "holds"]
 

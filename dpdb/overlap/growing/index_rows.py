@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from dpdb.overlap.bounds.wide import MOST_CELLS, WideFamily, wide_tops
 from dpdb.overlap.growing.arrays import Growing
 from dpdb.overlap.growing.axis import Atoms, Axis, Position, holds
-from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.predicates.boxes import Box
+from dpdb.predicates import Box, ValueSet
 
 __all__ = ["IndexRows", "Point", "covers"]
 

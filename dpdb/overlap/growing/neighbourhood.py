@@ -13,7 +13,7 @@ from dpdb.overlap.growing.axis import Atoms
 from dpdb.overlap.growing.index_rows import IndexRows, Point
 from dpdb.overlap.reductions import Family, Problem, maximal_columns
 from dpdb.overlap.search.value_branching import ValueSearch
-from dpdb.predicates.boxes import Box
+from dpdb.predicates import Box
 
 __all__ = ["most_collected", "most_of_all"]
 

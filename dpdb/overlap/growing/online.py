@@ -24,9 +24,7 @@ from dpdb.overlap.growing.index_rows import IndexRows, Point, covers
 from dpdb.overlap.growing.neighbourhood import most_collected, most_of_all
 from dpdb.overlap.instance import MOST_WEIGHT
 from dpdb.overlap.solver import maximum_overlap
-from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.predicates.boxes import Box
-from dpdb.predicates.region import Region
+from dpdb.predicates import Box, Region, ValueSet
 
 __all__ = ["Added", "Decision", "OverlapIndex"]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpdb.errors import ParameterError
-from dpdb.predicates.boxes import Box, meet
-from dpdb.predicates.region import Region
+from dpdb.predicates import Box, Region, meet
 
 __all__ = ["MOST_QUERIES", "hypergraph_rank"]
 

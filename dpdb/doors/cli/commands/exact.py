@@ -13,7 +13,7 @@ from dpdb.doors.cli.shared_options import command, format_option, limit_options,
 from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
-    from dpdb.owner.exact import ExactMeasures
+    from dpdb.owner import ExactMeasures
 
 __all__ = ["add", "run"]
 
@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print true values; the session room refuses without `--non-private`."""
     from dpdb.doors.cli.progress import step_bar
-    from dpdb.owner.exact import exact_measures
+    from dpdb.owner import exact_measures
 
     measures = exact_measures(
         options.source,

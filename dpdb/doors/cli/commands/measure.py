@@ -21,8 +21,7 @@ from dpdb.doors.cli.shared_options import (
 from dpdb.doors.cli.streams import say
 
 if TYPE_CHECKING:
-    from dpdb.release import Release
-    from dpdb.release.gates import Gate
+    from dpdb.release import Gate, Release
 
 __all__ = ["add", "run"]
 
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.progress import step_bar
     from dpdb.doors.cli.releases_text import releases_text
-    from dpdb.measures.registry import MEASURES
+    from dpdb.measures import MEASURES
 
     ask = asked(options, "dp_inconsistency")
     gates = thresholds(options, ask.measures)
@@ -88,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _gate(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
-    from dpdb.release.gates import check_gates
+    from dpdb.release import check_gates
 
     failed = [result for result in check_gates(releases, gates) if not result.passed]
     for result in failed:

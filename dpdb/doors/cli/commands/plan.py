@@ -12,8 +12,7 @@ from dpdb.doors.cli.shared_options import command, format_option, shape_options
 from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
-    from dpdb.owner.expected_error import Plan
-    from dpdb.owner.simulation import ExpectedError
+    from dpdb.owner import ExpectedError, Plan
 
 __all__ = ["add", "run"]
 
@@ -50,7 +49,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the errors to expect."""
-    from dpdb.owner.expected_error import plan
+    from dpdb.owner import plan
 
     planned = plan(
         options.source,

@@ -12,7 +12,7 @@ from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
     from dpdb.engine import Faults
-    from dpdb.owner.proposed_schema import ProposedSchema
+    from dpdb.owner import ProposedSchema
 
 __all__ = ["add", "run"]
 
@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print proposed types; nothing uses them before the owner gives them as an option."""
-    from dpdb.owner.proposed_schema import propose_schema
+    from dpdb.owner import propose_schema
 
     proposed = propose_schema(
         options.source,

@@ -23,7 +23,7 @@ from dpdb.doors.sql.rewrite import ANSWERS
 from dpdb.engine import sql_file
 from dpdb.errors import EngineError, StatementRefusedError
 from dpdb.owner_log import OWNER_LOG
-from dpdb.release.table import RELEASE_SCHEMA
+from dpdb.release import RELEASE_SCHEMA
 
 __all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
 

@@ -12,7 +12,7 @@ from dpdb.doors.cli.shared_options import command, shape_options
 from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
-    from dpdb.owner.ledger_audit import Audit, AuditedLine
+    from dpdb.owner import Audit, AuditedLine
 
 __all__ = ["add", "run"]
 
@@ -35,7 +35,7 @@ def add(actions: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print every line that would be charged otherwise now, and what all would cost together."""
-    from dpdb.owner.ledger_audit import audit
+    from dpdb.owner import audit
 
     found = audit(options.ledger, options.source, table=options.table, schema=csv_schema(options))
     show(json.dumps(found.to_dict(), indent=2) if options.format == "json" else _words(found))

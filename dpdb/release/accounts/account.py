@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dpdb.ledger.lines import Reservation
-from dpdb.predicates.region import Region
+from dpdb.ledger import Reservation
+from dpdb.predicates import Region
 
 __all__ = ["Account", "Charge", "Reservation"]
 

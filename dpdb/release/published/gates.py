@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpdb.errors import ParameterError
 from dpdb.release import Release
-from dpdb.release.words import measured_words, number_words
+from dpdb.release.published.words import measured_words, number_words
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
 

@@ -12,10 +12,9 @@ from dpdb.engine import TableSchema
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.overlap import maximum_overlap
-from dpdb.privacy import GDP, PURE, ZCDP, Notion
-from dpdb.privacy.epsilon import NANO
-from dpdb.release.account import Charge, Reservation
-from dpdb.release.budget import Budget, as_budget
+from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
+from dpdb.release.accounts.account import Charge, Reservation
+from dpdb.release.accounts.budget import Budget, as_budget
 from dpdb.release.privacy_unit import PrivacyUnit
 
 __all__ = ["LedgerAccount", "pure_units", "table_text"]

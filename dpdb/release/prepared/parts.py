@@ -7,12 +7,8 @@ from dataclasses import dataclass, replace
 
 from dpdb.engine import BoundConstraint, WherePredicate, degree_terms
 from dpdb.errors import ParameterError
-from dpdb.measures.mechanism import Mechanism
-from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
-from dpdb.measures.mechanisms.two_sided import declared
-from dpdb.measures.registry import measure_named
-from dpdb.privacy.epsilon import format_epsilon, split
-from dpdb.privacy.rho import format_rho
+from dpdb.measures import Mechanism, at_theta, declared, measure_named, takes_theta
+from dpdb.privacy import format_epsilon, format_rho, split
 from dpdb.release.ask import Ask
 from dpdb.release.numbers import parse_share
 

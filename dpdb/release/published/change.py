@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.measures.registry import measure_named
-from dpdb.privacy.tails import gaussian_tail, laplace_difference_tail, laplace_tail
+from dpdb.measures import measure_named
+from dpdb.privacy import gaussian_tail, laplace_difference_tail, laplace_tail
 from dpdb.release.numbers import parse_confidence
-from dpdb.release.release_fields import ReleaseFields
-from dpdb.release.words import SHARE, number_words
+from dpdb.release.published.release_fields import ReleaseFields
+from dpdb.release.published.words import SHARE, number_words
 
 __all__ = ["Change", "change_between"]
 

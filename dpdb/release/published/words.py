@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.measures.measure import Measure
-from dpdb.measures.registry import counted
-from dpdb.measures.words import Words
-from dpdb.release.release_fields import ReleaseFields
+from dpdb.measures import Measure, Words, counted
+from dpdb.release.published.release_fields import ReleaseFields
 
 __all__ = [
     "SHARE",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from dpdb.release.release_fields import ReleaseFields
-from dpdb.release.words import bounds_words, cost_words, noise_words, slice_words, value_words
+from dpdb.release.published.release_fields import ReleaseFields
+from dpdb.release.published.words import bounds_words, cost_words, noise_words, slice_words, value_words
 
 __all__ = ["release_card", "releases_table"]
 

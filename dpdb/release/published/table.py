@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from dpdb.release.release import Release
+from dpdb.release.published.release import Release
 
 __all__ = ["RELEASE_SCHEMA", "release_table"]
 

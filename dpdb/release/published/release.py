@@ -10,14 +10,12 @@ from dataclasses import fields
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import LedgerError
-from dpdb.measures.answer import Answer
-from dpdb.measures.registry import counted
-from dpdb.privacy.epsilon import as_float, format_epsilon
-from dpdb.privacy.rho import format_rho, rho_as_float
-from dpdb.release.change import Change, change_between
+from dpdb.measures import Answer, counted
+from dpdb.privacy import as_float, format_epsilon, format_rho, rho_as_float
 from dpdb.release.privacy_unit import PrivacyUnit
-from dpdb.release.release_fields import ReleaseFields
-from dpdb.release.words import SHARE, releases_words
+from dpdb.release.published.change import Change, change_between
+from dpdb.release.published.release_fields import ReleaseFields
+from dpdb.release.published.words import SHARE, releases_words
 
 __all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
 
@@ -46,7 +44,7 @@ class Release(ReleaseFields):
     def change(self, earlier: Release, confidence: float | None = None) -> Change:
         """Compare with an earlier release of the same statistic: a two-sided interval of the difference.
 
-        Costs nothing: it reads the two releases only. See `dpdb.release.change` for the proof.
+        Costs nothing: it reads the two releases only. See `dpdb.release.published.change` for the proof.
 
         Parameters
         ----------
@@ -67,7 +65,7 @@ class Release(ReleaseFields):
         return releases_words([self])
 
     def _repr_html_(self) -> str:
-        from dpdb.release.html import release_card  # only notebooks draw cards
+        from dpdb.release.published.html import release_card  # only notebooks draw cards
 
         return release_card(self)
 
@@ -82,7 +80,7 @@ class Releases(tuple[Release, ...]):
         return releases_words(self) if self else super().__str__()
 
     def _repr_html_(self) -> str:
-        from dpdb.release.html import releases_table
+        from dpdb.release.published.html import releases_table
 
         return releases_table(self)
 

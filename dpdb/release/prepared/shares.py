@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpdb.measures.rate import rate_shares
-from dpdb.measures.registry import measure_named
-from dpdb.privacy.epsilon import split
-from dpdb.release.parts import MeasurePart
+from dpdb.measures import measure_named, rate_shares
+from dpdb.privacy import split
+from dpdb.release.prepared.parts import MeasurePart
 
 __all__ = ["Share", "measure_shares"]
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 from threading import Lock
 
 from dpdb.errors import BudgetExceededError, ParameterError
-from dpdb.privacy.epsilon import as_float, format_epsilon, parse_epsilon
-from dpdb.release.account import Charge, Reservation
+from dpdb.privacy import as_float, format_epsilon, parse_epsilon
+from dpdb.release.accounts.account import Charge, Reservation
 
 __all__ = ["Budget", "as_budget"]
 

@@ -1,0 +1,37 @@
+"""`lazy_names`: the face of a room, whose names are imported when they are first used.
+
+A room is imported through its face, `dpdb.ROOM`, and its face must not load the whole room: who asks a ledger what was
+spent needs no solver, and `dpdb --help` needs nothing at all. What has the name of a module of the room cannot be a
+name of its face: importing the module would put it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a room.
+
+    Parameters
+    ----------
+    room
+        The package.
+    homes
+        Modules of the room, each with the names that come from it, separated by blanks.
+    """
+    home_of = {name: f"{room}.{module}" for module, names in homes.items() for name in names.split()}
+    face = import_module(room)
+
+    def find(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        value = getattr(import_module(home_of[name]), name)
+        setattr(face, name, value)
+        return value
+
+    return find

@@ -1,0 +1,1 @@
+"""Where releases are charged: a budget in memory, or a durable ledger."""
