@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from dpdb.errors import ParameterError
-from dpdb.release import Release
+from dpdb.release.published.release import Release
 from dpdb.release.published.words import measured_words, number_words
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
