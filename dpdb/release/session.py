@@ -11,7 +11,6 @@ from dpdb.engine import Progress, SourceLike, no_progress, open_table, refuse_ne
 from dpdb.errors import ParameterError
 from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
-from dpdb.release.accounts.ledger_account import LedgerAccount
 from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.draw import draw, labelled, load
 from dpdb.release.numbers import parse_max_group
@@ -119,6 +118,8 @@ class Session(Verbs):
             protected = asked.in_schema(self._table.schema)
             refuse_nested_loops(self._table.constraints, row_bound)
             if ledger is not None:
+                from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
+
                 self._account = LedgerAccount(
                     ledger,
                     budget=budget,

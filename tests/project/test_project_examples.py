@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHOWN = [path for path in sorted((ROOT / "dpdb").rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
 FOR_USERS = {
     "constraints/load.py", "constraints/shape.py", "doors/jobs/results.py", "owner/expected_error.py",
-    "release/change.py", "release/release.py", "release/session.py",
+    "release/one_shot.py", "release/published/change.py", "release/published/release.py", "release/verbs.py",
 }  # fmt: skip
 
 
