@@ -10,9 +10,10 @@ hypothesis "allowed" is tested with x of n draws in E on the one table and y of 
   second falls, so between two points of a grid it is at most the first at the right one times the second at the left
   one. The largest of these bounds z for every allowed pair.
 
-An event is reported if z (1 - ln z) <= ALARM / (SAMPLINGS * tests of the family), both tables in both roles and each
-event with its complement. By Bonferroni a file that makes at most SAMPLINGS comparisons reports anything about correct
-code with probability at most ALARM = 5e-7, below 1e-6.
+An event is reported if z (1 - ln z) <= (ALARM / 2) / (SAMPLINGS * LOOKS * tests of the family), both tables in both
+roles and each event with its complement. By Bonferroni, a run that makes at most SAMPLINGS comparisons, each after one
+of LOOKS numbers of draws (which one may hang on the draws), reports anything about correct code with probability at
+most ALARM / 2; the other half is for the games of `guessing`. Together ALARM = 5e-7, below 1e-6.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from scipy.stats import binom, norm
 from dpdb.accounting import GDP, PURE, Notion
 
 ALARM = 5e-7
-SAMPLINGS = 100  # comparisons of two samples in one run of all tests of this room, `slow` ones included
+SAMPLINGS = 80  # comparisons of correct code with its charge in one run of all tests of this room, `slow` ones included
+LOOKS = 200  # numbers of draws after which a comparison may be made
 
 Array = NDArray[np.float64]
 
@@ -146,7 +148,7 @@ def excess_events(more: Answers, fewer: Answers, edges: Sequence[float], notion:
         (name, int(one.sum()), int(two.sum()))
         for (name, one), (_, two) in zip(events(more, edges), events(fewer, edges), strict=True)
     ]
-    limit = math.log(ALARM / (SAMPLINGS * 4 * len(pairs)))
+    limit = math.log(ALARM / 2 / (SAMPLINGS * LOOKS * 4 * len(pairs)))
     n, m = len(more), len(fewer)
     found = []
     for name, x, y in pairs:
