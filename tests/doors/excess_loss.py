@@ -141,13 +141,26 @@ def _renyi(p: Array, q: Array, order: float) -> Array:
 # -- the test -------------------------------------------------------------------------------------------------
 
 
-def excess_events(more: Answers, fewer: Answers, edges: Sequence[float], notion: Notion, charge: int) -> list[str]:
-    """Return the events whose probabilities differ by more than the charge allows, with the counts."""
+def excess_events(
+    more: Answers,
+    fewer: Answers,
+    edges: Sequence[float],
+    notion: Notion,
+    charge: int,
+    guesses: Sequence[tuple[NDArray[np.int_], NDArray[np.int_]]],
+) -> list[str]:
+    """Return the events whose probabilities differ by more than the charge allows, with the counts.
+
+    `guesses` are each attacker's on either table; each of its two guesses is an event too.
+    """
     most = most_allowed(notion, charge)
     pairs = [
         (name, int(one.sum()), int(two.sum()))
         for (name, one), (_, two) in zip(events(more, edges), events(fewer, edges), strict=True)
     ]
+    for number, (one, two) in enumerate(guesses):
+        for said in (-1, 1):
+            pairs.append((f"attacker {number} says {said}", int((one == said).sum()), int((two == said).sum())))
     limit = math.log(ALARM / 2 / (SAMPLINGS * LOOKS * 4 * len(pairs)))
     n, m = len(more), len(fewer)
     found = []

@@ -17,10 +17,10 @@ u + v is at most 0, because
   which is 0; likewise B;
 - others: of two guesses 2 s are right on average, s <= g: u + v = 2 (s h / g + (1 - s)(1 - h) / (1 - g) - 1) <= 0.
 
-So, if no more is lost than was paid, the wealth *ever* reaches 1 / alarm with probability at most `alarm` (Ville 1939):
-one may look after every pair. Conversely, if its guesses are right as often as h or oftener (the same computation with
-g and h exchanged), the wealth ever falls to `MISSED` with probability at most `MISSED`. A game in which it neither rises
-nor falls so far goes on. h is what the attacker reaches where the loss is twice the charge, by the noise's law; another h
+So, if no more is lost than was paid, the wealth *ever* reaches 1 / alarm with probability at most `alarm` (Ville
+1939): one may look after every pair. Conversely, if its guesses are right as often as h or oftener (the same with g and
+h exchanged), the wealth ever falls to `MISSED` with probability at most `MISSED`. A game in which it neither rises nor
+falls so far goes on. h is what the attacker reaches where the loss is twice the charge, by the noise's law; another h
 weakens a game, but lets it report no more of correct code.
 """
 

@@ -1,65 +1,48 @@
-"""Every form of release as a door: neighbouring tables, a way to draw by public calls, what is collected for it."""
+"""Every form of release as a door, and what attackers guess by."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from guessing import LARGER, NOTHING, SMALLER
 from numpy.typing import NDArray
+from sampling import (
+    EPSILON,
+    FEWER,
+    LEAVES,
+    ONE_ROW,
+    ONE_ROW_RULE,
+    TWO_ROWS,
+    TWO_RULES,
+    UNIT,
+    Draws,
+    Row,
+    Sample,
+    Sampler,
+    both_rates,
+    front_end,
+    in_duckdb,
+    in_memory,
+    job,
+    registered,
+    repair_rate,
+    same_run_twice,
+    sharing_slices,
+    with_ledger,
+)  # fmt: skip
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-import dpdb
-from dpdb.accounting import NOTIONS, ZCDP, Ledger
-from dpdb.accounting.stored_predicate import predicate_from_text
-from dpdb.frontend import FrontEnd
-from dpdb.jobs import load_job
-from dpdb.jobs.run_job import run_job
+from dpdb.accounting import NOTIONS, ZCDP
 from dpdb.privacy.epsilon import NANO
-from dpdb.session import Release, Session, shares
-
-Row = tuple[str, str, str, str, int]
-Draws = list[tuple[dict[str, Any], ...]]
-Ask = Callable[[Session], Any]
-
-COLUMNS = ("person", "zip", "city", "state", "age")
-SCHEMA = pa.schema([(name, pa.int32() if name == "age" else pa.string()) for name in COLUMNS])
-RULE = "zip -> city"
-ONE_ROW_RULE = "not(t.age > 3)"
-TWO_RULES = ["zip -> city", "state -> city"]
-
-FEWER: list[Row] = [("p", "1", "x", "CA", 1), ("q", "2", "x", "NY", 2), ("s", "3", "x", "TX", 3)]
-ONE_ROW: list[Row] = [("r", "1", "y", "CA", 4)]  # in conflict with the first of them, by either rule
-TWO_ROWS: list[Row] = [*ONE_ROW, ("r", "2", "y", "NY", 5)]
-LEAVES: list[Row] = [*FEWER, *(("p", "1", "x", "CA", 1) for _ in range(3))]  # the one row is in conflict with four
-UNIT: list[Row] = [*TWO_ROWS, ("r", "3", "y", "TX", 6), ("r", "4", "y", "WA", 7)]  # at most two are used
-
-# Both a loss of 2.5 where 1.25 are paid and one of 5 for 2.5 show after few draws: with less, guesses are often wrong;
-# with more, nearly all may be right anyway. Other epsilons were chosen likewise, for the same number of draws.
-EPSILON = "2.5"
-BATCH = 40  # draws on each table before the next look; what one statement or job holds
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Draws of a door on one table, and what the account says that the moved rows collected for one of them."""
-
-    draws: Draws
-    charge: int
-
 
 Attacker = Mapping[int, tuple[float, float]]  # by the release's position: its statistic on the larger and smaller table
-Sampler = Callable[[Path, Sequence[Row], Sequence[Row], int], Iterator[Sample]]
 
 
 @dataclass(frozen=True)
@@ -106,7 +89,7 @@ class Door:
     told_by: tuple[tuple[int, ...], ...] = ((0,),)
     unbounded: float | None = None
     seen: float = 1
-    draws: int = 1000
+    draws: int = 700
     part: int = 2
     quick: bool = True
     rows: Sequence[Row] = field(default_factory=lambda: FEWER)
@@ -173,207 +156,6 @@ class Door:
                 yield next(sides[0]), next(sides[1])
 
 
-# -- what is written, drawn and collected ---------------------------------------------------------------------
-
-
-def table(rows: Sequence[Row]) -> pa.Table:
-    return pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in rows], SCHEMA)
-
-
-def parquet(folder: Path, rows: Sequence[Row]) -> Path:
-    path = folder / "t.parquet"
-    pq.write_table(table(rows), path)
-    return path
-
-
-def in_duckdb(folder: Path, rows: Sequence[Row]) -> Path:
-    path = folder / "t.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.register("given", table(rows))
-        connection.execute("CREATE TABLE t AS FROM given")
-    return path
-
-
-def answers(released: Any) -> tuple[dict[str, Any], ...]:
-    """Releases as what is published; what a door has made of them already is taken as it is."""
-    if not isinstance(released, Release) and isinstance(released[0], dict):
-        return tuple(released)
-    releases = (released,) if isinstance(released, Release) else released
-    return tuple(release.to_dict() for release in releases)
-
-
-def collected(path: Path, moved: Sequence[Row]) -> int:
-    """What the fullest of the moved rows collects, by the predicates and charges that the ledger's file holds."""
-    with Ledger.open(path) as ledger:
-        lines = ledger.lines()
-        spent = ledger.spent_units()
-    charged = [(predicate_from_text(line.predicate), line.charge) for line in lines]
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in moved]
-    most = max(sum(charge for predicate, charge in charged if predicate.covers(row)) for row in rows)
-    assert most <= spent, "the ledger says that it has spent less than a row has collected"
-    return most
-
-
-def each(total: int, draws: int) -> int:
-    """What one draw was charged; all the same."""
-    assert total % draws == 0, f"{draws} equal draws were charged {total} together"
-    return total // draws
-
-
-# -- sessions -------------------------------------------------------------------------------------------------
-
-
-def in_memory(ask: Ask, *, rules: Any = RULE, filler: int = 0,
-    write: Callable[[Path, Sequence[Row]], Path] = parquet, **options: Any) -> Sampler:  # fmt: skip
-    def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
-        more = [(f"f{k}", f"f{k}", "x", f"f{k}", 0) for k in range(filler)]
-        with dpdb.open(write(folder, [*rows, *more]), constraints=rules, budget=10**6, **options) as session:
-            spent = 0
-            while True:
-                drawn = [answers(ask(session)) for _ in range(draws)]
-                before, spent = spent, round(session.spent() * NANO)
-                yield Sample(drawn, each(spent - before, draws))
-
-    return sample
-
-
-def with_ledger(ask: Ask, notion: str = "pure", **options: Any) -> Sampler:
-    """A ledger for each sample: budgets in rho and mu have an upper limit."""
-
-    def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
-        source = parquet(folder, rows)
-        for number in count():
-            path = folder / f"{number}.ledger"
-            Ledger.create(path, 30 if notion == "gdp" else 1_000, notion).close()
-            with dpdb.open(source, constraints=RULE, ledger=path, **options) as session:
-                drawn = [answers(ask(session)) for _ in range(draws)]
-            yield Sample(drawn, each(collected(path, moved), draws))
-
-    return sample
-
-
-def sharing_slices(session: Session, epsilon: str = "1.25") -> tuple[Release, ...]:
-    """Two slices that share the moved row and little else."""
-    wheres = ("zip = '1' AND age <> 2", "state = 'CA' AND age < 9")
-    return tuple(session.dp_inconsistency("repair", epsilon, where=where) for where in wheres)  # type: ignore[misc]
-
-
-_RUNS = count()
-
-
-def same_run_twice(session: Session) -> tuple[Release, ...]:
-    name = f"run {next(_RUNS)}"
-    return tuple(session.dp_inconsistency("repair", EPSILON, run_id=name) for _ in range(2))
-
-
-def repair_rate(session: Session) -> tuple[dict[str, Any], ...]:
-    """A rate, and what an adversary computes from it: the rows to delete, and all rows without the filler."""
-    (rate,) = answers(session.dp_inconsistency("repair", EPSILON, rate=True))
-    count, measure = (share / NANO for share in shares.rate_shares(round(float(EPSILON) * NANO)))
-    rows = released_rows(rate, measure, count)
-    return rate, rate | {"value": rate["value"] * rows}, rate | {"value": rows - 60}
-
-
-def both_rates(session: Session) -> tuple[dict[str, Any], ...]:
-    """Both rates, which share one count, and both numerators."""
-    first, second = answers(session.dp_inconsistency("all", "4", rate=True))
-    rows = released_rows(second, 4 * 0.95 / 3, 4 * 0.05)
-    return first, second, *(rate | {"value": rate["value"] * rows} for rate in (first, second))
-
-
-def released_rows(rate: dict[str, Any], measure: float, rows: float) -> float:
-    """The noisy number of rows, from the published value and noise scale of a rate of `repair`; see `rate_answer`.
-
-    `measure` and `rows` are the public shares of epsilon.
-    """
-    return math.hypot(1 / measure, rate["value"] / rows) / rate["noise_scale"] + 1e-9  # not below by rounding
-
-
-# -- SQL and jobs ---------------------------------------------------------------------------------------------
-
-
-def confidences(draws: int) -> list[str]:
-    """A confidence of its own makes each release of one statement or job a release of its own."""
-    return [f"0.{500 + k}" for k in range(draws)]
-
-
-def union_of(call: str, draws: int) -> str:
-    """A statement that makes so many releases."""
-    return " UNION ALL ".join(f"SELECT * FROM {call.format(confidence=one)}" for one in confidences(draws))
-
-
-def by_confidence(table: pa.Table, names: int) -> Draws:
-    """Rows of a union as draws: those of one confidence are one draw."""
-    drawn: dict[float, list[dict[str, Any]]] = {}
-    for row in table.to_pylist():
-        drawn.setdefault(row["confidence"], []).append(row)
-    assert all(len(rows) == names for rows in drawn.values())
-    return [tuple(rows) for rows in drawn.values()]
-
-
-def front_end(call: str, releases: int = 1) -> Sampler:
-    def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
-        with (
-            dpdb.open(parquet(folder, rows), constraints=RULE, budget=10**6) as session,
-            FrontEnd(session, "t") as door,
-        ):
-            spent = 0
-            while True:
-                drawn = by_confidence(door.run(union_of(call, draws)).table, releases)
-                before, spent = spent, round(session.spent() * NANO)
-                yield Sample(drawn, each(spent - before, draws))
-
-    return sample
-
-
-def registered(call: str, releases: int = 1) -> Sampler:
-    def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
-        with (
-            duckdb.connect(str(in_duckdb(folder, rows))) as connection,
-            dpdb.register(connection, constraints=RULE, budget=10**6) as functions,
-        ):
-            spent = 0
-            while True:
-                drawn = by_confidence(functions.execute(union_of(call, draws)), releases)
-                before, spent = spent, round(functions.spent("t") * NANO)
-                yield Sample(drawn, each(spent - before, draws))
-
-    return sample
-
-
-_JOB = """name = "visits"
-source = "t.parquet"
-constraints = ["zip -> city"]
-ledger = "{ledger}.ledger"
-results = "results"
-"""
-_JOB_RELEASE = """
-[[release]]
-name = "{name}"
-measure = "repair"
-epsilon = "{epsilon}"
-confidence = {confidence}
-"""
-
-
-def job(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
-    """Runs of a job, each run again under its id: both answers are one draw."""
-    parquet(folder, rows)
-    releases = [
-        _JOB_RELEASE.format(name=f"r{k}", epsilon=EPSILON, confidence=c) for k, c in enumerate(confidences(draws))
-    ]
-    for number in count():
-        path, ledger = folder / "job.toml", folder / f"{number}.ledger"
-        path.write_text(_JOB.format(ledger=number) + "".join(releases))
-        Ledger.create(ledger, 10**3).close()
-        first, again = (
-            [answers(outcome.releases)[0] for outcome in run_job(load_job(path), f"run {number}")] for _ in range(2)
-        )
-        yield Sample(list(zip(first, again, strict=True)), each(collected(ledger, moved), draws))
-
-
-# -- the doors ------------------------------------------------------------------------------------------------
-
 _REPAIR = "dp_inconsistency('t', measure := 'repair', epsilon := 2.5, confidence := {confidence}"
 
 BY_KEYS = {"by": "zip", "keys": ["2", "1"]}
@@ -393,16 +175,16 @@ DOORS = [
     ),
     Door(
         "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (4,), (0,),
-        rows=LEAVES, hub=4, seen=0.66, draws=3000,
+        rows=LEAVES, hub=4, seen=0.66, draws=4000,
     ),
     # The degree cap's tenth is paid and not used; a row that is no pair is half of what `problematic` pays for.
     Door(
         "all", in_memory(lambda s: s.dp_inconsistency("all", "4"), rules=ONE_ROW_RULE), (1, 1, 1), (0, 0, 0),
-        ((0, 1, 2),), seen=0.72, draws=3000,
+        ((0, 1, 2),), seen=0.72, draws=3000, part=3,
     ),
     Door(
         "all, theta chosen", in_memory(lambda s: s.dp_inconsistency("all", "4")), (4, 5, 1), (0, 0, 0), ((0, 1, 2),),
-        rows=LEAVES, hub=4, seen=0.67, draws=7000, quick=False,
+        rows=LEAVES, hub=4, seen=0.67, draws=5000, part=3, quick=False,
     ),
     Door("count", in_memory(lambda s: s.dp_count(EPSILON)), (4,), (3,)),
     Door(
@@ -425,7 +207,7 @@ DOORS = [
     ),
     Door(
         "rates", in_memory(both_rates, filler=60), (0, 0, 5, 1), (0, 0, 0, 0), ((2, 3),), rows=LEAVES, hub=4, seen=0.7,
-        draws=4000,
+        draws=3000, part=3,
     ),
     Door(
         "each constraint",
@@ -434,7 +216,7 @@ DOORS = [
     ),
     Door(
         "rows per person",
-        in_memory(lambda s: s.dp_inconsistency("repair", "3"), rows_per_person=2), (2,), (0,), moved=TWO_ROWS,
+        in_memory(lambda s: s.dp_inconsistency("repair", "3"), rows_per_person=2), (2,), (0,), moved=TWO_ROWS, draws=1000,
     ),
     Door(
         "unit", in_memory(lambda s: s.dp_count(EPSILON), unit="person", max_rows=2), (5,), (3,), unbounded=7,
@@ -442,17 +224,17 @@ DOORS = [
     ),
     Door(
         "unit, zcdp ledger", with_ledger(lambda s: s.dp_count("1.75"), "zcdp", unit="person", max_rows=1), (4,), (3,),
-        moved=UNIT, notion="zcdp",
+        moved=UNIT, notion="zcdp", draws=1000,
     ),
     Door(
         "sharing slices, ledger", with_ledger(lambda s: sharing_slices(s, "1.5")), (1, 1), (0, 0), ((0, 1),),
-        draws=1600,
+        draws=1400,
     ),
     Door("run id, ledger", with_ledger(same_run_twice), (1, 1), (0, 0), ((0, 1),)),
-    Door("count, zcdp ledger", with_ledger(lambda s: s.dp_count("1.75"), "zcdp"), (4,), (3,), notion="zcdp"),
+    Door("count, zcdp ledger", with_ledger(lambda s: s.dp_count("1.75"), "zcdp"), (4,), (3,), notion="zcdp", draws=1000),
     Door(
         "count in rho, zcdp ledger", with_ledger(lambda s: s.dp_count(rho=3), "zcdp"), (4,), (3,), notion="zcdp",
-        in_rho=True, draws=1100,
+        in_rho=True, draws=1400,
     ),
     Door("count, gdp ledger", with_ledger(lambda s: s.dp_count(EPSILON), "gdp"), (4,), (3,), notion="gdp"),
     Door("front end", front_end(f"{_REPAIR})"), (1,), (0,)),
@@ -463,16 +245,3 @@ DOORS = [
 ]  # fmt: skip
 
 NAMED = {door.name: door for door in DOORS}
-
-
-@contextmanager
-def fast_folder(folder: Path) -> Iterator[Path]:
-    """A folder in memory where the system has one: a ledger waits for its disk at every debit."""
-    import tempfile
-
-    memory = Path("/dev/shm")
-    if not memory.is_dir():
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as made:
-        yield Path(made)

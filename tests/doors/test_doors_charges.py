@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 from excess_loss import NUMBERS
-from release_doors import (
+from release_doors import NAMED, Door
+from sampling import (
     COLUMNS,
     EPSILON,
     FEWER,
-    NAMED,
     ONE_ROW,
     RULE,
     TWO_RULES,
     UNIT,
-    Door,
     collected,
     fast_folder,
     in_duckdb,

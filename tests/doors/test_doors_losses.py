@@ -1,10 +1,10 @@
 """Answers and charges together: on neighbouring tables nothing tells more than what the moved rows paid.
 
 Nothing is replaced in these tests but by mutants: answers of public calls, noise of OpenDP, charges as the account
-keeps them. Draws are made in pairs until two games are decided (`guessing`): one against what is charged, which must be lost,
-and its control against half of that, which must be won with the same alarm. So in every run each door shows on its own
-answers that a charge of half their loss would have been reported. That takes 120 to 300 pairs at most doors, 700 to
-1,300 where a release chooses a theta or several measures share its epsilon.
+keeps them. Draws are made in pairs until two games are decided (`guessing`): one against what is charged, which must be
+lost, and its control against half of that, which must be won with the same alarm. So in every run each door shows on
+its own answers that a charge of half their loss would have been reported. That takes 120 to 300 pairs at most doors,
+700 to 1,300 where a release chooses a theta or several measures share its epsilon.
 
 - By default a doubled loss, by half the charge or by half the noise, is reported at every door (`Door.quick`) but "all,
   theta chosen" (all three measures at once on pairs of rows, 3,000 pairs), which is drawn from under `slow`. Of a loss

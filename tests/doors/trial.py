@@ -8,7 +8,8 @@ from pathlib import Path
 
 from excess_loss import LOOKS, Answers, excess_events
 from guessing import Game, rightly_said
-from release_doors import BATCH, Door, Draws, fast_folder
+from release_doors import Door
+from sampling import BATCH, Draws, fast_folder
 
 from dpdb.accounting import NOTIONS
 
@@ -53,7 +54,11 @@ class Trial:
     def excess(self, charge: int) -> list[str]:
         """Events whose probabilities differ by more than a charge allows."""
         samples = Answers.of(self.larger), Answers.of(self.smaller)
-        return excess_events(*samples, self.door.larger, NOTIONS[self.door.notion], charge)
+        guesses = [
+            (self.door.guesses(self.larger, attacker), self.door.guesses(self.smaller, attacker))
+            for attacker in self.door.attackers
+        ]
+        return excess_events(*samples, self.door.larger, NOTIONS[self.door.notion], charge, guesses)
 
 
 def trials(door: Door, folder: Path) -> Iterator[Trial]:
