@@ -65,7 +65,7 @@ class Door:
     seen
         What part of the charge the first attacker sees; less where something is paid for that it does not read.
     draws
-        On each table for the events of `excess_loss`, under `slow`.
+        On each table for the events of `excess_loss` under `slow`, or as many more as they need.
     part
         Of the charge, that their probabilities refute; more than 2 where a loss is spread over many events.
     quick
@@ -216,7 +216,8 @@ DOORS = [
     ),
     Door(
         "rows per person",
-        in_memory(lambda s: s.dp_inconsistency("repair", "3"), rows_per_person=2), (2,), (0,), moved=TWO_ROWS, draws=1000,
+        in_memory(lambda s: s.dp_inconsistency("repair", "3"), rows_per_person=2), (2,), (0,), moved=TWO_ROWS,
+        draws=1000,
     ),
     Door(
         "unit", in_memory(lambda s: s.dp_count(EPSILON), unit="person", max_rows=2), (5,), (3,), unbounded=7,
@@ -231,7 +232,9 @@ DOORS = [
         draws=1400,
     ),
     Door("run id, ledger", with_ledger(same_run_twice), (1, 1), (0, 0), ((0, 1),)),
-    Door("count, zcdp ledger", with_ledger(lambda s: s.dp_count("1.75"), "zcdp"), (4,), (3,), notion="zcdp", draws=1000),
+    Door(
+        "count, zcdp ledger", with_ledger(lambda s: s.dp_count("1.75"), "zcdp"), (4,), (3,), notion="zcdp", draws=1000,
+    ),
     Door(
         "count in rho, zcdp ledger", with_ledger(lambda s: s.dp_count(rho=3), "zcdp"), (4,), (3,), notion="zcdp",
         in_rho=True, draws=1400,
