@@ -15,13 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dpdb
+from dpdb import Release, Session
 from dpdb.accounting import Ledger
 from dpdb.accounting.stored_predicate import predicate_from_text
 from dpdb.frontend import FrontEnd
 from dpdb.jobs import load_job
 from dpdb.jobs.run_job import run_job
 from dpdb.privacy.epsilon import NANO
-from dpdb.session import Release, Session, shares
+from dpdb.session import shares
 
 Row = tuple[str, str, str, str, int]
 Draws = list[tuple[dict[str, Any], ...]]
