@@ -78,8 +78,8 @@ def a_slice_pays_for_other_rows(patch: pytest.MonkeyPatch) -> None:
 
 
 def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
-    """Of a group of releases one is not charged."""
-    turns = count()
+    """Of two releases one is not charged: each account counts its own, for a ledger's asks its session's too."""
+    turns, in_ledgers = count(), count()
     debit, units = budget.Budget.debit, ledger_account.LedgerAccount._units
     patch.setattr(
         budget.Budget,
@@ -87,7 +87,9 @@ def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
         lambda self, charge: debit(self, charge if next(turns) % 2 == 0 else replace(charge, epsilon=0)),
     )
     patch.setattr(
-        ledger_account.LedgerAccount, "_units", lambda self, charge: units(self, charge) if next(turns) % 2 == 0 else 0
+        ledger_account.LedgerAccount,
+        "_units",
+        lambda self, charge: units(self, charge) if next(in_ledgers) % 2 == 0 else 0,
     )
 
 
