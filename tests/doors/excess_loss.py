@@ -10,9 +10,10 @@ hypothesis "allowed" is tested with x of n draws in E on the one table and y of 
   second falls, so between two points of a grid it is at most the first at the right one times the second at the left
   one. The largest of these bounds z for every allowed pair.
 
-An event is reported if z (1 - ln z) <= ALARM / (SAMPLINGS * tests of the family), both tables in both roles and each
-event with its complement. By Bonferroni a file that makes at most SAMPLINGS comparisons reports anything about correct
-code with probability at most ALARM = 5e-7, below 1e-6.
+An event is reported if z (1 - ln z) <= (ALARM / 2) / (SAMPLINGS * LOOKS * tests of the family), both tables in both
+roles and each event with its complement. By Bonferroni, a run that makes at most SAMPLINGS comparisons, each after one
+of LOOKS numbers of draws (which one may hang on the draws), reports anything about correct code with probability at
+most ALARM / 2; the other half is for the games of `guessing`. Together ALARM = 5e-7, below 1e-6.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from scipy.stats import binom, norm
 from dpdb.privacy import GDP, PURE, Notion
 
 ALARM = 5e-7
-SAMPLINGS = 100  # comparisons of two samples in one run of all tests of this room, `slow` ones included
+SAMPLINGS = 80  # comparisons of correct code with its charge in one run of all tests of this room, `slow` ones included
+LOOKS = 200  # numbers of draws after which a comparison may be made
 
 Array = NDArray[np.float64]
 
@@ -139,14 +141,27 @@ def _renyi(p: Array, q: Array, order: float) -> Array:
 # -- the test -------------------------------------------------------------------------------------------------
 
 
-def excess_events(more: Answers, fewer: Answers, edges: Sequence[float], notion: Notion, charge: int) -> list[str]:
-    """Return the events whose probabilities differ by more than the charge allows, with the counts."""
+def excess_events(
+    more: Answers,
+    fewer: Answers,
+    edges: Sequence[float],
+    notion: Notion,
+    charge: int,
+    guesses: Sequence[tuple[NDArray[np.int_], NDArray[np.int_]]],
+) -> list[str]:
+    """Return the events whose probabilities differ by more than the charge allows, with the counts.
+
+    `guesses` are each attacker's on either table; each of its two guesses is an event too.
+    """
     most = most_allowed(notion, charge)
     pairs = [
         (name, int(one.sum()), int(two.sum()))
         for (name, one), (_, two) in zip(events(more, edges), events(fewer, edges), strict=True)
     ]
-    limit = math.log(ALARM / (SAMPLINGS * 4 * len(pairs)))
+    for number, (one, two) in enumerate(guesses):
+        for said in (-1, 1):
+            pairs.append((f"attacker {number} says {said}", int((one == said).sum()), int((two == said).sum())))
+    limit = math.log(ALARM / 2 / (SAMPLINGS * LOOKS * 4 * len(pairs)))
     n, m = len(more), len(fewer)
     found = []
     for name, x, y in pairs:

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 from excess_loss import NUMBERS
-from release_doors import (
+from release_doors import NAMED, Door
+from sampling import (
     COLUMNS,
     EPSILON,
     FEWER,
-    NAMED,
     ONE_ROW,
     RULE,
     TWO_RULES,
     UNIT,
-    Door,
     collected,
     fast_folder,
     in_duckdb,
@@ -39,8 +38,10 @@ RANDOM = {*NUMBERS, "release_id", "raw", "estimate_lower", "estimate_upper"}
 def test_neighbours_are_charged_and_told_the_same(name: str, tmp_path: Path) -> None:
     door: Door = NAMED[name]
     with fast_folder(tmp_path) as folder:
-        more, fewer = door.both(folder, 2)
-        entries = [ledger_entries(folder / side) for side in ("more", "fewer")]
+        samples = door.samples(folder, 2)
+        more, fewer = next(samples)
+        samples.close()
+        entries = [ledger_entries(folder / side) for side in ("larger", "smaller")]
     assert more.charge == fewer.charge > 0
     assert entries[0] == entries[1]
     told = [[[words(release) for release in draw] for draw in sample.draws] for sample in (more, fewer)]
