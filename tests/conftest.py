@@ -1,12 +1,16 @@
-"""Paths that several folders of tests share."""
+"""Paths that several folders of tests share; tests of Ctrl-C need a process that it can reach."""
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
