@@ -1,4 +1,4 @@
-"""The session room: one table, its constraints, its budget; every release goes through here.
+"""A release is a value: an `Ask` is prepared, drawn and published; a `Session` holds one table and its budget.
 
 The order is always: check everything public, debit the budget, compute, draw noise, keep the release.
 """

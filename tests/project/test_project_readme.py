@@ -74,3 +74,13 @@ def test_import_loads_nothing_but_the_package_itself() -> None:
 def test_every_public_name_is_found_when_it_is_first_used() -> None:
     in_new_process("import dpdb; [getattr(dpdb, name) for name in dpdb.__all__]")
     assert in_new_process("import dpdb; print(hasattr(dpdb, 'no_such_name'))") == "False"
+
+
+def test_files_that_documents_name_exist() -> None:
+    """Paths from the project's root in README and docstrings; in `dpdb/README.md` from its own folder."""
+    texts = [ROOT / "README.md", *(ROOT / "dpdb").rglob("*.py")]
+    named = {path for text in texts for path in re.findall(r"dpdb/[a-z_/]+\.(?:py|css|md)\b", text.read_text())}
+    ours = re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", (ROOT / "dpdb" / "README.md").read_text())
+    named |= {f"dpdb/{path}" for path in ours if not path.startswith(("dpdb/", "tests/"))}
+    assert len(named) > 40
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []

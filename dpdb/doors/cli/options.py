@@ -1,4 +1,4 @@
-"""From parsed options to the session room's parameters."""
+"""From parsed options to the parameters of sessions and releases."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print true values; the session room refuses without `--non-private`."""
+    """Print true values; `exact` refuses without `--non-private`."""
     from dpdb.doors.cli.progress import step_bar
     from dpdb.owner import exact_measures
 
