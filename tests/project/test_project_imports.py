@@ -174,6 +174,6 @@ def test_measure_without_a_ledger_loads_neither_ledger_nor_solver_nor_jobs() -> 
         "dpdb.doors.sql",
         "dpdb.owner",
     )
-    assert [name for name in loaded if name.startswith(unwanted)] == []
+    assert [name for name in loaded if f"{name}.".startswith(tuple(f"{room}." for room in unwanted))] == []
     commands = [name for name in loaded if name.startswith("dpdb.doors.cli.commands.")]
     assert commands == ["dpdb.doors.cli.commands.measure"]
