@@ -122,7 +122,7 @@ class _State:
 
     @property
     def settled(self) -> bool:
-        """Whether the bounds meet."""
+        """Return whether the bounds meet."""
         return self.upper <= self.lower
 
 

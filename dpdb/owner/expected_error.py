@@ -33,7 +33,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to expect, simulated on a synthetic table.
+    """The errors to expect, simulated on a synthetic table: the answer of `dpdb plan`.
 
     Attributes
     ----------

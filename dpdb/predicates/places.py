@@ -40,7 +40,7 @@ def meaning(literal: Literal, column_type: str) -> Meaning:
 
 
 def _holds_exactly(kind: str, column_type: str) -> bool:
-    """Whether `kind`, chosen as the type of a comparison, has every value of the column's type (or NULL for it)."""
+    """Return whether `kind`, chosen as a comparison's type, has every value of the column's type (or NULL for it)."""
     if _is_exact_number(column_type):
         return _is_exact_number(kind)  # chosen wide enough for both sides
     return (column_type, kind) == ("DATE", "TIMESTAMP")  # dates out of its range become NULL

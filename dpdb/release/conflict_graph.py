@@ -49,7 +49,7 @@ def conflict_graph(part: Slice, *, materialize: bool = False) -> ConflictGraph:
 
 
 def has_blocks(dc: BoundConstraint, coded: Sequence[str]) -> bool:
-    """Whether a constraint's conflicts lie inside groups of coded rows. Public: reads its shape only."""
+    """Return whether a constraint's conflicts lie inside groups of coded rows. Public: reads its shape only."""
     shapes = (functional_dependency, key_columns, order_dependency)
     return set(dc.columns) <= set(coded) and any(shape(dc.constraint) is not None for shape in shapes)
 

@@ -1,4 +1,4 @@
-"""What `dpdb run --check` prints: what a run would ask for and cost."""
+"""The output of `dpdb run --check`: the job plan, which is what a run would ask for and cost."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def shape_options(
 
 
 def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """What is released, by which mechanism, at which cost."""
+    """Add the options of a release: its measure, its mechanism, its cost."""
     parser.add_argument(
         "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
     )

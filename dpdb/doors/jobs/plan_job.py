@@ -28,7 +28,7 @@ class PlannedRelease:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What a run would do.
+    """The job plan: what a run would do.
 
     Attributes
     ----------

@@ -155,7 +155,7 @@ def _query(text: str) -> exp.Expr:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number literal and nothing else."""
+    """Return whether a text is a number literal and nothing else."""
     return _NUMBER.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""How a constraint is evaluated, for readers: its SQL, and DuckDB's plan of it over a table without rows."""
+"""The evaluation of a constraint, for readers: its SQL, and DuckDB's query plan of it over a table without rows."""
 
 from __future__ import annotations
 

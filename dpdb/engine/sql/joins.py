@@ -1,4 +1,4 @@
-"""How each shape of constraint is joined: a plan per constraint, all giving the edges of the plain self-join.
+"""The joins for each shape of constraint: a join plan per constraint, all giving the edges of the plain self-join.
 
 The choice reads the constraint only, never the data. Shapes that DuckDB can only run as a nested loop are refused
 unless the owner declares a public bound of the number of rows.
@@ -25,7 +25,7 @@ NESTED_LOOP_ROWS = 100_000
 
 @dataclass(frozen=True)
 class JoinPlan:
-    """How the edges of one constraint are found.
+    """The join plan of one constraint: how its edges are found.
 
     Attributes
     ----------
