@@ -53,7 +53,7 @@ class LedgerReading:
             return self._state.answer(number)
 
     def reserved_at(self, run_id: str) -> datetime | None:
-        """When a run was first debited, None if it was not; nothing private had been computed then."""
+        """Return when a run was first debited, None if it was not; nothing private had been computed then."""
         check_name("a run id", run_id)
         with self._books.current():
             number = self._state.runs.get(run_id)

@@ -1,4 +1,4 @@
-"""Where a literal lies among the values of a column, in the order by which the engine compares them.
+"""The place of a literal among the values of a column, in the order by which the engine compares them.
 
 Numbers are themselves, text is itself (compared by code point, as UTF-8 bytes are), and dates, times, UUIDs and bytes
 are texts whose order by code point is theirs. Ledgers keep these keys: a key that was ever written keeps its form. The

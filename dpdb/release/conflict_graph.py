@@ -1,4 +1,4 @@
-"""Which representation of a slice's conflict graph to use: blocks of rows where every constraint allows, else edges.
+"""The choice of a slice's conflict graph: blocks of rows where every constraint allows, else edges.
 
 Both scan in one canonical order, so every statistic is the same value on either. The choice reads constraint shapes
 only; it changes time and memory, never an answer.

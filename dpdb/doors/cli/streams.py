@@ -140,7 +140,7 @@ def one_line(text: str) -> str:
 
 
 def describe_failure(error: Exception) -> str:
-    """Why something could not be written."""
+    """Say why something could not be written."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 

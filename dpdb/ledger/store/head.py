@@ -101,7 +101,7 @@ class LedgerHead:
 
 
 def head_path(ledger: Path) -> Path:
-    """Where the head of a ledger is kept."""
+    """Return where the head of a ledger is kept."""
     return ledger.with_name(f"{ledger.name}-head")
 
 

@@ -23,7 +23,7 @@ class Columns(Protocol):
 
     @property
     def matrix(self) -> Coverage:
-        """Who covers what, for sums."""
+        """The table of who covers what, for sums."""
 
     @property
     def size(self) -> int:

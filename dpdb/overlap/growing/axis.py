@@ -125,7 +125,7 @@ class Axis:
         return Atoms(users, IntervalTable(len(places), starts, stops, owners, codes), places)
 
     def place(self, atom: int) -> Position:
-        """Where an atom begins."""
+        """Return where an atom begins."""
         if atom == NULL:
             return None
         return self.cuts[atom - 1] if atom else "low"

@@ -1,4 +1,4 @@
-"""Where a session's releases are charged: in memory (`Budget`) or in a ledger (`LedgerAccount`)."""
+"""The account to which a session's releases are charged: in memory (`Budget`) or in a ledger (`LedgerAccount`)."""
 
 from __future__ import annotations
 
