@@ -1,4 +1,4 @@
-"""Plan a job: what a run would ask for and cost. Spends nothing, reads no row."""
+"""Make a job plan: what a run would ask for and cost. Spends nothing, reads no row."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Statement:
     Attributes
     ----------
     kind : str
-        ``"query"`` is answered; ``"explain"`` (the plan) and ``"describe"`` (the columns) spend nothing.
+        ``"query"`` is answered; ``"explain"`` (the query plan) and ``"describe"`` (the columns) spend nothing.
     """
 
     kind: Literal["query", "explain", "describe"]

@@ -30,7 +30,7 @@ class JoinPlan:
     Attributes
     ----------
     shape : str
-        What the plan uses of the constraint.
+        What the join plan uses of the constraint.
     operator : str
         The DuckDB operator expected at realistic sizes.
     members : exp.Select or None
@@ -55,12 +55,12 @@ def join_plan(
     coded: Sequence[str],
     taken: Sequence[str],
 ) -> JoinPlan:
-    """Plan the edges whose first violated constraint is `pairwise[index]`.
+    """Return the join plan of the edges whose first violated constraint is `pairwise[index]`.
 
     Parameters
     ----------
     members : exp.Table
-        Name of the helper table, if the plan has one.
+        Name of the helper table, if the join plan has one.
     coded : sequence of str
         Columns kept as order-preserving codes; rewrites need them.
     taken : sequence of str
