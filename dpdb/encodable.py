@@ -1,4 +1,4 @@
-"""Whether text can leave Python: Unicode has no lone surrogates, which is what Python makes of bytes that are no UTF-8.
+"""The check that text can leave Python: Unicode has no lone surrogates, which Python makes of bytes that are no UTF-8.
 
 The database, the ledger's file and digests take UTF-8. Text that has none is refused where it comes in, before anything
 is spent.
@@ -10,7 +10,7 @@ __all__ = ["is_encodable"]
 
 
 def is_encodable(text: str) -> bool:
-    """Whether the text can be written as UTF-8."""
+    """Return whether the text can be written as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -38,15 +38,15 @@ class Cursor:
         return token
 
     def at(self, kind: Kind, ahead: int = 0) -> bool:
-        """Whether the token is of a kind."""
+        """Return whether the token is of a kind."""
         return self.peek(ahead).kind is kind
 
     def at_word(self, *words: str, ahead: int = 0) -> bool:
-        """Whether the token is one of some lower-case words, in any case."""
+        """Return whether the token is one of some lower-case words, in any case."""
         return self.at(Kind.NAME, ahead) and self.peek(ahead).text.lower() in words
 
     def at_column(self, ahead: int = 0) -> bool:
-        """Whether the token can be (the first word of) a column name."""
+        """Return whether the token can be (the first word of) a column name."""
         return self.at(Kind.QUOTED, ahead) or self._is_bare(self.peek(ahead))
 
     def accept(self, kind: Kind) -> bool:

@@ -65,7 +65,7 @@ class DenialConstraint:
 
     @property
     def is_single_tuple(self) -> bool:
-        """Whether one tuple can violate the constraint alone."""
+        """Return whether one tuple can violate the constraint alone."""
         return self.tuple_indices == (0,)
 
     def swapped(self) -> DenialConstraint:

@@ -16,7 +16,7 @@ MAX_LENGTH = 100_000
 
 
 class Kind(Enum):
-    """What a token is; the value is the pattern that matches it. The order is the order of trial."""
+    """The kind of a token; the value is the pattern that matches it. The order is the order of trial."""
 
     SPACE = r"(?:\s|\#[^\n]*+|--[^\n]*+)++"
     ARROW = r"->|→"
@@ -58,7 +58,7 @@ class Token:
 
     @property
     def content(self) -> str:
-        """What is meant: quotes removed, doubled quotes single."""
+        """The text that is meant: quotes removed, doubled quotes single."""
         if self.kind in {Kind.QUOTED, Kind.TEXT}:
             quote = self.text[0]
             return self.text[1:-1].replace(quote * 2, quote)

@@ -46,7 +46,7 @@ class Operator(Enum):
 
     @property
     def is_strict_order(self) -> bool:
-        """Whether this is `<` or `>`."""
+        """Return whether this is `<` or `>`."""
         return self in {Operator.LT, Operator.GT}
 
 

@@ -1,4 +1,4 @@
-"""What a denial constraint is (a functional dependency, a key, an order dependency), and that in words."""
+"""The shape of a denial constraint (a functional dependency, a key, an order dependency), and the shape in words."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def equality_columns(dc: DenialConstraint) -> frozenset[str]:
 
 
 def is_symmetric(dc: DenialConstraint) -> bool:
-    """Whether exchanging t1 and t2 gives the same constraint, so that (s, t) violates it iff (t, s) does."""
+    """Return whether exchanging t1 and t2 gives the same constraint, so that (s, t) violates it iff (t, s) does."""
     return dc.oriented() == dc.swapped().oriented()
 
 

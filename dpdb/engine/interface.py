@@ -37,7 +37,7 @@ def no_progress(step: str) -> None:
 
 
 class TableOptions(TypedDict, total=False):
-    """How a table is opened.
+    """The options with which a table is opened.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ _KEPT = {
 
 
 class TypeOrigin(Enum):
-    """Who says what type a column has."""
+    """The origin of a column's type: who says what it is."""
 
     SOURCE = "the source"
     DECLARED = "the owner, in a schema option"

@@ -48,7 +48,7 @@ def check_owned(found: os.stat_result, owner: int | None = None) -> None:
 
 
 def is_mounted_alone(path: Path) -> bool:
-    """Whether a file was put where it is by mounting it alone, as containers do: that is a second name, too.
+    """Return whether a file was put where it is by mounting it alone, as containers do: that is a second name, too.
 
     What is kept beside it there is not what is kept beside its other name. Only Linux mounts files.
     """

@@ -1,4 +1,4 @@
-"""What this room reads: the edges of a conflict graph, in canonical order, batch by batch.
+"""The edges of a conflict graph, which is all that this room reads: in canonical order, batch by batch.
 
 Nodes are `0 .. node_count - 1`, numbered by row rank; an edge is a pair `u < v` and comes once.
 """

@@ -17,7 +17,7 @@ __all__ = ["ScanResult", "scan"]
 
 @dataclass(frozen=True, eq=False)
 class ScanResult:
-    """What one pass found; what was not asked for is empty or None. Sensitivities: see each statistic."""
+    """The results of one pass; what was not asked for is empty or None. Sensitivities: see each statistic."""
 
     projections: tuple[ProjectedCounts, ...]
     witnesses: tuple[int, ...]

@@ -16,7 +16,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What HiGHS found.
+    """The outcome of a run of HiGHS.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ _CHILD = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from dpdb.gra
 
 
 class Program(Protocol):
-    """What can be solved."""
+    """A program that can be solved."""
 
     @property
     def size(self) -> int:

@@ -32,7 +32,7 @@ class ThetaLanes:
 
     @property
     def cost(self) -> int:
-        """What an edge costs in all lanes, in vectors of the inner loops."""
+        """Cost of an edge in all lanes, in vectors of the inner loops."""
         return -(-len(self.lanes) // _VECTOR)
 
 

@@ -1,4 +1,4 @@
-"""What a ledger is of: one table, one unit, and per epoch one state of the rows. Its first releases fix them."""
+"""The binding of a ledger: one table, one unit, and per epoch one state of the rows. Its first releases fix them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ __all__ = ["Asked", "debit", "record"]
 
 
 class Asked(NamedTuple):
-    """What an entry says of a release besides its charge."""
+    """The fields of an entry that tell of a release, besides its charge."""
 
     request: str
     run_id: str | None

@@ -1,4 +1,4 @@
-"""What a ledger hands out: a reservation, the lines of its history, a summary."""
+"""The values that a ledger hands out: a reservation, the lines of its history, a summary."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """What a debit has bought: `answer` as it was recorded, for the `request` as it was asked, both as JSON."""
+    """The answer that a debit bought: `answer` as it was recorded, for the `request` as it was asked, both as JSON."""
 
     number: int
     reserved: str
@@ -76,7 +76,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True)
 class LedgerSummary:
-    """What a ledger promises and what is left, in its own parameter.
+    """The summary of a ledger: what it promises and what is left, in its own parameter.
 
     Parameters
     ----------

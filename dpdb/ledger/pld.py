@@ -71,7 +71,7 @@ def _check(epsilons: Sequence[float], delta: float) -> None:
 
 
 def _modules() -> tuple[ModuleType, ModuleType] | None:
-    """What is used of dp-accounting, None where it is missing."""
+    """Return the modules that are used of dp-accounting, None where it is missing."""
     try:
         return import_module("dp_accounting.pld.common"), import_module("dp_accounting.pld.privacy_loss_distribution")
     except ImportError:

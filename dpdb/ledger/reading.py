@@ -35,12 +35,12 @@ class LedgerReading:
 
     @property
     def notion(self) -> Notion:
-        """How this ledger counts."""
+        """The notion by which this ledger counts."""
         return self._state.terms.notion
 
     @property
     def append_only(self) -> bool:
-        """Whether rows never change once written."""
+        """Return whether rows never change once written."""
         return self._state.terms.append_only
 
     def answered(self, run_id: str, request: str) -> str | None:
@@ -53,14 +53,14 @@ class LedgerReading:
             return self._state.answer(number)
 
     def reserved_at(self, run_id: str) -> datetime | None:
-        """When a run was first debited, None if it was not; nothing private had been computed then."""
+        """Return when a run was first debited, None if it was not; nothing private had been computed then."""
         check_name("a run id", run_id)
         with self._books.current():
             number = self._state.runs.get(run_id)
             return None if number is None else datetime.fromisoformat(self._state.entry(number).reserved)
 
     def is_debited(self, run_id: str | None) -> bool:
-        """Whether a run was debited, answered or not; a release without a name never was."""
+        """Return whether a run was debited, answered or not; a release without a name never was."""
         return run_id is not None and self.reserved_at(run_id) is not None
 
     def request_of(self, run_id: str) -> str | None:
@@ -80,7 +80,7 @@ class LedgerReading:
         return self._state.spent
 
     def summary(self) -> LedgerSummary:
-        """What was promised, spent and is left."""
+        """Return what was promised, spent and is left."""
         self._books.refresh()
         return summary(self._state)
 
@@ -90,7 +90,7 @@ class LedgerReading:
             return history(self._file, self._state)
 
     def answers(self, *, release_id: str | None = None, run_id: str | None = None) -> list[RecordedAnswer]:
-        """What was released, as it was recorded: everything, what one run released, or the answer with one release.
+        """Return answers as they were recorded: all of them, those of one run, or the one with one release.
 
         Spends nothing; nothing is drawn again.
         """

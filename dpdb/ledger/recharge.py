@@ -1,4 +1,4 @@
-"""What a ledger would have spent if some of its lines had been charged otherwise; changes nothing."""
+"""The recharge of a ledger: what it would have spent if some lines had been charged otherwise; changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger tells its owner: a summary and the history of its debits."""
+"""The report of a ledger to its owner: a summary and the history of its debits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["epsilon_at", "history", "recorded_answers", "summary"]
 
 
 def summary(state: LedgerState) -> LedgerSummary:
-    """What was promised, spent and is left, as far as `state` has read."""
+    """Return what was promised, spent and is left, as far as `state` has read."""
     spent, terms = state.spent, state.terms
     return LedgerSummary(
         notion=terms.notion.name,

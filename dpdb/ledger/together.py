@@ -1,4 +1,4 @@
-"""Whether several releases would fit a ledger together; spends nothing."""
+"""The check whether several releases would fit a ledger together; spends nothing."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class GraphStatistics(Protocol):
 
     @property
     def scans_once(self) -> bool:
-        """Whether thetas asked for together cost one scan, not one each; changes no answer. Public."""
+        """Return whether thetas asked for together cost one scan, not one each; changes no answer. Public."""
         ...
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:

@@ -17,7 +17,7 @@ __all__ = ["Counted", "Measure", "nearest_words"]
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """What the number of a release counts.
+    """The things that the number of a release counts.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Measure(Counted):
 
     @property
     def has_rate(self) -> bool:
-        """Whether it may be divided by the number of rows."""
+        """Return whether it may be divided by the number of rows."""
         return self.rate_weight is not None
 
     @cached_property

@@ -16,7 +16,7 @@ __all__ = ["Mechanism", "Run"]
 
 @dataclass(frozen=True)
 class Run:
-    """What a mechanism gets for one release.
+    """The inputs of a mechanism for one release.
 
     Attributes
     ----------

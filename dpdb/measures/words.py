@@ -9,7 +9,7 @@ __all__ = ["Words"]
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """What a released number means.
+    """The meaning of a released number.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ MOST_WEIGHT = 2**50
 
 @dataclass(frozen=True)
 class Attribute:
-    """What the rows leave of one attribute.
+    """One attribute, reduced to what the rows leave of it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a file of WHERE clauses or counting queries costs together: the answer behind `dpdb overlap`."""
+"""The joint cost of a file of WHERE clauses or counting queries: the answer behind `dpdb overlap`."""
 
 from __future__ import annotations
 

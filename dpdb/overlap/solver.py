@@ -112,7 +112,7 @@ def _auto(instance: Instance, deadline: Deadline) -> Bound:
 
 @dataclass
 class _State:
-    """Where the portfolio stands on one problem."""
+    """The state of the portfolio on one problem."""
 
     problem: Problem
     deadline: Deadline
@@ -122,7 +122,7 @@ class _State:
 
     @property
     def settled(self) -> bool:
-        """Whether the bounds meet."""
+        """Return whether the bounds meet."""
         return self.upper <= self.lower
 
 

@@ -17,7 +17,7 @@ from dpdb.release import Ask, Epsilon, Risk, Session, risk_of
 
 __all__ = ["Plan", "Rung", "plan"]
 
-# Beyond this many conflicts the linear programs of `r2t` are too slow for a plan.
+# Beyond this many conflicts the linear programs of `r2t` are too slow for expected errors.
 _MOST_FOR_R2T = 200_000
 _LADDER = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 _SECONDS = 20.0  # for all repetitions together
@@ -33,7 +33,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to expect, simulated on a synthetic table.
+    """The errors to expect, simulated on a synthetic table: the answer of `dpdb plan`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Plan:
         Of the synthetic table.
     error_rate, epsilon : float
     seed : int
-        Repeats the synthetic table; the noise of the releases is fresh in every plan.
+        Repeats the synthetic table; the noise of the releases is fresh in every call of `plan`.
     distinct : dict
         Constrained column -> number of values that it was given.
     notes : tuple of str
@@ -77,7 +77,7 @@ class Plan:
     ladder: tuple[Rung, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, ready for JSON."""
+        """Return the expected errors as plain values, ready for JSON."""
         return asdict(self)
 
 
@@ -108,11 +108,11 @@ def plan(
     constraints : as `dpdb.open`
     rows : int
         A guess of the number of rows. Above 50,000 (5,000 where a constraint over two tuples is neither a functional
-        dependency, a key nor an order constraint) the plan is made for so many rows, with as many rows per value.
+        dependency, a key nor an order constraint) that many rows are simulated, with as many rows per value.
     error_rate : float
         A guess of the share of wrong cells in the constrained columns, from 0 to 1.
     epsilon : number
-        Privacy cost to plan for.
+        Privacy cost of the releases whose error is expected.
     table : str, optional
         Table or view of a DuckDB file or connection.
     schema : mapping of column to SQL type, optional

@@ -123,7 +123,7 @@ class _Charge:
     unknown: bool = False
 
     def differs_from(self, line: EntryLine) -> bool:
-        """Whether the line was charged otherwise."""
+        """Return whether the line was charged otherwise."""
         return (region_to_text(self.rows), self.charge) != (line.predicate, line.charge)
 
 

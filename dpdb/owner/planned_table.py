@@ -1,4 +1,4 @@
-"""The synthetic table that a plan is simulated on: clean, then dirtied by RNoise."""
+"""The synthetic table that expected errors are simulated on: clean, then dirtied by RNoise."""
 
 from __future__ import annotations
 

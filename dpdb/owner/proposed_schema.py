@@ -43,7 +43,7 @@ _TOML_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class ProposedColumn:
-    """What the cells of one untyped column look like. Exact, for the owner only.
+    """A proposal for one untyped column, from what its cells look like. Exact, for the owner only.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ _FEWEST = 5  # repetitions, whatever the time
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """What to expect of one mechanism.
+    """The error to expect of one mechanism.
 
     Attributes
     ----------

@@ -102,22 +102,22 @@ class ValueSet:
 
     @staticmethod
     def union(sets: Sequence[ValueSet]) -> ValueSet:
-        """What belongs to some of the sets."""
+        """Return the set of what belongs to some of the sets."""
         return _halved(sets, _NOTHING, ValueSet.__or__)
 
     @staticmethod
     def intersection(sets: Sequence[ValueSet]) -> ValueSet:
-        """What belongs to all of the sets."""
+        """Return the set of what belongs to all of the sets."""
         return _halved(sets, _EVERYTHING, ValueSet.__and__)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing belongs to the set."""
+        """Return whether nothing belongs to the set."""
         return not (self.cuts or self.low or self.null)
 
     @property
     def is_everything(self) -> bool:
-        """Whether every value and NULL belong to the set."""
+        """Return whether every value and NULL belong to the set."""
         return self.low and self.null and not self.cuts
 
     @property

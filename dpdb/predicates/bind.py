@@ -45,7 +45,7 @@ _MAX_DEPTH = 40
 
 
 class Types(Protocol):
-    """What binding asks of the engine: public types, and what its casts make of literals. It reads no row."""
+    """The facts that binding asks of the engine: public types, and what its casts make of literals. It reads no row."""
 
     def column(self, name: str) -> Column:
         """Find a column.

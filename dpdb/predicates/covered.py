@@ -116,7 +116,7 @@ class _Reader:
         return ValueSet.intersection([item.unequal for item in meant])
 
     def meanings(self, literals: Sequence[Literal], column: Column) -> list[Meaning]:
-        """What literals match on a column, with a note if for some that is more than their own values."""
+        """Return what literals match on a column, with a note if for some that is more than their own values."""
         meant = [meaning(literal, column.type) for literal in literals]
         name = _named(column)
         for literal, found in zip(literals, meant, strict=True):

@@ -1,4 +1,4 @@
-"""What comparisons with one literal may match on one column, as value sets that are never too small."""
+"""The meaning of a literal: what comparisons with it may match on a column, as value sets that are never too small."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["UNSURE", "Meaning", "enclosed", "exactly", "neighbours"]
 
 @dataclass(frozen=True)
 class Meaning:
-    """What comparisons with one literal may match on one column.
+    """The values that comparisons with one literal may match on one column.
 
     `low` and `high` enclose the literal in the column's order and are equal when its place is exact; None means that
     its place is not known and a range covers every value that is not NULL.
@@ -25,7 +25,7 @@ class Meaning:
 
     @property
     def understood(self) -> bool:
-        """Whether the literal restricts anything at all."""
+        """Return whether the literal restricts anything at all."""
         return self != UNSURE
 
     def compare(self, operator: str) -> ValueSet:

@@ -101,7 +101,7 @@ class ColumnComparison:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Whether a column equals one of several literals (at least one), each in its own type."""
+    """The predicate that a column equals one of several literals (at least one), each in its own type."""
 
     column: Column
     literals: tuple[Literal, ...]

@@ -1,4 +1,4 @@
-"""Where a literal lies among the values of a column, in the order by which the engine compares them.
+"""The place of a literal among the values of a column, in the order by which the engine compares them.
 
 Numbers are themselves, text is itself (compared by code point, as UTF-8 bytes are), and dates, times, UUIDs and bytes
 are texts whose order by code point is theirs. Ledgers keep these keys: a key that was ever written keeps its form. The
@@ -40,7 +40,7 @@ def meaning(literal: Literal, column_type: str) -> Meaning:
 
 
 def _holds_exactly(kind: str, column_type: str) -> bool:
-    """Whether `kind`, chosen as the type of a comparison, has every value of the column's type (or NULL for it)."""
+    """Return whether `kind`, chosen as a comparison's type, has every value of the column's type (or NULL for it)."""
     if _is_exact_number(column_type):
         return _is_exact_number(kind)  # chosen wide enough for both sides
     return (column_type, kind) == ("DATE", "TIMESTAMP")  # dates out of its range become NULL

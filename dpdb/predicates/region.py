@@ -62,12 +62,12 @@ class Region:
 
     @property
     def covers_everything(self) -> bool:
-        """Whether every possible row is covered."""
+        """Return whether every possible row is covered."""
         return () in self.boxes
 
     @property
     def is_contradiction(self) -> bool:
-        """Whether no row is covered."""
+        """Return whether no row is covered."""
         return not self.boxes
 
     @property
@@ -86,11 +86,11 @@ class Region:
         return Region.union(boxes, self.notes + other.notes)
 
     def overlaps(self, other: Region) -> bool:
-        """Whether some row is covered by both (paper B, Proposition 3: attribute by attribute)."""
+        """Return whether some row is covered by both (paper B, Proposition 3: attribute by attribute)."""
         return any(meet(mine, theirs) is not None for mine in self.boxes for theirs in other.boxes)
 
     def covers(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row, given as attribute -> value with None for NULL, is covered."""
+        """Return whether a row, given as attribute -> value with None for NULL, is covered."""
         return any(all(row.get(name) in values for name, values in box) for box in self.boxes)
 
     def describe(self) -> str:

@@ -43,7 +43,7 @@ class HiddenNoise:
 
     @property
     def handicap(self) -> int:
-        """What a test above all of them must subtract: the sum of max(0, -n)."""
+        """The number that a test above all of them must subtract: the sum of max(0, -n)."""
         return sum(max(0, -n) for n in self.draws)
 
     @property

@@ -54,7 +54,7 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a number is written in ASCII digits; `Decimal` would take other scripts' and underscores, too."""
+    """Return whether a number is written in ASCII digits; `Decimal` would take other scripts' and underscores, too."""
     return text.isascii() and "_" not in text
 
 

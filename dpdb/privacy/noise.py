@@ -32,7 +32,7 @@ _I64 = "i64"  # OpenDP's `int` is i32, and its overflow message prints the exact
 
 
 class Noise(Protocol):
-    """What draws: OpenDP in production, a recorded sequence in tests."""
+    """The source of noise: OpenDP in production, a recorded sequence in tests."""
 
     def laplace(self, value: int, scale: float) -> int:
         """Return `value` plus discrete Laplace noise of the given scale."""

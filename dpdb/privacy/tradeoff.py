@@ -167,7 +167,7 @@ def lower_convex_envelope(curves: Iterable[TradeOff]) -> TradeOff:
 
 
 def _not_below(one: tuple[float, float], two: tuple[float, float], three: tuple[float, float]) -> bool:
-    """Whether `two` lies on or above the line from `one` to `three`."""
+    """Return whether `two` lies on or above the line from `one` to `three`."""
     return (two[0] - one[0]) * (three[1] - one[1]) <= (two[1] - one[1]) * (three[0] - one[0])
 
 

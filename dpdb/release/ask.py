@@ -33,7 +33,7 @@ _KIND: Mapping[Kind, Mapping[str, Kind]] = {kind: {"kind": kind} for kind in get
 
 @dataclass(frozen=True)
 class Ask:
-    """What a release is asked, checked as far as that needs no table; an `Ask` that exists has passed.
+    """The question that a release answers, checked as far as that needs no table; an `Ask` that exists has passed.
 
     Two asks are equal if they are written alike. What makes them *one release*, with canonical keys and the digest of
     the constraints, is the `request` of the charge that `prepare` makes of an ask.
@@ -138,7 +138,7 @@ class Ask:
 
     @property
     def counts_rows(self) -> bool:
-        """Whether the rows are counted, and no measure is taken."""
+        """Return whether the rows are counted, and no measure is taken."""
         return self.measure == COUNT
 
     @property
@@ -148,7 +148,7 @@ class Ask:
 
     @property
     def several(self) -> bool:
-        """Whether the answer is a tuple of releases, of however many; else it is one."""
+        """Return whether the answer is a tuple of releases, of however many; else it is one."""
         return self.measure == "all" or self.by is not None or bool(self.each_constraint)
 
     @property

@@ -1,4 +1,4 @@
-"""Which representation of a slice's conflict graph to use: blocks of rows where every constraint allows, else edges.
+"""The choice of a slice's conflict graph: blocks of rows where every constraint allows, else edges.
 
 Both scan in one canonical order, so every statistic is the same value on either. The choice reads constraint shapes
 only; it changes time and memory, never an answer.
@@ -37,19 +37,19 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
             load_edge_kernels(statistic)
 
 
-def conflict_graph(part: Slice, *, materialize: bool = False) -> ConflictGraph:
+def conflict_graph(slice_: Slice, *, materialize: bool = False) -> ConflictGraph:
     """Return the conflict graph of a slice, factorized unless a constraint has no blocks or `materialize` is asked."""
-    pairwise = [dc for dc in part.constraints if not dc.constraint.is_single_tuple]
-    if materialize or not all(has_blocks(dc, part.coded) for dc in pairwise):
-        return EdgeGraph(part.edges)
-    codes = part.codes()
-    blocks = [_block(dc.constraint, codes, part.node_count) for dc in pairwise]
+    pairwise = [dc for dc in slice_.constraints if not dc.constraint.is_single_tuple]
+    if materialize or not all(has_blocks(dc, slice_.coded) for dc in pairwise):
+        return EdgeGraph(slice_.edges)
+    codes = slice_.codes()
+    blocks = [_block(dc.constraint, codes, slice_.node_count) for dc in pairwise]
     tested = np.array([may_coincide(one, other) for one in pairwise for other in pairwise], np.bool_)
-    return BlockGraph(part.node_count, blocks, tested.reshape(len(pairwise), len(pairwise)))
+    return BlockGraph(slice_.node_count, blocks, tested.reshape(len(pairwise), len(pairwise)))
 
 
 def has_blocks(dc: BoundConstraint, coded: Sequence[str]) -> bool:
-    """Whether a constraint's conflicts lie inside groups of coded rows. Public: reads its shape only."""
+    """Return whether a constraint's conflicts lie inside groups of coded rows. Public: reads its shape only."""
     shapes = (functional_dependency, key_columns, order_dependency)
     return set(dc.columns) <= set(coded) and any(shape(dc.constraint) is not None for shape in shapes)
 

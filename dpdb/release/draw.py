@@ -41,7 +41,7 @@ class CountedStatistics(GraphStatistics, Protocol):
 
 
 class SlicesToRead(Protocol):
-    """What a draw reads: exact numbers of slices. Private."""
+    """The slices that a draw reads, as exact numbers. Private."""
 
     def statistics(self, predicate: WherePredicate | None, position: int | None = None) -> CountedStatistics:
         """Return the statistics of a slice, with all constraints or with the one at `position` alone."""

@@ -1,4 +1,4 @@
-"""What a release would do and cost: compiled SQL, plans over an empty table, degree terms, noise. Reads no row."""
+"""The explanation of a release: SQL, query plans over an empty table, degree terms, noise, cost. Reads no row."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ __all__ = ["Prepared", "PublicTable", "prepare"]
 
 @dataclass(frozen=True)
 class PublicTable:
-    """What is public of a table: all that a release is prepared from.
+    """The public facts of a table: all that a release is prepared from.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What neighbouring tables differ by: one row, the rows of one person, or all rows of one value of a column.
+"""The unit that neighbouring tables differ by: one row, the rows of one person, or all rows of one value of a column.
 
 Every mechanism runs at epsilon / k, k being the rows by which one unit can change what is read (group privacy).
 
@@ -38,7 +38,7 @@ class PrivacyUnit:
 
     @property
     def words(self) -> str:
-        """What is added or removed between neighbouring tables."""
+        """The unit in words: what is added or removed between neighbouring tables."""
         if self.column is not None:
             return f"one value of {self.column} with all its rows, of which at most {self.rows} are used"
         return "one row" if self.rows == 1 else f"up to {self.rows} rows of one person"

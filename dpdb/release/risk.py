@@ -1,4 +1,4 @@
-"""What an epsilon means for one person: how much an attacker can learn at most, whatever else is known.
+"""The risk of an epsilon for one person: how much an attacker can learn at most, whatever else is known.
 
 Let an attacker know everything but whether one person's row is in the table, and see a release O of an epsilon-DP
 mechanism. By Bayes' rule the odds of "in" change by the factor Pr[O | in] / Pr[O | out], which lies between

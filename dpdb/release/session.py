@@ -184,7 +184,7 @@ class Session(Verbs):
         return self._account.spent()
 
     def remaining(self) -> float | None:
-        """What a release of the whole table may still cost; None if the budget is unlimited."""
+        """Return what a release of the whole table may still cost; None if the budget is unlimited."""
         return self._account.remaining()
 
     def close(self) -> None:

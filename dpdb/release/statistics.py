@@ -15,9 +15,9 @@ __all__ = ["SliceStatistics"]
 class SliceStatistics:
     """Implements `dpdb.measures.GraphStatistics` over a slice, remembering what was computed."""
 
-    def __init__(self, part: Slice) -> None:
-        self._slice = part
-        self._terms = degree_terms(part.constraints)
+    def __init__(self, slice_: Slice) -> None:
+        self._slice = slice_
+        self._terms = degree_terms(slice_.constraints)
         self._projections: dict[int, ProjectedCounts] = {}
         self._witnesses: dict[int, int] = {}
         self._truncations: dict[int, int] = {}
@@ -47,7 +47,7 @@ class SliceStatistics:
 
     @property
     def scans_once(self) -> bool:
-        """Whether thetas asked for together cost one scan: so for an edge table. Public."""
+        """Return whether thetas asked for together cost one scan: so for an edge table. Public."""
         return isinstance(self.graph, EdgeGraph)
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:

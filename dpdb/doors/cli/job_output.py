@@ -1,4 +1,4 @@
-"""What `dpdb run` prints: the outcomes of a run, as they come or as one document."""
+"""The output of `dpdb run`: the outcomes of a run, as they come or as one document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `dpdb run --check` prints: what a run would ask for and cost."""
+"""The output of `dpdb run --check`: the job plan, which is what a run would ask for and cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["plan_fields", "plan_words"]
 
 
 def plan_fields(plan: JobPlan) -> dict[str, Any]:
-    """Return the plan, ready for JSON."""
+    """Return the job plan, ready for JSON."""
     return {
         "job": plan.job.name,
         "run_id": plan.run_id,
@@ -34,7 +34,7 @@ def plan_fields(plan: JobPlan) -> dict[str, Any]:
 
 
 def plan_words(plan: JobPlan) -> str:
-    """Return the plan in words."""
+    """Return the job plan in words."""
     job = plan.job
     lines = [f"job      {job.name}, run id {plan.run_id}", f"source   {job.source}", f"results  {job.results}"]
     for planned in plan.releases:

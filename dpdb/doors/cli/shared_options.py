@@ -67,7 +67,7 @@ def shape_options(
 
 
 def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """What is released, by which mechanism, at which cost."""
+    """Add the options of a release: its measure, its mechanism, its cost."""
     parser.add_argument(
         "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
     )
@@ -116,7 +116,7 @@ def unit_options(parser: argparse.ArgumentParser) -> None:
 
 
 def spending_options(parser: argparse.ArgumentParser) -> None:
-    """Where a release is debited."""
+    """Add the options that say where a release is debited."""
     parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
     parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
 
@@ -141,7 +141,7 @@ def quiet_options(parser: argparse.ArgumentParser) -> None:
 
 
 def output_option(parser: argparse.ArgumentParser) -> None:
-    """Where answers go."""
+    """Add the option that says where answers go."""
     parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
 
 

@@ -1,4 +1,4 @@
-"""What `dpdb sql` says beside results, from the command line and at its prompt."""
+"""The words of `dpdb sql` beside results, from the command line and at its prompt."""
 
 from __future__ import annotations
 

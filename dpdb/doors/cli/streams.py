@@ -1,4 +1,4 @@
-"""What a command prints: answers that were paid for are not lost, and standard error never stops anything."""
+"""The streams of a command: answers that were paid for are not lost, and standard error never stops anything."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_streams() -> None:
 
 
 def output_is_closed() -> bool:
-    """Whether nobody can read what is printed: standard output was closed, or the reader of its pipe has gone."""
+    """Return whether nobody can read the output: standard output was closed, or the reader of its pipe has gone."""
     if sys.stdout is None or sys.stdout.closed:
         return True
     try:
@@ -140,7 +140,7 @@ def one_line(text: str) -> str:
 
 
 def describe_failure(error: Exception) -> str:
-    """Why something could not be written."""
+    """Say why something could not be written."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 

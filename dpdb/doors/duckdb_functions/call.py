@@ -14,7 +14,7 @@ __all__ = ["Call", "read_call"]
 
 @dataclass(frozen=True)
 class Call:
-    """What was asked of which table, hashable: equal calls of one transaction are one release."""
+    """A question and its table, hashable: equal calls of one transaction are one release."""
 
     table: str
     ask: Ask

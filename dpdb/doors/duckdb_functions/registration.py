@@ -85,12 +85,12 @@ class Registration:
         self._cursors.append(weakref.ref(cursor))
 
     def spent(self, table: str) -> float:
-        """What the table's releases have cost, see `Session.spent`."""
+        """Return the cost of the table's releases so far, see `Session.spent`."""
         self._refuse_closed()
         return self._function.with_session(table, Session.spent)
 
     def remaining(self, table: str) -> float | None:
-        """What may still be spent on the table, see `Session.remaining`."""
+        """Return what may still be spent on the table, see `Session.remaining`."""
         self._refuse_closed()
         return self._function.with_session(table, Session.remaining)
 

@@ -26,7 +26,7 @@ _KEPT_SESSIONS = 4
 
 @dataclass(frozen=True)
 class Settings:
-    """What `register` was told; a mapping gives each table, by name, its own value."""
+    """The settings that `register` was given; a mapping gives each table, by name, its own value."""
 
     constraints: ConstraintsLike | Mapping[str, ConstraintsLike]
     budget: Epsilon | Mapping[str, Epsilon | None] | None = None

@@ -1,4 +1,4 @@
-"""What planning and running a job share: everything that can be refused before anything is spent."""
+"""The checks that planning and running a job share: everything that can be refused before anything is spent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_run(job: Job, run_id: str) -> None:
 
 
 def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True) -> Session:
-    """Open the job's source under its ledger; without `rows`, to plan only."""
+    """Open the job's source under its ledger; without `rows`, for a job plan only."""
     return Session(
         job.source,
         constraints=job.constraints,

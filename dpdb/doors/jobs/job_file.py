@@ -140,7 +140,7 @@ def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
 
 
 def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
-    """What a run asks of a release, under the release's run id in the ledger."""
+    """Return what a run asks of a release, under the release's run id in the ledger."""
     return replace(release.ask, run_id=ledger_run(job, run_id, release))
 
 

@@ -1,4 +1,4 @@
-"""Plan a job: what a run would ask for and cost. Spends nothing, reads no row."""
+"""Make a job plan: what a run would ask for and cost. Spends nothing, reads no row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PlannedRelease:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What a run would do.
+    """The job plan: what a run would do.
 
     Attributes
     ----------

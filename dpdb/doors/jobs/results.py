@@ -93,7 +93,7 @@ class Results:
 
 
 class ResultsTable(Protocol):
-    """Where results are kept."""
+    """A table in which results are kept."""
 
     def prepare(self) -> None:
         """Make it, or check that it can be appended to, before anything is spent."""

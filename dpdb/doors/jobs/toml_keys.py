@@ -119,7 +119,7 @@ class TomlKeys:
         )
 
     def is_list(self, key: str) -> bool:
-        """Whether the value is a list."""
+        """Return whether the value is a list."""
         return isinstance(self._values.get(key), list)
 
     def error(self, key: str, problem: str) -> ParameterError:

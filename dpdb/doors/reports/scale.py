@@ -23,7 +23,7 @@ class Axis:
     ticks: tuple[float, ...]
 
     def place(self, value: float) -> float:
-        """Where a value lies, from 0 (low) to 1 (high)."""
+        """Return where a value lies, from 0 (low) to 1 (high)."""
         return (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
 
 

@@ -39,7 +39,7 @@ def series_of(rows: Iterable[ResultRow]) -> list[Series]:
 
 
 def comparable(one: Release, other: Release) -> bool:
-    """Whether two releases estimate the same statistic under the same constraints."""
+    """Return whether two releases estimate the same statistic under the same constraints."""
     return (one.constraints_sha256, one.estimand) == (other.constraints_sha256, other.estimand)
 
 

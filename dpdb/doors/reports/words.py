@@ -1,4 +1,4 @@
-"""What only the page says: gates, budgets and constraints as sentences; the rest is `dpdb.release.published.words`."""
+"""The page's own words: gates, budgets and constraints as sentences; the rest is `dpdb.release.published.words`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def latest_words(release: Release) -> str:
 
 
 def gate_words(row: ResultRow) -> str:
-    """What the gate says and whether the threshold lies inside the noise; empty without a gate."""
+    """Say what the gate says and whether the threshold lies inside the noise; empty without a gate."""
     if row.gate_threshold is None:
         return ""
     result = GateResult(row.release, row.gate_threshold)
@@ -33,7 +33,7 @@ def gate_words(row: ResultRow) -> str:
 
 
 def budget_words(parameter: str, spent: float, budget: float, remaining: float) -> str:
-    """What was spent and what is left."""
+    """Say what was spent and what is left."""
     return f"{parameter} {spent:.6g} of {budget:.6g} spent, {remaining:.6g} left for releases of the whole table"
 
 

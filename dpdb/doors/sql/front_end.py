@@ -38,7 +38,7 @@ _MOST_CALLS = 100
 
 @dataclass(frozen=True)
 class Result:
-    """What a statement gave.
+    """The result of a statement.
 
     Attributes
     ----------

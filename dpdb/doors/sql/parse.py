@@ -54,7 +54,7 @@ class Statement:
     Attributes
     ----------
     kind : str
-        ``"query"`` is answered; ``"explain"`` (the plan) and ``"describe"`` (the columns) spend nothing.
+        ``"query"`` is answered; ``"explain"`` (the query plan) and ``"describe"`` (the columns) spend nothing.
     """
 
     kind: Literal["query", "explain", "describe"]
@@ -155,7 +155,7 @@ def _query(text: str) -> exp.Expr:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number literal and nothing else."""
+    """Return whether a text is a number literal and nothing else."""
     return _NUMBER.fullmatch(text) is not None
 
 

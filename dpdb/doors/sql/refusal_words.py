@@ -1,4 +1,4 @@
-"""How refusals are worded: the part of the statement that is not run, its place, and the name that was meant."""
+"""The wording of refusals: the part of the statement that is not run, its place, and the name that was meant."""
 
 from __future__ import annotations
 

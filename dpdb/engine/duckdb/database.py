@@ -102,7 +102,7 @@ class Database:
             interruptible(self._connection, lambda: self._connection.execute(text))
 
     def rows(self, query: str | exp.Expr) -> list[tuple[Any, ...]]:
-        """Run a query and return all its rows (for small results: counts, schemas, plans)."""
+        """Run a query and return all its rows (for small results: counts, schemas, query plans)."""
         with self._errors(query):
             text = _text(query)
             return interruptible(self._connection, lambda: self._connection.execute(text).fetchall())

@@ -85,7 +85,7 @@ class Source:
 
 
 class Reading(Enum):
-    """Which rows are wanted of a source."""
+    """The rows that are wanted of a source."""
 
     ALL = "all of them"
     COMPUTED = "only those that are computed or streamed: a file that is a plain table is described, and looks empty"

@@ -1,4 +1,4 @@
-"""Which table or view of a database is meant."""
+"""The choice of the table or view of a database that is meant."""
 
 from __future__ import annotations
 

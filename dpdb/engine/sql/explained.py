@@ -1,4 +1,4 @@
-"""How a constraint is evaluated, for readers: its SQL, and DuckDB's plan of it over a table without rows."""
+"""The evaluation of a constraint, for readers: its SQL, and DuckDB's query plan of it over a table without rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ExplainedConstraint", "explained_constraint"]
 
 @dataclass(frozen=True)
 class ExplainedConstraint:
-    """The statements that find a constraint's violations, the operator expected at realistic sizes, and the plan."""
+    """The statements that find a constraint's violations, the operator expected at realistic sizes, and the query plan."""
 
     sql: str
     operator: str

@@ -1,4 +1,4 @@
-"""How each shape of constraint is joined: a plan per constraint, all giving the edges of the plain self-join.
+"""The joins for each shape of constraint: a join plan per constraint, all giving the edges of the plain self-join.
 
 The choice reads the constraint only, never the data. Shapes that DuckDB can only run as a nested loop are refused
 unless the owner declares a public bound of the number of rows.
@@ -25,12 +25,12 @@ NESTED_LOOP_ROWS = 100_000
 
 @dataclass(frozen=True)
 class JoinPlan:
-    """How the edges of one constraint are found.
+    """The join plan of one constraint: how its edges are found.
 
     Attributes
     ----------
     shape : str
-        What the plan uses of the constraint.
+        What the join plan uses of the constraint.
     operator : str
         The DuckDB operator expected at realistic sizes.
     members : exp.Select or None
@@ -55,12 +55,12 @@ def join_plan(
     coded: Sequence[str],
     taken: Sequence[str],
 ) -> JoinPlan:
-    """Plan the edges whose first violated constraint is `pairwise[index]`.
+    """Return the join plan of the edges whose first violated constraint is `pairwise[index]`.
 
     Parameters
     ----------
     members : exp.Table
-        Name of the helper table, if the plan has one.
+        Name of the helper table, if the join plan has one.
     coded : sequence of str
         Columns kept as order-preserving codes; rewrites need them.
     taken : sequence of str

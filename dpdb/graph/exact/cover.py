@@ -33,7 +33,7 @@ class CoverBounds:
     proved: bool
     """The bounds meet."""
     reason: str | None
-    """Why they do not."""
+    """The reason why they do not."""
 
 
 def minimum_vertex_cover(edges: OrderedEdges | Adjacency, *, time_limit: float = 10.0) -> CoverBounds:

@@ -22,7 +22,7 @@ _GROUP, _X, _Y, _PLACE = 0, 1, 2, 3
 
 
 class Candidates(NamedTuple):
-    """What a scan asks of the rows in `Blocks.members` or `Blocks.short`, place by place.
+    """The rows in `Blocks.members` or `Blocks.short` as a scan needs them, place by place.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ def _violates(blocks: Blocks, k: int, u: int, v: int) -> bool:
 
 @kernel
 def _first_violated(blocks: Blocks, k: int, u: int, v: int) -> bool:
-    """Whether k is the first constraint that the pair violates."""
+    """Return whether k is the first constraint that the pair violates."""
     if not _violates(blocks, k, u, v):
         return False
     for j in range(k):

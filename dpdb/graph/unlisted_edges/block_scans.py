@@ -66,7 +66,7 @@ class Matching:
 
     @property
     def size(self) -> int:
-        """How many left copies are matched."""
+        """Number of left copies that are matched."""
         return int(np.count_nonzero(self._left >= 0))
 
     def start(self) -> Steps[None]:

@@ -1,1 +1,1 @@
-"""What a ledger is on disk: SQLite tables, seals, the head beside it; how formats are made and upgraded."""
+"""The ledger on disk: SQLite tables, seals, the head beside it; how formats are made and upgraded."""

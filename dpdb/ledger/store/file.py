@@ -41,7 +41,7 @@ _REASONS = {
     sqlite3.SQLITE_NOTADB: _NO_LEDGER,
 }
 SIDES = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a file."""
+"""The files that SQLite keeps beside a file, by the ends of their names."""
 _LOG = "-wal"
 
 

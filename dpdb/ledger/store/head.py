@@ -101,12 +101,12 @@ class LedgerHead:
 
 
 def head_path(ledger: Path) -> Path:
-    """Where the head of a ledger is kept."""
+    """Return where the head of a ledger is kept."""
     return ledger.with_name(f"{ledger.name}-head")
 
 
 def is_marked(key: bytes, kind: str, text: str, sealed: str) -> bool:
-    """Whether the mark of a head is that of its text."""
+    """Return whether the mark of a head is that of its text."""
     return hmac.compare_digest(sealed.encode(), mark(key, kind, text).hex().encode())
 
 
@@ -124,7 +124,7 @@ def read_head(file: LedgerFile) -> tuple[str, str] | None:
 
 
 def looks_like_head(path: Path) -> bool:
-    """Whether a file is the head of some ledger, of this format or an older one."""
+    """Return whether a file is the head of some ledger, of this format or an older one."""
     try:
         text, sealed = read_owned(path).split("\n")[:2]
         return bool(json.loads(text)) and len(bytes.fromhex(sealed)) == _MARK_BYTES

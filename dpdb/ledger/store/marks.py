@@ -43,7 +43,7 @@ class SourceMark:
 
 
 def unit_words(rows: int, unit: str | None) -> str:
-    """What a ledger counts for."""
+    """Say what a ledger counts for."""
     return f"{rows} rows per person" if unit is None else f"values of {unit} with at most {rows} rows each"
 
 

@@ -1,4 +1,4 @@
-"""What a ledger file says, read line by line and checked against its seals: terms, epochs, entries, answers."""
+"""The state of a ledger file, read line by line and checked against its seals: terms, epochs, entries, answers."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class LedgerState:
         return self._on_disk("answer", "sequence", sequence)
 
     def is_answered(self, number: int) -> bool:
-        """Whether the entry has an answer."""
+        """Return whether the entry has an answer."""
         return bool(self._answer_of[number - 1])
 
     def read(self) -> None:

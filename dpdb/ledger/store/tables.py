@@ -81,4 +81,4 @@ NOT_UNDERSTOOD = """
 SELECT EXISTS (SELECT 1 FROM act) OR EXISTS (SELECT 1 FROM analyst) OR EXISTS (SELECT 1 FROM standing)
     OR EXISTS (SELECT 1 FROM standing_answer) OR (SELECT second_table_mark IS NOT NULL FROM terms)
 """
-"""Whether a ledger holds what this version of dpdb does not know yet."""
+"""The query whether a ledger holds what this version of dpdb does not know yet."""

@@ -14,7 +14,7 @@ __all__ = ["Epoch", "Terms", "Upgraded", "epoch_row", "terms_of", "terms_row"]
 
 @dataclass(frozen=True)
 class Upgraded:
-    """What a ledger was before its upgrade: its format, how far it had come, and the text of its head, if it had one.
+    """A ledger before its upgrade: its format, how far it had come, and the text of its head, if it had one.
 
     A crash may leave the old head beside the upgraded ledger; it is accepted as long as nothing was added to it.
     """
@@ -27,7 +27,7 @@ class Upgraded:
 
 @dataclass(frozen=True)
 class Terms:
-    """What the owner fixed when the ledger was made, and the table that its first release bound it to."""
+    """The terms that the owner fixed when the ledger was made, and the table that its first release bound it to."""
 
     notion: Notion
     budget: int
@@ -43,13 +43,13 @@ class Terms:
 
     @property
     def upgraded(self) -> Upgraded | None:
-        """What the ledger was before its upgrade; None if it was made in this format."""
+        """The ledger as it was before its upgrade; None if it was made in this format."""
         found = self._options.get("upgraded")
         return None if found is None else Upgraded(**found)
 
     @property
     def is_understood(self) -> bool:
-        """Whether this version knows all that is fixed here."""
+        """Return whether this version knows all that is fixed here."""
         return self.second_table_mark is None and self._options.keys() <= {"upgraded"}
 
     @property

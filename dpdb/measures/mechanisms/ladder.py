@@ -75,7 +75,7 @@ class Rungs:
         return tuple(theta for theta in sorted(thetas) if size(theta) >= self.least and self.is_far(theta, 1, size))
 
     def is_far(self, rung: int, theta: int, size: Callable[[int], int]) -> bool:
-        """Whether a rung is far enough above a theta."""
+        """Return whether a rung is far enough above a theta."""
         return size(rung) >= self.gap * size(theta)
 
     def margin_at(self, sensitivity: int) -> float:
@@ -132,7 +132,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be asked and for how much nano-epsilon: public once the cap is released.
+    """The plan of one ladder release: what will be asked and for how much nano-epsilon; public once the cap is released.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Plan:
 
     @property
     def others(self) -> int:
-        """How many answers there may be beside the start's."""
+        """Number of answers that there may be beside the start's."""
         return len(self.rungs) + (self.top is not None)
 
     @property

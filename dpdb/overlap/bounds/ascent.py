@@ -65,7 +65,7 @@ def _climb(
 
 
 def value_of(problem: Problem, choice: dict[int, int]) -> int:
-    """What the point of a choice collects."""
+    """Return what the point of a choice collects."""
     missed = np.zeros(problem.size, bool)
     for k, family in enumerate(problem.families):
         missed[family.users] |= ~family.member[choice.get(k, 0)]

@@ -1,4 +1,4 @@
-"""What the overlap solver answers: a lower and an upper bound, and a row of the domain that reaches the lower one."""
+"""The answer of the overlap solver: a lower and an upper bound, and a row of the domain that reaches the lower one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Bound:
 
     @property
     def optimal(self) -> bool:
-        """Whether both bounds meet."""
+        """Return whether both bounds meet."""
         return self.lower == self.upper
 
 
@@ -61,7 +61,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether it is time to stop."""
+        """Return whether it is time to stop."""
         return time.monotonic() >= self.end
 
     def share(self, fraction: float) -> Deadline:

@@ -37,7 +37,7 @@ class Split:
 
 
 def scale_for(total: int) -> int:
-    """How many units one unit of weight is cut into so that all sums stay exact."""
+    """Return how many units one unit of weight is cut into so that all sums stay exact."""
     return int(2 ** max(0, min(20, 51 - int(total).bit_length())))
 
 
@@ -59,7 +59,7 @@ class _Splitter:
         return _normal(np.where(self.used, start + little, 0.0), self.weights)
 
     def prove(self, shares: NDArray[np.float64]) -> Split:
-        """What shares prove once they are whole."""
+        """Return what shares prove once they are whole."""
         whole = _round(shares, self.weights)
         masses = [table @ whole[users, column] for column, (users, table) in enumerate(self.parts)]
         return Split(self.constant + float(sum(mass.max() for mass in masses)), whole, masses)

@@ -1,4 +1,4 @@
-"""Who covers what on one attribute, kept as intervals of atoms: memory and time are those of the intervals.
+"""A table of who covers what on one attribute, kept as intervals of atoms: memory and time are those of the intervals.
 
 A dense table (atom, row) of 100,000 ranges has billions of cells; its intervals are 100,000. Both products that a dual
 bound needs come from sums along the order: the weight on every atom by adding at the begin and taking away at the end

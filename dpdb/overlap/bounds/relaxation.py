@@ -1,4 +1,4 @@
-"""What the bounds need of an overlap problem: weights, and per attribute who covers which atom, however it is kept."""
+"""The overlap problem as the bounds need it: weights, and per attribute who covers which atom, however it is kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Columns(Protocol):
 
     @property
     def matrix(self) -> Coverage:
-        """Who covers what, for sums."""
+        """The table of who covers what, for sums."""
 
     @property
     def size(self) -> int:

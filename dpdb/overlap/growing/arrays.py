@@ -22,7 +22,7 @@ class Growing:
 
     @property
     def values(self) -> NDArray[Any]:
-        """What was added, as a view."""
+        """The values that were added, as a view."""
         return self._room[: self._used]
 
     def extend(self, values: ArrayLike) -> None:

@@ -29,7 +29,7 @@ NULL = -1
 
 
 def holds(values: ValueSet, place: Position) -> bool:
-    """Whether a place belongs to a value set."""
+    """Return whether a place belongs to a value set."""
     if place is None:
         return values.null
     if isinstance(place, str):
@@ -39,7 +39,7 @@ def holds(values: ValueSet, place: Position) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """What some rows leave of an attribute: `users` are positions among the rows, `places` the atoms of `table`."""
+    """An attribute's atoms left by some rows: `users` are positions among the rows, `places` the atoms of `table`."""
 
     users: NDArray[np.int64]
     table: IntervalTable
@@ -125,7 +125,7 @@ class Axis:
         return Atoms(users, IntervalTable(len(places), starts, stops, owners, codes), places)
 
     def place(self, atom: int) -> Position:
-        """Where an atom begins."""
+        """Return where an atom begins."""
         if atom == NULL:
             return None
         return self.cuts[atom - 1] if atom else "low"

@@ -153,5 +153,5 @@ class IndexRows:
 
 
 def covers(box: Box, point: Point) -> bool:
-    """Whether a box covers a point."""
+    """Return whether a box covers a point."""
     return all(holds(values, point.get(name, "low")) for name, values in box)

@@ -35,7 +35,7 @@ _MOST_SEARCHED = 3000
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether one more release stays within a budget.
+    """The decision whether one more release stays within a budget.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Added:
-    """What was added for one set of rows: all of the weight, of how many releases, and the newest one's `upper`."""
+    """The total added for one set of rows: all of the weight, of how many releases, and the newest one's `upper`."""
 
     query: Region
     weight: int
@@ -113,7 +113,7 @@ class OverlapIndex:
         return sum(self._weights)
 
     def releases(self, queries: Iterable[int]) -> int:
-        """How many releases some queries stand for."""
+        """Return how many releases some queries stand for."""
         return sum(self._releases[query] for query in queries)
 
     def bound(self, deadline: float = 10.0) -> Bound:
@@ -245,7 +245,7 @@ class OverlapIndex:
             del self._points[_MOST_POINTS:]
 
     def _collected(self, point: Point) -> tuple[int, Witness]:
-        """What a point collects, and the queries that cover it."""
+        """Return what a point collects, and the queries that cover it."""
         axes = self._rows.axes
         rows = self._rows.covering(point)
         region = {name: axes[name].describe(name, place) for name, place in point.items() if name in axes}

@@ -1,4 +1,4 @@
-"""When the compiled search is there: loading takes half a second, the very first compilation some ten.
+"""The loading of the compiled search: it takes half a second, the very first compilation some ten.
 
 A search with time to spare asks for it and goes on in numpy until it has come; so no deadline ever waits for it, and a
 small decision never pays for it.

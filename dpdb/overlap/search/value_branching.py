@@ -44,7 +44,7 @@ def _is_large(side: Side) -> bool:
 
 
 def _is_compact(sides: list[Side]) -> bool:
-    """Whether tables are small enough for the compiled search."""
+    """Return whether tables are small enough for the compiled search."""
     return len(sides) <= MOST_SIDES and sum(side[2].size for side in sides) <= MOST_CELLS
 
 
@@ -176,7 +176,7 @@ class ValueSearch:
         return constant + upper
 
     def _hopeless_without_large(self, node: _Node, target: float, steps: int) -> bool:
-        """Whether the bound is below the target even when large attributes restrict nothing: cheap to ask first."""
+        """Say whether the bound is below the target even when large attributes restrict nothing: cheap to ask first."""
         small = [column for column, side in enumerate(node.sides) if not _is_large(side)]
         if not small or len(small) == len(node.sides):
             return False

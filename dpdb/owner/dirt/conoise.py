@@ -150,7 +150,7 @@ class _Comparison:
             self._as_float = False
 
     def holds(self, rows: tuple[int, int]) -> bool:
-        """Whether the two rows satisfy the predicate; with NULL it is not true."""
+        """Return whether the two rows satisfy the predicate; with NULL it is not true."""
         left, right = self._key(self._left, rows), self._key(self._right, rows)
         return left is not None and right is not None and _HOLDS[self._op](left, right)
 

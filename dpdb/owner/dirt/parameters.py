@@ -13,7 +13,7 @@ __all__ = ["Purpose", "check_count", "check_real", "check_seed", "fresh_seed", "
 
 
 class Purpose(IntEnum):
-    """What random numbers are for: each use of one seed has a stream of its own."""
+    """The purpose of random numbers: each use of one seed has a stream of its own."""
 
     RNOISE = 1
     CONOISE = 2

@@ -27,7 +27,7 @@ _DEFAULT_ITERATIONS = 200
 
 @dataclass(frozen=True)
 class NoiseSummary:
-    """What was written. For the owner: it has exact counts.
+    """The summary of what was written. For the owner: it has exact counts.
 
     Attributes
     ----------

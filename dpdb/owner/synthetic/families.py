@@ -20,7 +20,7 @@ __all__ = ["Families", "find_families"]
 
 @dataclass(frozen=True)
 class Families:
-    """How the columns depend on one another.
+    """The dependencies of the columns on one another.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class _Draft:
             self.constant |= found
 
     def varies(self, order: OrderDependency) -> bool:
-        """Whether an order constraint is between columns with several values."""
+        """Return whether an order constraint is between columns with several values."""
         return self.constant.isdisjoint((order.first, order.second))
 
 

@@ -1,4 +1,4 @@
-"""What a literal of a WHERE clause may mean on a column: what `=` and `<>` may match, and its place in the order.
+"""The meaning of a WHERE clause's literal on a column: what `=` and `<>` may match, and its place in the order.
 
 When the column's type is declared, the literal is read in that type. When it is not, the column may hold numbers, text,
 dates, timestamps or booleans, and a meaning is wide enough for each of them: a quoted '1' also matches '1.0', 't' also
@@ -25,7 +25,7 @@ __all__ = ["ColumnType", "Literal", "LiteralKind", "column_type", "meanings"]
 
 
 class LiteralKind(Enum):
-    """How a literal was written."""
+    """The way a literal was written."""
 
     NUMBER = "number"
     TEXT = "text"
@@ -98,7 +98,7 @@ def column_type(name: str | None) -> ColumnType:
 
 
 def meanings(literals: Sequence[Literal], column: ColumnType) -> list[Meaning]:
-    """What literals may match on a column of type `column`; NULL literals never get here.
+    """Return what literals may match on a column of type `column`; NULL literals never get here.
 
     They are brought to one type with each other, as in a list or BETWEEN: one that is a DOUBLE makes the others DOUBLE.
     """
@@ -172,7 +172,7 @@ def _numeral_of(text: str) -> _Numeral | None:
 
 
 def _compared_exactly(numbers: Sequence[_Numeral], column: ColumnType) -> bool:
-    """Whether a column and all these numbers compare in one type that changes neither; else they may as DOUBLE."""
+    """Return whether a column and all these numbers compare in a type that changes neither; else they may as DOUBLE."""
     if column.reading is Reading.DOUBLE:
         return all(number.digits <= _DOUBLE_DIGITS for number in numbers)
     if any(number.has_exponent for number in numbers):
@@ -319,7 +319,7 @@ def _rounded(value: Fraction) -> str:
 
 
 def _may_be_something_else(word: str) -> bool:
-    """Whether some column type reads this text in a way that is not modelled: odd dates, times, huge numbers."""
+    """Return whether some column type reads this text in a way that is not modelled: odd dates, times, huge numbers."""
     if _SPECIAL.match(word) or re.fullmatch(r"[-+]?[\d_.,]*\d[\d_.,]*([eE][-+]?\d+)?|0[xXbBoO][\da-fA-F_]+", word):
         return True
     if re.match(r"\d{1,3}:\d", word) or _INTERVAL.match(word) or "\\" in word:  # times, intervals, bytes

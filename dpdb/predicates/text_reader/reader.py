@@ -106,7 +106,7 @@ def _parse(sql: str, shown: str) -> exp.Expr:
 
 
 def _beyond_one_table(query: exp.Expr) -> str | None:
-    """Why the answer may depend on more than the rows of one table that satisfy WHERE, None when it does not."""
+    """Say why the answer may depend on more than the rows of one table that satisfy WHERE, None when it does not."""
     if not isinstance(query, exp.Select):
         return "the query combines several queries"
     extra = sorted(key.strip("_") for key, value in query.args.items() if value and key not in _PLAIN_QUERY)
@@ -122,7 +122,7 @@ def _beyond_one_table(query: exp.Expr) -> str | None:
 
 
 def _beyond_a_name(source: exp.Expr | None) -> str | None:
-    """Why FROM is more than one table called by its name, None when it is not."""
+    """Say why FROM is more than one table called by its name, None when it is not."""
     table = source.this if source is not None else None
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         return "the query does not read one table by name"

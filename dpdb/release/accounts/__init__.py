@@ -1,1 +1,1 @@
-"""Where releases are charged: a budget in memory, or a durable ledger."""
+"""The accounts to which releases are charged: a budget in memory, or a durable ledger."""

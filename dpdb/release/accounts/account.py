@@ -1,4 +1,4 @@
-"""Where a session's releases are charged: in memory (`Budget`) or in a ledger (`LedgerAccount`)."""
+"""The account to which a session's releases are charged: in memory (`Budget`) or in a ledger (`LedgerAccount`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Account", "Charge", "Reservation"]
 
 @dataclass(frozen=True)
 class Charge:
-    """What a release costs, before it is made.
+    """The cost of a release, before it is made.
 
     Parameters
     ----------
@@ -89,10 +89,10 @@ class Account(Protocol):
         """Keep the answer, before it is published."""
 
     def spent(self) -> float:
-        """What was spent so far."""
+        """Return what was spent so far."""
 
     def remaining(self) -> float | None:
-        """What a release of the whole table may still cost; None if that is unlimited."""
+        """Return what a release of the whole table may still cost; None if that is unlimited."""
 
     def close(self) -> None:
         """Let go of files. May be called twice."""

@@ -65,7 +65,7 @@ class LedgerAccount:
             raise
 
     def will_draw(self, charge: Charge) -> bool:
-        """Whether the ledger has no answer of this run."""
+        """Return whether the ledger has no answer of this run."""
         return charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
 
     def debit(self, charge: Charge) -> Reservation:
@@ -105,11 +105,11 @@ class LedgerAccount:
         self._ledger.record(reservation, answer)
 
     def spent(self) -> float:
-        """What the ledger's releases have cost together, in its parameter (epsilon, rho or mu)."""
+        """Return what the ledger's releases have cost together, in its parameter (epsilon, rho or mu)."""
         return self._ledger.summary().spent
 
     def remaining(self) -> float:
-        """What a release of the whole table may still cost, in the ledger's parameter (epsilon, rho or mu)."""
+        """Return what a release of the whole table may still cost, in the ledger's parameter (epsilon, rho or mu)."""
         left = self._ledger.summary().remaining
         mine = self._budget.remaining()
         return left if mine is None or self._ledger.notion is not PURE else min(left, mine)

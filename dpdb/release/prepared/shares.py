@@ -1,4 +1,4 @@
-"""How a call's epsilon is shared between row count, degree cap and measures: fixed in advance, exact."""
+"""The shares of a call's epsilon for row count, degree cap and measures: fixed in advance, exact."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Share:
 
     @property
     def total(self) -> int:
-        """What the measure is booked with."""
+        """The nano-epsilon that the measure is booked with."""
         return self.cap + self.rest + self.count
 
 

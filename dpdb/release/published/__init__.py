@@ -1,1 +1,1 @@
-"""What is published: the release with its words, pages, tables, changes and gates. Reads released numbers only."""
+"""The values published: the release with its words, pages, tables, changes and gates. Reads released numbers only."""

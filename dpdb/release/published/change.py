@@ -118,7 +118,7 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
 
 
 def _tail(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> float:
-    """How far the two noises may lie apart, except with probability `beta`."""
+    """Return how far the two noises may lie apart, except with probability `beta`."""
     if "gaussian" in {later.mechanism, earlier.mechanism}:  # each noise gets half of beta (union bound)
         return sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
     step, draws = 1.0, 1

@@ -29,12 +29,12 @@ class GateResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the published value is not above the threshold."""
+        """Return whether the published value is not above the threshold."""
         return self.release.value <= self.threshold
 
     @property
     def beyond_noise(self) -> bool:
-        """Whether the whole interval lies on the value's side of the threshold."""
+        """Return whether the whole interval lies on the value's side of the threshold."""
         if self.passed:
             return self.release.upper is not None and self.release.upper <= self.threshold
         return self.release.lower > self.threshold

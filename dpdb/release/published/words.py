@@ -101,7 +101,7 @@ def words_of(release: ReleaseFields) -> Words:
 
 
 def is_within_noise(release: ReleaseFields) -> bool:
-    """Whether the value is smaller than its noise, so that it may well be nothing but noise."""
+    """Return whether the value is smaller than its noise, so that it may well be nothing but noise."""
     return release.noise_scale > release.value
 
 

@@ -1,4 +1,4 @@
-"""`dpdb plan`."""
+"""`dpdb plan`: the errors to expect of releases, simulated on a synthetic table."""
 
 from __future__ import annotations
 

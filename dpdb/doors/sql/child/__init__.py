@@ -1,4 +1,4 @@
-"""Where an analyst's SQL runs: in a process of its own, which holds answers and public tables and nothing else.
+"""The place where an analyst's SQL runs: a process of its own, which holds answers and public tables and nothing else.
 
 The parent (this program) parses, checks, charges, draws and records. For every statement it asks the *zygote*, a clean
 interpreter that holds nothing but DuckDB and Arrow, to fork a *worker*; the worker gives up files, network and

@@ -180,7 +180,7 @@ class _Zygote:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Return whether it can be asked."""
         return self._finalizer.alive and self._process.poll() is None
 
     def child(self) -> Child | None:

@@ -14,7 +14,7 @@ _MOST_DESCRIPTORS = 16
 
 @dataclass(frozen=True)
 class Limits:
-    """What one statement may use.
+    """The limits of one statement.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ class RemoteDatabase:
         answers : sequence of str
             Names of the tables of answers, which are empty until `RemoteStatement.run`.
         form : str
-            What to do: run the query, or show its plan or its columns.
+            What to do: run the query, or show its query plan or its columns.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class RemoteStatement:
         self._before_spending(messages.PASSED)
 
     def show(self) -> pa.Table:
-        """Return the plan or the columns of the query.
+        """Return the query plan or the columns of the query.
 
         Raises
         ------

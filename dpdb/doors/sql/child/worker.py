@@ -28,7 +28,7 @@ _CONFIGURATION: dict[str, Any] = {"threads": 1, "async_threads": 0, "temp_direct
 
 @dataclass(frozen=True)
 class _Request:
-    """What the parent asks for.
+    """A request of the parent.
 
     `form` is what to do with the query: ``"query"``, ``"explain"`` or ``"describe"``. `public` is a DuckDB file with
     the public tables, `schema` the name under which answers stand, `settings` SQL that the parent's own databases run.

@@ -1,4 +1,4 @@
-r"""Which stretch of a CSV text is one row. The rule reads every row by itself, so no row can change its neighbours.
+r"""The stretch of a CSV text that is one row. The rule reads every row by itself, so no row can change its neighbours.
 
 A line end of the header's kind (``\n``, also after ``\r``; or ``\r`` alone) ends a row if the number of quotes (``"``)
 since the row began is even. So cells in quotes may span lines, and

@@ -1,4 +1,4 @@
-"""What every action of `dpdb budget` is told: the ledger, and how to print."""
+"""The options that every action of `dpdb budget` takes: the ledger, and how to print."""
 
 from __future__ import annotations
 

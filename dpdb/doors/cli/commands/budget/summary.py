@@ -1,4 +1,4 @@
-"""What a ledger says now, in words or as JSON."""
+"""The summary of a ledger as `dpdb budget` prints it: its state now, in words or as JSON."""
 
 from __future__ import annotations
 
