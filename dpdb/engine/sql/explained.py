@@ -15,7 +15,7 @@ __all__ = ["ExplainedConstraint", "explained_constraint"]
 
 @dataclass(frozen=True)
 class ExplainedConstraint:
-    """The statements that find a constraint's violations, the operator expected at realistic sizes, and the query plan."""
+    """The statements that find a constraint's violations, the operator expected at realistic sizes, the query plan."""
 
     sql: str
     operator: str

@@ -132,7 +132,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of one ladder release: what will be asked and for how much nano-epsilon; public once the cap is released.
+    """The plan of one ladder release: what is asked and for how much nano-epsilon; public once the cap is released.
 
     Attributes
     ----------
