@@ -103,7 +103,7 @@ def test_a_run_that_was_debited_and_got_no_further_fits_again(
     """What an earlier try has spent is not asked for a second time, even if nothing else is left."""
     job.write_text(job.read_text().replace('"0.2"', '"0.6"'))  # all of the budget: 0.3, 0.6 and 0.1
     with monkeypatch.context() as patched:
-        patched.setattr("dpdb.release.private_slices.count_rows", lambda *_, **__: 1 / 0)
+        patched.setattr("dpdb.engine.sql.count.count_rows", lambda *_, **__: 1 / 0)
         assert run(job) == 3
     assert spent(job) == 1
     assert "of this run 'overall', 'by-zip' are published and paid for" in capsys.readouterr().err

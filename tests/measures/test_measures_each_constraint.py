@@ -59,5 +59,5 @@ def test_the_joint_loss_of_a_breakdown_is_epsilon_at_most(measure, pair):
 # The selection of `witness` does not attain its loss on this pair.
 @pytest.mark.parametrize("measure", ["minimal_inconsistency", "repair"])
 def test_epsilon_for_each_constraint_instead_of_all_is_caught(measure, monkeypatch):
-    monkeypatch.setattr("dpdb.release.breakdown.split", lambda epsilon, weights: [epsilon] * len(weights))
+    monkeypatch.setattr("dpdb.release.prepared.parts.split", lambda epsilon, weights: [epsilon] * len(weights))
     assert worst_joint_loss(measure, "two constraints") > 1 + 1e-9

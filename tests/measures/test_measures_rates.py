@@ -258,7 +258,7 @@ def holds(releases, truths, confidence):
 def test_intervals_of_rates_hold(key, dirty):
     options = {"mechanism": key[1], "max_degree": 3, "rate": True, "confidence": 0.8}
     releases = [dirty.dp_inconsistency(key[0], 1, **options) for _ in range(250)]
-    greedy = dirty.private.statistics().greedy_cover() + 400
+    greedy = dirty._private.statistics().greedy_cover() + 400
     truth = greedy / 1002 if key[1] == "greedy" else TRUTH[key[0]]
     assert holds(releases, [truth] * 250, 0.8)
 

@@ -10,11 +10,11 @@ from random_predicates import KINDS
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sql import keys
 from dpdb.engine.sql.keys import texts_of
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.predicates import covered, nodes, places
 from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.release.prepared import slices
 
 SEED = 20_261_121
 
@@ -60,7 +60,7 @@ def keys_are_compared_as_text(patch: pytest.MonkeyPatch) -> None:
         texts = texts_of(database, literals)
         return next(((texts.index(text), k) for k, text in enumerate(texts) if texts.index(text) < k), None)
 
-    patch.setattr(slices, "equal_values", equal_texts)
+    patch.setattr(keys, "equal_values", equal_texts)
 
 
 def literals_are_points_in_double(patch: pytest.MonkeyPatch) -> None:

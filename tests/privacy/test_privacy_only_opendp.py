@@ -10,7 +10,7 @@ import dpdb
 ROOT = Path(dpdb.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
 PRIVATE_ROOMS = ("privacy", "measures", "release", "graph", "engine", "predicates", "constraints")
-RELEASE_IDS = Path("release/release.py")
+RELEASE_IDS = Path("release/published/release.py")
 LEDGER_KEYS = Path("ledger/store/marks.py")
 
 

@@ -68,7 +68,7 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
         replaced_noise(noise),
     ):
         monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
-        monkeypatch.setattr("dpdb.release.private_slices.count_rows", read)
+        monkeypatch.setattr("dpdb.engine.sql.count.count_rows", read)
         for statement in ATTACKS[group]:
             try:
                 front_end.run(placed(statement, folder))

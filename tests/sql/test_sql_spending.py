@@ -160,7 +160,7 @@ def test_preparing_checks_everything_and_spends_and_reads_nothing(
 
     with dpdb.open(folder / "visits.parquet", constraints=RULE, budget=1) as session:
         monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
-        monkeypatch.setattr("dpdb.release.private_slices.count_rows", read)
+        monkeypatch.setattr("dpdb.engine.sql.count.count_rows", read)
         charge = session.prepare(Ask("all", 0.75, where="age > 30")).charge
         assert (charge.epsilon, session.spent(), noise.draws) == (750_000_000, 0, 0)
         with pytest.raises(PredicateError):
