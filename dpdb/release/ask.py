@@ -115,6 +115,11 @@ class Ask:
     def called(cls, function: str, given: Mapping[str, Any]) -> Ask:
         """Return what a call of `dp_inconsistency` or `dp_count` asks, each of which asks for measures of its own."""
         if function == "dp_count":
+            measure = given.get("measure")
+            if measure is not None and measure != COUNT:  # else what is paid for is not what was asked
+                raise ParameterError(
+                    f"dp_count counts rows and takes no measure, got {measure!r}; ask dp_inconsistency"
+                )
             return cls.of({**given, "measure": COUNT})
         measures_named(given.get("measure", cls.measure), rate=given.get("rate", cls.rate))  # a count is none of them
         return cls.of(given)

@@ -66,8 +66,6 @@ class Session(Verbs):
     constraints : tuple of DenialConstraint
     public : PublicTable
         What releases are prepared from.
-    private : PrivateSlices
-        What they are drawn from: exact numbers, for who owns the rows.
 
     Raises
     ------

@@ -70,6 +70,15 @@ def test_each_function_asks_for_its_own_measures() -> None:
     assert Ask("count").measures == ()
 
 
+def test_a_count_that_is_asked_for_a_measure_is_refused_and_costs_nothing() -> None:
+    with dpdb.open(TABLE, constraints="zip -> city") as session:
+        for measure in ("repair", "all", "Count"):
+            with pytest.raises(ParameterError, match=f"takes no measure, got '{measure}'"):
+                session.dp_count(0.5, measure=measure)  # type: ignore[call-overload]
+        assert session.spent() == 0
+    assert Ask.called("dp_count", {"measure": None}) == Ask("count")  # as SQL functions pass it
+
+
 def test_it_knows_whether_its_answer_is_one_release() -> None:
     groups = {"by": "zip", "keys": ["1"]}
     assert not any(ask.several for ask in (Ask(), Ask("count"), Ask(rate=True)))
