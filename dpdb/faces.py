@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 __all__ = ["lazy_names"]
 
 
 def lazy_names(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a room.
+    """Return the `__getattr__` of a room: for the names of its face, and for its modules by their own names.
 
     Parameters
     ----------
@@ -29,7 +30,9 @@ def lazy_names(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         if name not in home_of:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+            if name.startswith("_") or find_spec(f"{room}.{name}") is None:
+                raise AttributeError(f"module {room!r} has no attribute {name!r}")
+            return import_module(f"{room}.{name}")
         value = getattr(import_module(home_of[name]), name)
         setattr(face, name, value)
         return value

@@ -10,12 +10,11 @@ Names are imported when they are first used: who asks for a type loads no databa
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from typing import Any
+from dpdb.faces import lazy_names
 
+if TYPE_CHECKING:
     from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
     from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
@@ -94,38 +93,33 @@ __all__ = [
     "write_rows",
 ]
 
-_HOMES = {
-    "interface": ("Edges", "Engine", "Progress", "Slice", "Table", "TableOptions", "no_progress"),
-    "opening": ("declared_table", "empty_table", "open_local_table", "open_table"),
-    "schema": ("Column", "TableSchema", "TypeOrigin", "refuse_duplicate_names"),
-    "slice": ("LocalSlice",),
-    "sources.csv.lines": ("Faults",),
-    "sources.files": ("Files",),
-    "sources.places": ("find_files",),
-    "sources.urls": ("refuse_url",),
-    "sources.source": ("SourceLike",),
-    "sources.text_columns": ("column_definition",),
-    "sql.bind": ("BoundConstraint",),
-    "sql.codes": ("coded_columns",),
-    "sql.constraint_sql": ("may_coincide",),
-    "sql.degree_bound": ("CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms"),
-    "sql.explained": ("ExplainedConstraint", "explained_constraint"),
-    "sql.files": ("sql_file",),
-    "sql.joins": ("NESTED_LOOP_ROWS", "refuse_nested_loops"),
-    "sql.text_cells": ("count_cells",),
-    "sql.untyped": ("untyped_problem",),
-    "sql.violations": ("VIOLATIONS", "export_edges", "source_rows", "violating_pairs", "violations_of"),
-    "sql.where": ("WherePredicate", "comparable_column", "unit_column"),
-    "table": ("LocalTable",),
-    "unit_rows": ("kept_rows_sql",),
-    "whole_table": ("WRITTEN", "arrow_forgets", "read_rows", "write_rows"),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
 if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOME_OF:
-            raise AttributeError(f"module 'dpdb.engine' has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"dpdb.engine.{_HOME_OF[name]}"), name)
-        return value
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
+            "opening": "declared_table empty_table open_local_table open_table",
+            "schema": "Column TableSchema TypeOrigin refuse_duplicate_names",
+            "slice": "LocalSlice",
+            "sources.csv.lines": "Faults",
+            "sources.files": "Files",
+            "sources.places": "find_files",
+            "sources.urls": "refuse_url",
+            "sources.source": "SourceLike",
+            "sources.text_columns": "column_definition",
+            "sql.bind": "BoundConstraint",
+            "sql.codes": "coded_columns",
+            "sql.constraint_sql": "may_coincide",
+            "sql.degree_bound": "CrossTerm DegreeTerms GroupTerm degree_terms",
+            "sql.explained": "ExplainedConstraint explained_constraint",
+            "sql.files": "sql_file",
+            "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
+            "sql.text_cells": "count_cells",
+            "sql.untyped": "untyped_problem",
+            "sql.violations": "VIOLATIONS export_edges source_rows violating_pairs violations_of",
+            "sql.where": "WherePredicate comparable_column unit_column",
+            "table": "LocalTable",
+            "unit_rows": "kept_rows_sql",
+            "whole_table": "WRITTEN arrow_forgets read_rows write_rows",
+        },
+    )
