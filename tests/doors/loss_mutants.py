@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from release_doors import DOORS
 
-from dpdb.engine import table
+from dpdb.engine import unit_rows
 from dpdb.predicates import Region
 from dpdb.predicates.text_reader import parse_where
 from dpdb.privacy import noise as randomness
@@ -66,8 +66,8 @@ def rows_of_a_person_get_all(patch: pytest.MonkeyPatch) -> None:
 
 
 def rows_of_a_unit_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
-    real = table.UnitRows
-    patch.setattr(table, "UnitRows", lambda database, opened, column, rows: real(database, opened, column, 10**6))
+    real = unit_rows.UnitRows
+    patch.setattr(unit_rows, "UnitRows", lambda database, opened, column, rows: real(database, opened, column, 10**6))
 
 
 def the_first_key_pays_for_all(patch: pytest.MonkeyPatch) -> None:
