@@ -26,8 +26,6 @@ Kind: TypeAlias = Literal["text", "amount", "keys", "whole", "number", "flag"]
 
 COUNT = "count"
 _OF_MEASURES = ("mechanism", "max_degree", "rate", "each_constraint", "theta")
-
-
 _KIND: Mapping[Kind, Mapping[str, Kind]] = {kind: {"kind": kind} for kind in get_args(Kind)}
 
 
