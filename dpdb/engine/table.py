@@ -191,5 +191,5 @@ def _database(options: TableOptions) -> Database:
 
 
 def _of_table(options: TableOptions) -> dict[str, Any]:
-    kept = {name: options[name] for name in ("constraints", "unit", "progress") if name in options}  # type: ignore[literal-required]
-    return kept | ({"most": options["most"]} if "most" in options else {})
+    own = ("constraints", "unit", "most", "progress")
+    return {name: value for name, value in options.items() if name in own}

@@ -7,12 +7,7 @@ from collections.abc import Sequence
 
 from dpdb.release import Release, releases_words
 
-__all__ = ["as_tuple", "releases_text"]
-
-
-def as_tuple(released: Release | tuple[Release, ...]) -> tuple[Release, ...]:
-    """Return one or several releases as several."""
-    return released if isinstance(released, tuple) else (released,)
+__all__ = ["releases_text"]
 
 
 def releases_text(releases: Sequence[Release], output: str) -> str:
