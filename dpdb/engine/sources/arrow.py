@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpdb.engine.sources.stream_source import Stream, StreamSource, refuse_table_name
+from dpdb.engine.sources.stream_source import Stream, StreamSource
+from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 

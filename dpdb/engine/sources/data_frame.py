@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from dpdb.engine.sources.arrow import arrow_stream
-from dpdb.engine.sources.stream_source import Stream, StreamSource, refuse_table_name
+from dpdb.engine.sources.stream_source import Stream, StreamSource
+from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.errors import SourceError
 
 __all__ = ["DataFrame"]

@@ -8,7 +8,8 @@ import duckdb
 import pyarrow as pa
 
 from dpdb.engine.duckdb.database import BATCH_ROWS
-from dpdb.engine.sources.stream_source import Stream, StreamSource, refuse_table_name
+from dpdb.engine.sources.stream_source import Stream, StreamSource
+from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 

@@ -13,7 +13,7 @@ from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.source import Reading, Source, Wanted, copied, unreadable, without_rows
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["FileSource", "refuse_table_name"]
+__all__ = ["FileSource"]
 
 
 class FileSource(ABC):
@@ -91,9 +91,3 @@ class FileSource(ABC):
             # Names of folders may be private.
             problem = str(error).splitlines()[0] if len(files.paths) == 1 else "the reason is in the owner's log"
             raise SourceError(f"{files.place}: cannot be read as a {self.kind} file: {problem}") from None
-
-
-def refuse_table_name(files: Files, wanted: Wanted) -> None:
-    """Raise `SourceError` if a table is named of files that are one table each."""
-    if wanted.table is not None:
-        raise SourceError(f"{files.place}: a table name applies to DuckDB files and connections only")

@@ -10,9 +10,10 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema, refuse_duplicate_names
-from dpdb.engine.sources.file_source import FileSource, refuse_table_name
+from dpdb.engine.sources.file_source import FileSource
 from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.engine.sources.source import Source, Wanted, scanned, text_column
+from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
@@ -38,7 +39,7 @@ class ParquetFiles(FileSource):
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the files' columns; see `FileSource`."""
-        refuse_table_name(files, wanted)
+        refuse_table_name(files.place, wanted.table)
         named = parquet_columns(database, files)
         kinds = declared_types(database, files.place, named.folders, wanted.types)
         source = scanned(database, files.place, parquet_scan(files, named, kinds))

@@ -15,7 +15,7 @@ from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate
 from dpdb.engine.sources.source import Reading, Source, Wanted, copied, nothing_usable, scanned
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["Stream", "StreamSource", "refuse_table_name"]
+__all__ = ["Stream", "StreamSource"]
 
 _STREAM = exp.to_table("source_stream")
 
@@ -100,9 +100,3 @@ def _is_readable(database: Database, field: pa.Field) -> bool:
             return True
     except EngineError:
         return False
-
-
-def refuse_table_name(kind: str, table: str | None) -> None:
-    """Raise `SourceError` if a table is named of what is one table."""
-    if table is not None:
-        raise SourceError(f"{kind}: a table name applies to DuckDB files and connections only")

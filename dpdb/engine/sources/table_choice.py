@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpdb.errors import SourceError
 
-__all__ = ["choose_table"]
+__all__ = ["choose_table", "refuse_table_name"]
 
 
 def choose_table(
@@ -27,3 +27,9 @@ def choose_table(
     if len(chosen) != 1:
         raise SourceError(f"{description}: {problem}")
     return chosen[0]
+
+
+def refuse_table_name(description: str, wanted: str | None) -> None:
+    """Raise `SourceError` if a table is named of what is one table."""
+    if wanted is not None:
+        raise SourceError(f"{description}: a table name applies to DuckDB files and connections only")

@@ -12,9 +12,10 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema, TypeOrigin
 from dpdb.engine.sources.csv import rows as csv_rows
 from dpdb.engine.sources.csv.lines import Faults
-from dpdb.engine.sources.file_source import FileSource, refuse_table_name
+from dpdb.engine.sources.file_source import FileSource
 from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.source import Source, Wanted, copied, text_column, unreadable, without_rows
+from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.engine.sources.text_columns import declared_types, typed
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
@@ -43,7 +44,7 @@ class CsvFiles(FileSource):
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the header lines; see `FileSource`."""
-        refuse_table_name(files, wanted)
+        refuse_table_name(files.place, wanted.table)
         named = csv_rows.csv_columns(files)
         names = (*named.own, *named.folders)
         kinds = declared_types(database, files.place, names, wanted.types)
