@@ -55,9 +55,8 @@ class LedgerReading:
     def reserved_at(self, run_id: str) -> datetime | None:
         """Return when a run was first debited, None if it was not; nothing private had been computed then."""
         check_name("a run id", run_id)
-        with self._books.current():
-            number = self._state.runs.get(run_id)
-            return None if number is None else datetime.fromisoformat(self._state.entry(number).reserved)
+        debit = self._debit_of(run_id)
+        return None if debit is None else datetime.fromisoformat(debit.reserved)
 
     def is_debited(self, run_id: str | None) -> bool:
         """Return whether a run was debited, answered or not; a release without a name never was."""
@@ -65,9 +64,13 @@ class LedgerReading:
 
     def request_of(self, run_id: str) -> str | None:
         """The request of a run that was debited, as it was asked; None if it was not."""
+        debit = self._debit_of(run_id)
+        return None if debit is None else debit.request
+
+    def _debit_of(self, run_id: str) -> EntryLine | None:
         with self._books.current():
             number = self._state.runs.get(run_id)
-            return None if number is None else self._state.entry(number).request
+            return None if number is None else self._state.entry(number)
 
     def run_ids(self) -> list[str]:
         """Names of the runs that were debited, oldest first."""
