@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
-__all__ = ["close_name", "folded", "most_similar_name"]
+__all__ = ["close_name", "folded", "most_similar_name", "nearest_words"]
 
 # DuckDB folds ASCII only. Python's casefold would take the Kelvin sign for a k and a long s for an s.
 _FOLD = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -33,3 +33,10 @@ def most_similar_name(wanted: str, known: Iterable[str]) -> str:
         return matcher.ratio()
 
     return max(known, key=similarity)
+
+
+def nearest_words(wanted: object, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest known one, and all of them."""
+    names = list(known)
+    near = close_name(str(wanted), names)
+    return (f"; did you mean {near!r}?" if near is not None else "") + f" (known: {', '.join(names)})"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpdb.measures.count import noisy_count, noisy_gaussian_count
     from dpdb.measures.degree_cap import release_degree_cap
     from dpdb.measures.estimate import with_estimate
-    from dpdb.measures.measure import Measure, nearest_words
+    from dpdb.measures.measure import Measure
     from dpdb.measures.mechanism import Mechanism, Run
     from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
     from dpdb.measures.mechanisms.two_sided import declared
@@ -38,7 +38,6 @@ __all__ = [
     "declared",
     "measure_named",
     "measures_named",
-    "nearest_words",
     "noisy_count",
     "noisy_gaussian_count",
     "rate_answer",
@@ -58,7 +57,7 @@ if not TYPE_CHECKING:
             "count": "noisy_count noisy_gaussian_count",
             "degree_cap": "release_degree_cap",
             "estimate": "with_estimate",
-            "measure": "Measure nearest_words",
+            "measure": "Measure",
             "mechanism": "Mechanism Run",
             "mechanisms.fixed_theta": "at_theta takes_theta",
             "mechanisms.two_sided": "declared",

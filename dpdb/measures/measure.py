@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,9 +10,9 @@ from dpdb.errors import ParameterError
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.words import Words
-from dpdb.names import close_name
+from dpdb.names import nearest_words
 
-__all__ = ["Counted", "Measure", "nearest_words"]
+__all__ = ["Counted", "Measure"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +79,3 @@ class Measure(Counted):
         if found is None:
             raise ParameterError(f"unknown mechanism {wanted!r} of {self.name}{nearest_words(wanted, self.by_name)}")
         return found
-
-
-def nearest_words(wanted: object, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest known one, and all of them."""
-    names = list(known)
-    near = close_name(str(wanted), names)
-    return (f"; did you mean {near!r}?" if near is not None else "") + f" (known: {', '.join(names)})"

@@ -11,7 +11,8 @@ from typing import Literal
 from dpdb.errors import ParameterError
 from dpdb.measures import minimal_inconsistency, problematic, repair
 from dpdb.measures.count import COUNT
-from dpdb.measures.measure import Counted, Measure, nearest_words
+from dpdb.measures.measure import Counted, Measure
+from dpdb.names import nearest_words
 
 __all__ = ["MEASURES", "MeasureName", "counted", "measure_named", "measures_named"]
 
