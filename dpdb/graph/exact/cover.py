@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.edges import OrderedEdges
@@ -24,16 +25,18 @@ _TOO_LONG = "the time limit was reached"
 
 @dataclass(frozen=True)
 class CoverBounds:
-    """Bounds of the minimum vertex cover size."""
+    """Bounds of the minimum vertex cover size, and a cover."""
 
     lower: int
     """At least half of `twice_fractional_cover`, rounded up."""
     upper: int
-    """Size of a vertex cover that was found."""
+    """Size of `cover`."""
     proved: bool
     """The bounds meet."""
     reason: str | None
     """The reason why they do not."""
+    cover: NDArray[np.bool_] = field(compare=False, repr=False)
+    """For each node whether it is in the cover that was found; without any of its nodes it would be none."""
 
 
 def minimum_vertex_cover(edges: OrderedEdges | Adjacency, *, time_limit: float = 10.0) -> CoverBounds:
@@ -56,29 +59,40 @@ def minimum_vertex_cover(edges: OrderedEdges | Adjacency, *, time_limit: float =
     graph = adjacency_of(edges)
     fractional = fractional_cover(graph)
     lower = -(-fractional.twice_size // 2)
-    upper = _rounded_cover_size(graph, fractional)
-    if lower == upper:
-        return CoverBounds(lower, upper, True, None)
-    core_lower, core_upper, reason = _solve_core(graph.induced(np.flatnonzero(fractional.twice_weight == 1)), deadline)
-    settled = int(np.count_nonzero(fractional.twice_weight == 2))
-    lower = max(lower, settled + core_lower)
-    if core_upper is not None:
-        upper = min(upper, settled + core_upper)
+    independent = _rounded(graph, fractional)
+    if lower == _cover_size(independent):
+        return CoverBounds(lower, lower, True, None, ~independent)
+    core_nodes = np.flatnonzero(fractional.twice_weight == 1)
+    core_lower, core_independent, reason = _solve_core(graph.induced(core_nodes), deadline)
+    lower = max(lower, int(np.count_nonzero(fractional.twice_weight == 2)) + core_lower)
+    if core_independent is not None:
+        # All neighbours of a node of weight 0 have weight 1, so these and the core's are independent together.
+        free = np.flatnonzero(fractional.twice_weight == 0)
+        first = np.concatenate([free, core_nodes[core_independent]])
+        found = graph.independent_nodes(np.concatenate([first, np.setdiff1d(np.arange(graph.node_count), first)]))
+        independent = min(independent, found, key=_cover_size)
+    upper = _cover_size(independent)
     proved = lower == upper
-    return CoverBounds(lower, upper, proved, None if proved else reason)
+    return CoverBounds(lower, upper, proved, None if proved else reason, ~independent)
 
 
-def _rounded_cover_size(graph: Adjacency, fractional: FractionalCover) -> int:
-    # All but a maximal independent set is a cover without redundant nodes: round, or go by degree.
+def _cover_size(independent: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(~independent))
+
+
+def _rounded(graph: Adjacency, fractional: FractionalCover) -> NDArray[np.bool_]:
+    """Return a maximal independent set; all other nodes are a cover. Round, or go by degree."""
     degrees = graph.degrees.astype(np.int32)
     orders = sorted_by((degrees, fractional.twice_weight.astype(np.int32))), sorted_by((degrees,))
-    independent = (graph.independent_nodes(order.astype(np.int64)) for order in orders)
-    return graph.node_count - max(int(np.count_nonzero(chosen)) for chosen in independent)
+    return min((graph.independent_nodes(order.astype(np.int64)) for order in orders), key=_cover_size)
 
 
-def _solve_core(core: Adjacency, deadline: float) -> tuple[int, int | None, str | None]:
-    # Lower bound, upper bound if there is one, and why they may differ.
-    from dpdb.graph.exact.cover_milp import greedy_cover_weight, solve_cover
+def _solve_core(core: Adjacency, deadline: float) -> tuple[int, NDArray[np.int64] | None, str | None]:
+    """Return a lower bound, an independent set of representatives of twins if one was found, and why it is not best.
+
+    Twins have the same neighbours, so a maximal independent set has all of a class or none.
+    """
+    from dpdb.graph.exact.cover_milp import greedy_cover, solve_cover
     from dpdb.graph.exact.cover_reductions import reduce_cover
     from dpdb.graph.twins import false_twin_classes
 
@@ -87,17 +101,20 @@ def _solve_core(core: Adjacency, deadline: float) -> tuple[int, int | None, str 
     if merged.edge_count > _MAX_KERNEL_EDGES:
         return 0, None, _TOO_LARGE
     graph = WeightedGraph.of_adjacency(merged, sizes.tolist())
-    lower = upper = reduce_cover(graph)
+    reduced = reduce_cover(graph)
+    lower = reduced.paid
+    cover: set[int] = set()
     reason = None
     for component in sorted(graph.components(), key=lambda part: part.edge_count):
         remaining = deadline - time.monotonic()
         if component.edge_count > _MAX_COMPONENT_EDGES or remaining <= 0:
             reason = _TOO_LARGE if remaining > 0 else _TOO_LONG
-            upper += greedy_cover_weight(component)
+            cover |= greedy_cover(component)
             continue
-        part_lower, part_upper = solve_cover(component, remaining)
+        part_lower, part_cover = solve_cover(component, remaining)
         lower += part_lower
-        upper += part_upper
-        if part_lower < part_upper:
+        cover |= part_cover
+        if part_lower < component.weight_of(part_cover):
             reason = _TOO_LONG
-    return lower, upper, reason
+    kept = np.setdiff1d(np.arange(merged.node_count), np.fromiter(reduced.completed(cover), np.int64))
+    return lower, representatives[kept].astype(np.int64), reason

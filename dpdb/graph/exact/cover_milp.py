@@ -10,14 +10,14 @@ from dpdb.graph.exact.weighted_graph import WeightedGraph
 from dpdb.graph.programs import CoverProgram
 from dpdb.graph.solver import solve
 
-__all__ = ["greedy_cover_weight", "solve_cover"]
+__all__ = ["greedy_cover", "solve_cover"]
 
 
-def solve_cover(graph: WeightedGraph, time_limit: float) -> tuple[int, int]:
-    """Bounds (lower, upper) of the minimum cover weight; equal if solved within `time_limit` seconds.
+def solve_cover(graph: WeightedGraph, time_limit: float) -> tuple[int, set[int]]:
+    """Return a lower bound of the minimum cover weight, and a cover; it weighs that if solved within the time limit.
 
-    The upper bound is the weight of a real cover. Every edge lies in a clique C of the model, whose
-    constraint `sum of x over C >= |C| - 1` is much stronger than its edges' constraints.
+    Every edge lies in a clique C of the model, whose constraint `sum of x over C >= |C| - 1` is much stronger than its
+    edges' constraints.
     """
     nodes = list(graph.neighbours)
     index = {node: i for i, node in enumerate(nodes)}
@@ -28,23 +28,23 @@ def solve_cover(graph: WeightedGraph, time_limit: float) -> tuple[int, int]:
         sizes=np.array([len(clique) for clique in cliques]),
     )
     found = solve(program, max(time_limit, 0.01))
-    upper = greedy_cover_weight(graph)
+    best = greedy_cover(graph)
     if found.x is not None:
         cover = {node for node, x in zip(nodes, found.x, strict=True) if x > 0.5}
         if _is_cover(graph, cover):
-            upper = min(upper, sum(graph.weight[node] for node in cover))
+            best = min(cover, best, key=graph.weight_of)
     bound = found.lower
     lower = math.ceil(bound - 1e-6) if bound is not None and math.isfinite(bound) else 0
-    return min(lower, upper), upper
+    return min(lower, graph.weight_of(best)), best
 
 
-def greedy_cover_weight(graph: WeightedGraph) -> int:
-    """Weight of a cover without redundant nodes: all but an independent set of low weighted degree."""
+def greedy_cover(graph: WeightedGraph) -> set[int]:
+    """Return a cover without redundant nodes: all but an independent set of low weighted degree."""
     independent: set[int] = set()
     for node in sorted(graph.neighbours, key=lambda x: (len(graph.neighbours[x]) / graph.weight[x], x)):
         if independent.isdisjoint(graph.neighbours[node]):
             independent.add(node)
-    return sum(graph.weight[node] for node in graph.neighbours if node not in independent)
+    return set(graph.neighbours) - independent
 
 
 def _clique_edge_cover(graph: WeightedGraph) -> list[list[int]]:

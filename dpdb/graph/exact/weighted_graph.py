@@ -28,6 +28,10 @@ class WeightedGraph:
         """Number of edges."""
         return sum(map(len, self.neighbours.values())) // 2
 
+    def weight_of(self, nodes: set[int]) -> int:
+        """Return the weight of some nodes together."""
+        return sum(self.weight[node] for node in nodes)
+
     def remove(self, node: int) -> set[int]:
         """Remove a node and return its neighbours."""
         del self.weight[node]
