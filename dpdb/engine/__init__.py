@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.explained import ExplainedConstraint, explained_constraint
     from dpdb.engine.sql.files import sql_file
     from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, refuse_nested_loops
+    from dpdb.engine.sql.suggestions import suggestions
     from dpdb.engine.sql.text_cells import count_cells
     from dpdb.engine.sql.untyped import untyped_problem
-    from dpdb.engine.sql.violations import VIOLATIONS, export_edges, source_rows, violating_pairs, violations_of
+    from dpdb.engine.sql.violations import export_edges, listed_rows, source_rows, violating_pairs, violations_of
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.table import LocalTable
     from dpdb.engine.unit_rows import kept_rows_sql
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NESTED_LOOP_ROWS",
-    "VIOLATIONS",
     "WRITTEN",
     "BoundConstraint",
     "Column",
@@ -76,6 +76,7 @@ __all__ = [
     "export_edges",
     "find_files",
     "kept_rows_sql",
+    "listed_rows",
     "may_coincide",
     "no_progress",
     "open_local_table",
@@ -86,6 +87,7 @@ __all__ = [
     "refuse_url",
     "source_rows",
     "sql_file",
+    "suggestions",
     "unit_column",
     "untyped_problem",
     "violating_pairs",
@@ -114,9 +116,10 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.explained": "ExplainedConstraint explained_constraint",
             "sql.files": "sql_file",
             "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
+            "sql.suggestions": "suggestions",
             "sql.text_cells": "count_cells",
             "sql.untyped": "untyped_problem",
-            "sql.violations": "VIOLATIONS export_edges source_rows violating_pairs violations_of",
+            "sql.violations": "export_edges listed_rows source_rows violating_pairs violations_of",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "LocalTable",
             "unit_rows": "kept_rows_sql",

@@ -43,6 +43,8 @@ class LocalSlice:
         Name of the slice's own schema.
     keep_source_row : bool
         Also keep the rows and each one's position in the source, for what only the owner may ask (`violations`).
+    keep : sequence of str
+        Further columns that are kept with the rows, as the table spells them.
     progress : callable
         Called with the name of each step.
 
@@ -65,6 +67,7 @@ class LocalSlice:
         *,
         name: str,
         keep_source_row: bool = False,
+        keep: Sequence[str] = (),
         progress: Progress = no_progress,
     ) -> None:
         self.database = database
@@ -76,7 +79,9 @@ class LocalSlice:
         self.columns = _constrained_columns(constraints, rows.schema)
         self.coded = coded_columns(constraints, self.columns)
         self.rank = free_name("id", self.columns)
-        self.source_row = free_name("source_row", [*self.columns, self.rank]) if keep_source_row else None
+        self.kept = tuple(keep)
+        taken = [*self.columns, *self.kept, self.rank]
+        self.source_row = free_name("source_row", taken) if keep_source_row else None
         self.tuples = self.table("tuple_row")
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
         try:
@@ -108,7 +113,7 @@ class LocalSlice:
     # -- building ---------------------------------------------------------------------------------------------
 
     def _read(self, rows: Rows) -> None:
-        columns = {*self.columns, *(self._where.columns if self._where else ())}
+        columns = {*self.columns, *self.kept, *(self._where.columns if self._where else ())}
         read_columns(self.database, rows, columns, self.table("input_row"), position=self.source_row)
 
     def _set_self_conflicts_apart(self) -> None:

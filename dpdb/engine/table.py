@@ -91,9 +91,14 @@ class LocalTable:
     # -- reading rows ---------------------------------------------------------------------------------------------
 
     def slice(
-        self, where: WherePredicate | None = None, *, position: int | None = None, keep_source_row: bool = False
+        self,
+        where: WherePredicate | None = None,
+        *,
+        position: int | None = None,
+        keep_source_row: bool = False,
+        keep: Sequence[str] = (),
     ) -> LocalSlice:
-        """Read and rank the rows that a predicate selects; `keep_source_row` is for what only the owner may ask."""
+        """Read and rank the rows that a predicate selects; `keep...` is for what only the owner may ask."""
         return LocalSlice(
             self.database,
             self.rows,
@@ -101,6 +106,7 @@ class LocalTable:
             where,
             name=self._next_name(),
             keep_source_row=keep_source_row,
+            keep=keep,
             progress=self._progress,
         )
 

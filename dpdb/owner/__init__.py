@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.owner.exact import ExactMeasures, exact_measures
+    from dpdb.owner.exact import exact_measures
+    from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures
     from dpdb.owner.expected_error import Plan, plan
     from dpdb.owner.ledger_audit import Audit, AuditedLine, audit
     from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
     from dpdb.owner.simulation import ExpectedError
 
 __all__ = [
+    "EXACT_MEASURES",
     "Audit",
     "AuditedLine",
     "ExactMeasures",
@@ -30,7 +32,8 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "exact": "ExactMeasures exact_measures",
+            "exact": "exact_measures",
+            "exact_values": "EXACT_MEASURES ExactMeasures",
             "expected_error": "Plan plan",
             "ledger_audit": "Audit AuditedLine audit",
             "proposed_schema": "ProposedSchema propose_schema",

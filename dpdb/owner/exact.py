@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import (
-    VIOLATIONS,
     LocalSlice,
     Progress,
     Slice,
@@ -18,66 +20,20 @@ from dpdb.engine import (
     export_edges,
     no_progress,
     open_local_table,
-    violating_pairs,
     violations_of,
 )
 from dpdb.errors import ParameterError
-from dpdb.graph import count_maximal_independent_sets, minimum_vertex_cover
-from dpdb.owner.export import write_batches
+from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, minimum_vertex_cover
+from dpdb.names import nearest_words
+from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures
+from dpdb.owner.listing import Listing
 from dpdb.release import parse_unit
 from dpdb.release.conflict_graph import conflict_graph
 
-__all__ = ["ExactMeasures", "exact_measures"]
+__all__ = ["exact_measures"]
 
 # The exact repair and maximal_consistency hold the graph in memory; beyond this many edges they are not tried.
 _LARGEST_IN_MEMORY = 20_000_000
-
-
-@dataclass(frozen=True)
-class ExactMeasures:
-    """True values of one slice. Private: for the owner.
-
-    Attributes
-    ----------
-    rows : int
-    self_conflicts : int
-        Rows that violate a single-tuple constraint; they count once in each measure and leave the graph.
-    drastic : int
-        1 if there is any conflict.
-    minimal_inconsistency, problematic : int
-    repair_fractional : float
-        tau* plus self-conflicts.
-    repair_lower, repair_upper : int
-        Equal where a solver proved the repair exactly.
-    maximal_consistency : int or None
-    max_degree : int
-    reasons : dict
-        For each field that is None or not proved: why.
-    by_constraint : list of (text, count), optional
-        Violating pairs (rows for single-tuple constraints) of each constraint, whatever others they violate.
-    """
-
-    rows: int
-    self_conflicts: int
-    drastic: int
-    minimal_inconsistency: int
-    problematic: int
-    repair_fractional: float
-    repair_lower: int
-    repair_upper: int
-    maximal_consistency: int | None
-    max_degree: int
-    reasons: dict[str, str] = field(default_factory=dict)
-    by_constraint: tuple[tuple[str, int], ...] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON; `by_constraint` only if it was asked for."""
-        fields = asdict(self)
-        if self.by_constraint is None:
-            del fields["by_constraint"]
-        else:
-            fields["by_constraint"] = [{"constraint": text, "violations": n} for text, n in self.by_constraint]
-        return fields
 
 
 def exact_measures(
@@ -90,8 +46,12 @@ def exact_measures(
     where: str | None = None,
     unit: str | None = None,
     max_rows: int | None = None,
+    measures: Sequence[str] = tuple(EXACT_MEASURES),
     by_constraint: bool = False,
     violations: str | Path | None = None,
+    repair_rows: str | Path | None = None,
+    suggestions: str | Path | None = None,
+    columns: Sequence[str] = (),
     materialize: str | Path | None = None,
     time_limit: float = 10.0,
     memory_limit: str | None = None,
@@ -107,11 +67,20 @@ def exact_measures(
         Must be True: the owner says that exact values may leave.
     unit, max_rows : str and int, optional
         Measure what a session with this unit measures: at most `max_rows` rows of each value of the column.
+    measures : sequence of str
+        Compute these of `EXACT_MEASURES` only.
     by_constraint : bool
         Also count the violations of each constraint.
     violations : path, optional
-        Write every conflict to this new .csv or .parquet file: constraint, row_1, row_2 (positions in the source from
-        0; row_2 is empty for a row that conflicts with itself).
+        Write every conflict to this new .csv, .parquet or .duckdb file: constraint, row_1, row_2 (positions in the
+        source from 0; row_2 is empty for a row that conflicts with itself).
+    repair_rows : path, optional
+        Write the positions of a smallest set of rows without which there is no conflict (where `reasons` has `repair`,
+        of a set of `repair_upper` rows).
+    suggestions : path, optional
+        Write, for each functional dependency, the rows that differ from the majority of their group, and its value.
+    columns : sequence of str
+        Also write these columns of each row into the files: keys and names, say; `["*"]` for whole rows.
     materialize : path, optional
         Leave the conflict graph in this new DuckDB file; see `dpdb.engine.export_edges`.
     time_limit : float
@@ -120,7 +89,8 @@ def exact_measures(
     Raises
     ------
     ParameterError
-        Without `non_private`, if the violations file exists, or if rows are to be written and a unit leaves some out.
+        Without `non_private`, if a file exists or has another ending, a measure is unknown, or if rows are to be
+        written and a unit leaves some out.
     DpdbError
         As `Session`.
     """
@@ -128,8 +98,11 @@ def exact_measures(
         raise ParameterError(
             "exact values are not private; only the owner of the data may ask, with --non-private (non_private=True)"
         )
+    wanted = _known(measures)
+    listing = Listing(violations, repair_rows, suggestions, tuple(columns))
     asked = parse_unit(1, unit, max_rows)
-    if asked.column is not None and (violations is not None or materialize is not None):
+    names_rows = listing.is_asked or materialize is not None
+    if asked.column is not None and names_rows:
         raise ParameterError("violations and materialize name rows by their place in the source; leave out the unit")
     with open_local_table(
         source,
@@ -145,59 +118,92 @@ def exact_measures(
     ) as opened:
         part = opened.slice(
             None if where is None else opened.where(where),
-            keep_source_row=by_constraint or violations is not None or materialize is not None,
+            keep_source_row=by_constraint or names_rows,
+            keep=listing.kept(opened),
         )
-        if violations is not None:
-            progress("writing violations")
-            write_batches(VIOLATIONS, violating_pairs(part), violations)
+        listing.write_conflicts(part, progress)
         if materialize is not None:
             progress("writing edges")
             export_edges(part, materialize)
         counts = _by_constraint(part) if by_constraint else None
         progress("computing measures")
-        return _measures(part, time_limit, counts)
+        found, cover = _measures(part, time_limit, wanted, with_cover=repair_rows is not None)
+        listing.write_repair(part, cover, progress)
+        return replace(found, by_constraint=counts)
+
+
+def _known(measures: Sequence[str]) -> tuple[str, ...]:
+    """Check names of measures, and put them into the order of `EXACT_MEASURES`."""
+    for name in measures:
+        if name not in EXACT_MEASURES:
+            raise ParameterError(f"there is no measure {name!r}{nearest_words(name, EXACT_MEASURES)}")
+    if not measures:
+        raise ParameterError(f"name at least one measure of {', '.join(EXACT_MEASURES)}")
+    return tuple(name for name in EXACT_MEASURES if name in measures)
 
 
 def _by_constraint(part: LocalSlice) -> tuple[tuple[str, int], ...]:
     return tuple((str(bound.constraint), violations_of(part, bound)) for bound in part.constraints)
 
 
-def _measures(part: Slice, time_limit: float, by_constraint: tuple[tuple[str, int], ...] | None) -> ExactMeasures:
-    u = part.self_conflicts
+def _measures(
+    part: Slice, time_limit: float, wanted: Sequence[str], *, with_cover: bool
+) -> tuple[ExactMeasures, NDArray[np.bool_] | None]:
+    """Return what is wanted, and a vertex cover where one is found."""
     graph = conflict_graph(part)
     degrees = graph.degree_summary()
+    values: dict[str, int | float | None] = {
+        "drastic": int(degrees.edge_count + part.self_conflicts > 0),
+        "minimal_inconsistency": degrees.edge_count + part.self_conflicts,
+        "problematic": degrees.positive_degree_nodes + part.self_conflicts,
+    }
+    reasons: dict[str, str] = {}
+    cover: NDArray[np.bool_] | None = None
+    if with_cover or "repair" in wanted:
+        repair, cover = _repair(graph, degrees.edge_count, time_limit, reasons)
+        values |= {name: _half(value + part.self_conflicts) for name, value in repair.items()}
+    if "maximal_consistency" in wanted:
+        values["maximal_consistency"] = _consistent_subsets(graph, degrees.edge_count, reasons)
+    shown: dict[str, Any] = {
+        own: values[own] if name in wanted else None for name, fields in EXACT_MEASURES.items() for own in fields
+    }
+    common: dict[str, Any] = {
+        "rows": part.row_count,
+        "self_conflicts": part.self_conflicts,
+        "max_degree": degrees.max_degree,
+        "reasons": reasons,
+        "measures": tuple(wanted),
+    }
+    return ExactMeasures(**common, **shown), cover
+
+
+def _repair(
+    graph: EdgeGraph | BlockGraph, edges: int, time_limit: float, reasons: dict[str, str]
+) -> tuple[dict[str, Fraction], NDArray[np.bool_] | None]:
     doubled = graph.twice_fractional_cover()
-    reasons = {}
-    consistent: int | None = None
-    if degrees.edge_count > _LARGEST_IN_MEMORY:
-        lower, upper = -(-doubled // 2), min(doubled, graph.greedy_cover_size())
+    if edges > _LARGEST_IN_MEMORY:
+        lower, upper, found = -(-doubled // 2), min(doubled, graph.greedy_cover_size()), None
         if lower < upper:
             reasons["repair"] = (
                 f"more than {_LARGEST_IN_MEMORY:,} conflicts: bounds from the fractional and greedy covers"
             )
-        reasons["maximal_consistency"] = f"more than {_LARGEST_IN_MEMORY:,} conflicts"
     else:
         cover = minimum_vertex_cover(graph.adjacency, time_limit=time_limit)
-        lower, upper = cover.lower, cover.upper
-        consistent, why_not = count_maximal_independent_sets(graph.adjacency)
+        lower, upper, found = cover.lower, cover.upper, cover.cover
         if not cover.proved:
             reasons["repair"] = cover.reason or "the solver did not prove the bounds equal"
-        if consistent is None:
-            reasons["maximal_consistency"] = why_not or "too large to count"
-    return ExactMeasures(
-        rows=part.row_count,
-        self_conflicts=u,
-        drastic=int(degrees.edge_count + u > 0),
-        minimal_inconsistency=degrees.edge_count + u,
-        problematic=degrees.positive_degree_nodes + u,
-        repair_fractional=_half(Fraction(doubled, 2) + u),
-        repair_lower=lower + u,
-        repair_upper=upper + u,
-        maximal_consistency=consistent,
-        max_degree=degrees.max_degree,
-        reasons=reasons,
-        by_constraint=by_constraint,
-    )
+    sizes = (Fraction(doubled, 2), Fraction(lower), Fraction(upper))
+    return dict(zip(EXACT_MEASURES["repair"], sizes, strict=True)), found
+
+
+def _consistent_subsets(graph: EdgeGraph | BlockGraph, edges: int, reasons: dict[str, str]) -> int | None:
+    if edges > _LARGEST_IN_MEMORY:
+        reasons["maximal_consistency"] = f"more than {_LARGEST_IN_MEMORY:,} conflicts"
+        return None
+    consistent, why_not = count_maximal_independent_sets(graph.adjacency)
+    if consistent is None:
+        reasons["maximal_consistency"] = why_not or "too large to count"
+    return consistent
 
 
 def _half(value: Fraction) -> float:

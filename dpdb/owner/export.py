@@ -1,37 +1,52 @@
-"""Writing Arrow batches to a new file: complete or not at all."""
+"""Writing the result of a query to a new file: complete or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
-
+from dpdb.engine import LocalSlice
 from dpdb.errors import ParameterError
 from dpdb.files.new_file import new_file
 
-__all__ = ["write_batches"]
+__all__ = ["check_ending", "write_query"]
+
+_ENDINGS = (".parquet", ".csv", ".duckdb")
 
 
-def write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], path: str | Path) -> None:
-    """Write batches to a new .parquet or .csv file, readable by its owner only.
+def check_ending(path: str | Path) -> Path:
+    """Return a path whose ending says how to write.
 
     Raises
     ------
     ParameterError
-        If the file exists, its directory does not, or the suffix is neither.
+        If it is none of .parquet, .csv and .duckdb.
     """
     target = Path(path)
-    if target.suffix not in (".parquet", ".csv"):
-        raise ParameterError(f"{target}: the file must end in .parquet or .csv")
+    if target.suffix not in _ENDINGS:
+        raise ParameterError(f"{target}: the file must end in .parquet, .csv or .duckdb")
+    return target
+
+
+def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> None:
+    """Write a query's result to a new file, readable by its owner only; `table` is its name in a DuckDB file.
+
+    Raises
+    ------
+    ParameterError
+        If the file exists, its directory does not, or the ending is unknown.
+    """
+    target = check_ending(path)
     with new_file(target, private=True) as partial:
-        _write(schema, batches, partial, target.suffix)
+        if target.suffix == ".duckdb":
+            part.database.write_file(partial, {table: query})
+        else:
+            _write_batches(part, query, partial, target.suffix)
 
 
-def _write(schema: pa.Schema, batches: Iterable[pa.RecordBatch], path: Path, suffix: str) -> None:
+def _write_batches(part: LocalSlice, query: str, path: Path, suffix: str) -> None:
     from pyarrow import csv, parquet
 
     make = parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter
-    with make(str(path), schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch.cast(schema))
+    with make(str(path), part.database.arrow_schema(query)) as writer:
+        for batch in part.database.stream(query):
+            writer.write_batch(batch)

@@ -220,7 +220,9 @@ def read(database: Database, part: LocalSlice) -> Result:
     rank, position = (exp.column(name, quoted=True) for name in (part.rank, part.source_row))
     ranked = database.rows(exp.select(rank, position).from_(part.tuples).order_by(rank.copy()))
     assert [row[0] for row in ranked] == list(range(part.node_count))
-    found = [row for batch in violating_pairs(part) for row in zip(*batch.to_pydict().values(), strict=True)]
+    found = [
+        row for batch in database.stream(violating_pairs(part)) for row in zip(*batch.to_pydict().values(), strict=True)
+    ]
     return Result(
         edges=edges,
         source=[row[1] for row in ranked],

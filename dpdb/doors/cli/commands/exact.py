@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_schema
 from dpdb.doors.cli.shared_options import command, format_option, limit_options, source_options, unit_options
 from dpdb.doors.cli.streams import show
+from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.owner import ExactMeasures
@@ -33,8 +35,14 @@ def add(commands: Any) -> None:
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     unit_options(parser)
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
+    parser.add_argument("--measure", metavar="M", action="append", help="compute only this measure; may be repeated")
     parser.add_argument("--by-constraint", action="store_true", help="also count the violations of each constraint")
-    parser.add_argument("--violations", metavar="FILE", help="write all conflicts to a new .csv or .parquet file")
+    parser.add_argument(
+        "--violations", metavar="FILE", help="write all conflicts to a new .csv, .parquet or .duckdb file"
+    )
+    parser.add_argument("--repair-rows", metavar="FILE", help="write a smallest set of rows to delete to such a file")
+    parser.add_argument("--suggest", metavar="FILE", help="write values to change to the majority of their group")
+    parser.add_argument("--columns", metavar="NAMES", help="columns that these files show of each row: id,name or '*'")
     parser.add_argument("--materialize", metavar="FILE", help="leave the conflict edges in a new DuckDB file")
     parser.add_argument(
         "--time-limit", metavar="S", type=positive, default=10.0, help="seconds for proving the exact repair (10)"
@@ -46,8 +54,9 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print true values; `exact` refuses without `--non-private`."""
     from dpdb.doors.cli.progress import step_bar
-    from dpdb.owner import exact_measures
+    from dpdb.owner import EXACT_MEASURES, exact_measures
 
+    files = (options.violations, options.repair_rows, options.suggest, options.materialize)
     measures = exact_measures(
         options.source,
         options.constraints,
@@ -57,19 +66,33 @@ def run(options: argparse.Namespace) -> int:
         where=options.where,
         unit=options.unit,
         max_rows=options.max_rows,
+        measures=tuple(options.measure or EXACT_MEASURES),
         by_constraint=options.by_constraint,
         violations=options.violations,
+        repair_rows=options.repair_rows,
+        suggestions=options.suggest,
+        columns=_names(options.columns),
         materialize=options.materialize,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         temp_directory=options.temp_directory,
         threads=options.threads,
-        progress=step_bar(options, _STEPS + (options.violations is not None) + (options.materialize is not None)),
+        progress=step_bar(options, _STEPS + sum(file is not None for file in files)),
     )
     # Counts of maximal consistent subsets may have more digits than Python prints by default.
     sys.set_int_max_str_digits(0)
     show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
     return 0
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    """Read names separated by commas, as a line of CSV: names with commas are quoted."""
+    if text is None:
+        return ()
+    names = tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+    if not all(names) or not names:
+        raise ParameterError(f"--columns {text!r}: expected names separated by commas, or '*'")
+    return names
 
 
 def _text(measures: ExactMeasures) -> str:

@@ -1,0 +1,72 @@
+"""`ExactMeasures`: the true values of a table, as a value. Not private."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["EXACT_MEASURES", "ExactMeasures"]
+
+EXACT_MEASURES = {
+    "drastic": ("drastic",),
+    "minimal_inconsistency": ("minimal_inconsistency",),
+    "problematic": ("problematic",),
+    "repair": ("repair_fractional", "repair_lower", "repair_upper"),
+    "maximal_consistency": ("maximal_consistency",),
+}
+"""The measures by name, each with the fields that hold it."""
+
+
+@dataclass(frozen=True)
+class ExactMeasures:
+    """True values of one slice. Private: for the owner. The fields of measures that were not asked for are None.
+
+    Attributes
+    ----------
+    rows : int
+    self_conflicts : int
+        Rows that violate a single-tuple constraint; they count once in each measure and leave the graph.
+    drastic : int
+        1 if there is any conflict.
+    minimal_inconsistency, problematic : int
+    repair_fractional : float
+        tau* plus self-conflicts.
+    repair_lower, repair_upper : int
+        Equal where a solver proved the repair exactly.
+    maximal_consistency : int or None
+    max_degree : int
+    reasons : dict
+        For each field that is None or not proved: why.
+    by_constraint : list of (text, count), optional
+        Violating pairs (rows for single-tuple constraints) of each constraint, whatever others they violate.
+    measures : tuple of str
+        The measures that were asked for.
+    """
+
+    rows: int
+    self_conflicts: int
+    drastic: int | None
+    minimal_inconsistency: int | None
+    problematic: int | None
+    repair_fractional: float | None
+    repair_lower: int | None
+    repair_upper: int | None
+    maximal_consistency: int | None
+    max_degree: int
+    reasons: dict[str, str] = field(default_factory=dict)
+    by_constraint: tuple[tuple[str, int], ...] | None = None
+    measures: tuple[str, ...] = tuple(EXACT_MEASURES)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that were asked for, ready for JSON."""
+        fields = asdict(self)
+        del fields["measures"]
+        for name, own in EXACT_MEASURES.items():
+            if name not in self.measures:
+                for unasked in own:
+                    del fields[unasked]
+        if self.by_constraint is None:
+            del fields["by_constraint"]
+        else:
+            fields["by_constraint"] = [{"constraint": text, "violations": n} for text, n in self.by_constraint]
+        return fields

@@ -1,0 +1,111 @@
+"""What an owner wants listed row by row: conflicts, a smallest set of rows to delete, values to change. Not private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from dpdb.engine import (
+    LocalSlice,
+    LocalTable,
+    Progress,
+    comparable_column,
+    listed_rows,
+    source_rows,
+    suggestions,
+    violating_pairs,
+)
+from dpdb.errors import ParameterError
+from dpdb.owner.export import check_ending, write_query
+
+__all__ = ["Listing"]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """New files, each .csv, .parquet or .duckdb, and the columns that they show of each row.
+
+    Raises
+    ------
+    ParameterError
+        If a file has another ending, or columns are named and no file is.
+    """
+
+    violations: str | Path | None = None
+    repair_rows: str | Path | None = None
+    suggestions: str | Path | None = None
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for path in self._paths:
+            check_ending(path)
+        if len({Path(path).absolute() for path in self._paths}) < len(self._paths):
+            raise ParameterError("two lists cannot go into one file")
+        if self.columns and not self._paths:
+            raise ParameterError(
+                "columns are shown in the files of violations, rows to delete or suggestions: name one"
+            )
+
+    @property
+    def _paths(self) -> list[str | Path]:
+        named = (self.violations, self.repair_rows, self.suggestions)
+        return [path for path in named if path is not None]
+
+    @property
+    def is_asked(self) -> bool:
+        """True if there is a file to write."""
+        return bool(self._paths)
+
+    @property
+    def steps(self) -> int:
+        """The number of files to write."""
+        return len(self._paths)
+
+    def kept(self, table: LocalTable) -> Sequence[str]:
+        """Find the columns to show, as the table spells them; `*` is all that can be compared.
+
+        Raises
+        ------
+        UnknownColumnError, PredicateError
+            If one does not exist, or has values that cannot be compared.
+        """
+        if self.columns == ("*",):
+            return table.schema.usable
+        return tuple(dict.fromkeys(comparable_column(name, table.schema, "columns").name for name in self.columns))
+
+    def write_conflicts(self, part: LocalSlice, progress: Progress) -> None:
+        """Write violations and suggestions."""
+        if self.violations is not None:
+            progress("writing violations")
+            write_query(part, violating_pairs(part), self.violations, "violations")
+        if self.suggestions is not None:
+            progress("writing suggestions")
+            write_query(part, suggestions(part), self.suggestions, "suggestions")
+
+    def write_repair(self, part: LocalSlice, cover: NDArray[np.bool_] | None, progress: Progress) -> None:
+        """Write the rows to delete: those that conflict with themselves, and a vertex cover of the others.
+
+        Raises
+        ------
+        ParameterError
+            If there is no cover, because the graph has too many conflicts.
+        """
+        if self.repair_rows is None:
+            return
+        if cover is None:
+            raise ParameterError("there are too many conflicts to choose the rows of a repair; see --where")
+        progress("writing rows to delete")
+        rows = source_rows(part)[cover]
+        if part.self_conflicts:
+            found = part.database.rows(f'SELECT "source_row" FROM {part.table("self_conflict").sql("duckdb")}')
+            rows = np.concatenate([rows, np.array(found, np.int64).ravel()])
+        deleted = part.table("deleted_row")
+        with part.database.arrow_table("listed", pa.table({"row": np.sort(rows)})):
+            part.database.execute(exp.select("*").from_("listed").ctas(deleted.copy()))
+        write_query(part, listed_rows(part, deleted), self.repair_rows, "repair_rows")

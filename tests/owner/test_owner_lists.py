@@ -1,0 +1,171 @@
+"""What `exact` lists row by row, against the definitions: conflicts, rows to delete, values to change."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import random
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpdb.doors.cli.main import main
+from dpdb.errors import DpdbError, ParameterError
+from dpdb.owner import EXACT_MEASURES, exact_measures
+
+RULES = ["zip -> city", "not(t1.age<0)", "not(t1.age>t2.age & t1.pay<t2.pay & t1.zip=t2.zip)"]
+
+
+def _table(seed: int, rows: int = 40) -> pa.Table:
+    random_ = random.Random(seed)
+    return pa.table(
+        {
+            "name": [f'n{k}, "x"' for k in range(rows)],
+            "zip": pa.array([random_.choice([None, 1, 2, 3, 4]) for _ in range(rows)], pa.int64()),
+            "city": pa.array([random_.choice([None, "a", "a", "b", "c"]) for _ in range(rows)], pa.string()),
+            "age": pa.array([random_.choice([None, -1, *range(12)]) for _ in range(rows)], pa.int64()),
+            "pay": pa.array([random_.choice([None, *range(9)]) for _ in range(rows)], pa.int64()),
+            "row": pa.array(range(rows), pa.int64()),
+        }
+    )
+
+
+def _read(path: Path, table: str) -> list[dict[str, object]]:
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.sql(f"FROM {table}").to_arrow_table().to_pylist()
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("where", [None, "pay > 2 OR pay IS NULL"])
+def test_without_the_rows_of_a_repair_nothing_conflicts_and_they_are_fewest(
+    tmp_path: Path, seed: int, where: str | None
+) -> None:
+    table, path = _table(seed), tmp_path / "repair.parquet"
+    found = exact_measures(table, RULES, non_private=True, where=where, repair_rows=path, measures=["repair"])
+    rows = [row["row"] for row in _read(path, "repair_rows")]
+    assert len(set(rows)) == len(rows) == found.repair_upper == found.repair_lower > 0
+    kept = table.take([k for k in range(table.num_rows) if k not in set(rows)])
+    left = exact_measures(kept, RULES, non_private=True, where=where)
+    assert (left.drastic, left.rows) == (0, found.rows - len(rows))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_suggestions_are_the_strict_majorities_of_groups(tmp_path: Path, seed: int) -> None:
+    table, path = _table(seed), tmp_path / "suggestions.parquet"
+    exact_measures(table, RULES, non_private=True, suggestions=path, columns=["name"], where="pay IS NOT NULL")
+    groups: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    names = table["name"].to_pylist()
+    columns = (table[name].to_pylist() for name in ("zip", "city", "pay"))
+    for row, (zip_, city, pay) in enumerate(zip(*columns, strict=True)):
+        if zip_ is not None and city is not None and pay is not None:
+            groups[zip_].append((row, city))
+    expected = []
+    for members in groups.values():
+        counted = Counter(city for _, city in members).most_common()
+        if len(counted) > 1 and counted[0][1] > counted[1][1]:
+            expected += [
+                (row, city, counted[0][0], counted[0][1], len(members), names[row])
+                for row, city in members
+                if city != counted[0][0]
+            ]
+    fields = ("row", "value", "suggested", "agreeing", "group_rows", "name")
+    found = [tuple(row[field] for field in fields) for row in _read(path, "suggestions")]
+    assert found == sorted(expected)
+
+
+def test_a_dependency_on_nothing_suggests_the_majority_of_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    exact_measures(pa.table({"a": [1, 1, 2, None]}), "[] -> a", non_private=True, suggestions=path)
+    assert [(row["row"], row["value"], row["suggested"]) for row in _read(path, "suggestions")] == [("2", "2", "1")]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
+def test_violations_show_the_columns_of_both_rows(tmp_path: Path, ending: str) -> None:
+    table, path = _table(3), tmp_path / f"violations{ending}"
+    exact_measures(table, RULES, non_private=True, violations=path, columns=["*"])
+    listed = _read(path, "violations")
+    rows = table.to_pylist()
+    assert listed
+    for line, side in itertools.product(listed, (1, 2)):
+        place = line[f"row_{side}"]
+        shown = [line[f"{name}_{side}" if name != "row" else f"row_{side}_"] for name in table.column_names]
+        alone = place in (None, "")
+        assert [_shown(x) for x in shown] == (
+            [""] * len(shown) if alone else [_shown(x) for x in rows[int(str(place))].values()]
+        )
+    assert {line["constraint"] for line in listed if line["row_2"] in (None, "")} == {"not(t1.age<0)"}
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
+def test_lists_of_a_clean_table_have_their_columns(tmp_path: Path, ending: str) -> None:
+    files = {name: tmp_path / f"{name}{ending}" for name in ("violations", "repair_rows", "suggestions")}
+    exact_measures(pa.table({"a": [1, 2]}), "UNIQUE(a)", non_private=True, columns=["a"], **files)
+    assert all(_read(path, name) == [] for name, path in files.items())
+    assert all(path.stat().st_size > 0 for path in files.values())
+
+
+@pytest.mark.parametrize("name", EXACT_MEASURES)
+def test_one_measure_alone_has_the_value_that_it_has_among_all(name: str) -> None:
+    table = _table(5)
+    everything = exact_measures(table, RULES, non_private=True).to_dict()
+    alone = exact_measures(table, RULES, non_private=True, measures=[name]).to_dict()
+    assert alone.items() <= everything.items()
+    assert set(alone) == {"rows", "self_conflicts", "max_degree", "reasons", *EXACT_MEASURES[name]}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"violations": "a.txt"}, "must end in .parquet, .csv or .duckdb"),
+        ({"violations": "a.csv", "suggestions": "a.csv"}, "two lists cannot go into one file"),
+        ({"columns": ["name"]}, "name one"),
+        ({"violations": "a.csv", "columns": ["nmae"]}, "no column 'nmae'; the nearest is 'name'"),
+        ({"measures": ["repiar"]}, "did you mean 'repair'"),
+        ({"measures": []}, "at least one measure"),
+        ({"violations": "a.csv", "unit": "name", "max_rows": 2}, "leave out the unit"),
+    ],
+)
+def test_what_cannot_be_listed_is_refused_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DpdbError, match=message):
+        exact_measures(_table(0), RULES, non_private=True, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_list_never_replaces_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(ParameterError, match="exists"):
+        exact_measures(_table(0), RULES, non_private=True, repair_rows=path)
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_the_command_lists_and_measures(
+    tmp_path: Path, hospital: Path, hospital_constraints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repair, suggested = tmp_path / "repair.csv", tmp_path / "suggested.csv"
+    command = ["exact", str(hospital), "--constraints", str(hospital_constraints), "--non-private"]
+    lists = ["--repair-rows", str(repair), "--suggest", str(suggested), "--columns", "provider_number, city"]
+    assert main([*command, "--measure", "repair", *lists]) == 0
+    out = capsys.readouterr().out
+    assert "repair_upper           50" in out
+    assert "minimal_inconsistency" not in out
+    assert len(_read(repair, "repair_rows")) == 50
+    assert set(_read(suggested, "suggestions")[0]) >= {"provider_number", "city", "suggested"}
+    assert main([*command, "--columns", "a,,b", "--violations", str(tmp_path / "v.csv")]) == 2
