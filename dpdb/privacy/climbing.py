@@ -46,12 +46,6 @@ class HiddenNoise:
         """The number that a test above all of them must subtract: the sum of max(0, -n)."""
         return sum(max(0, -n) for n in self.draws)
 
-    @property
-    def mean_handicap(self) -> float:
-        """Expected max(0, -n) of one draw. Public."""
-        q = math.exp(-1 / self.scale)
-        return q / ((1 - q) * (1 + q))
-
 
 def draw_hidden_noise(rungs: int, epsilon: int) -> HiddenNoise:
     """Draw for a start and a number of rungs; free until something is published with it (see `climb`)."""
