@@ -23,7 +23,7 @@ def with_estimate(answer: Answer, mechanism: Mechanism, beta: float) -> Answer:
 
     A mechanism that publishes one of m draws, and looks at the draw itself to decide which, gets t for beta / (2 m):
     the draws leave their intervals with probability at most beta in all (union bound), whichever is published. An
-    answer that already has its interval keeps it: a mechanism whose draws have different laws proves its own (`Ladder`).
+    answer that has its interval keeps it: a mechanism whose draws have different laws proves its own (`Ladder`).
     """
     if answer.estimate_lower is not None:
         return answer

@@ -6,7 +6,6 @@ row lets the statistic grow by 0 to S, it lets the units grow by 0 to UNIT, what
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 

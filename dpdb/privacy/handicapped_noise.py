@@ -74,7 +74,7 @@ def difference_tail(later: HandicappedNoise, earlier: HandicappedNoise, beta: fl
 
 @cache
 def _tail(later: HandicappedNoise, earlier: HandicappedNoise, beta: float) -> float:
-    """Return the smallest t >= 0, up to one part in a billion, with Pr[M' - M > t] <= beta; a scale of 0 is no noise."""
+    """Return nearly the smallest t >= 0 with Pr[M' - M > t] <= beta, never less; a scale of 0 is no noise."""
     chance = _chance_above(later, earlier)
     low, high = 0.0, max(later.scale, earlier.scale)
     while chance(high) > beta:
@@ -95,8 +95,8 @@ def _chance_above(later: HandicappedNoise, earlier: HandicappedNoise) -> Callabl
 
         U = b' E + b E, and k times b E or 0;        V = b' E + b E, and k' times b' E or 0.
 
-    U is the time that a chain of exponential phases takes, entered at phase k - j with the chance of j further ones. With
-    T the generator of the chain, Pr[U > t] = a exp(Tt) 1, and as V is independent of U,
+    U is the time that a chain of exponential phases takes, entered at phase k - j with the chance of j further ones.
+    With T the generator of the chain and a the law of its entry, Pr[U > t] = a exp(Tt) 1; V is independent of U, so
 
         Pr[U - V > t] = a exp(Tt) E[exp(TV)] 1    for t >= 0,    where E[exp(T b E)] = (1 - b T)^-1.
 
@@ -122,13 +122,13 @@ def _chance_above(later: HandicappedNoise, earlier: HandicappedNoise) -> Callabl
         flow = _exponential((generator + fastest * one) * part) * math.exp(-fastest * part)
         for _ in range(halvings):
             flow = flow @ flow
-        return float(entered @ flow @ after) * (1 + _ROUNDING * 2**halvings)
+        return float(entered @ flow @ after) * (1 + _ROUNDING * 2.0**halvings)
 
     return chance
 
 
 def _exponential(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """exp of a small matrix without negative numbers."""
+    """Return exp of a small matrix without negative numbers."""
     term = total = np.eye(len(matrix))
     for n in range(1, _TERMS):
         term = term @ matrix / n

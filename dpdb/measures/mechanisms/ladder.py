@@ -236,22 +236,22 @@ class Ladder:
     With probability at least 1 - beta, whatever is published, g at its theta (+ U) is in [estimate_lower,
     estimate_upper]. Let T be cap, guard, index and reference, the last two as if always drawn. Given T, positions,
     thetas, exact units x(k) and thresholds t(k) are constants, and the rest of the noise is independent of T. Position
-    k = 0 ... r has the number w(k) = x(k) + N(k), N(k) being `HandicappedNoise` with k handicaps; the top x + N. Let the
-    shares s(k) and s(top), functions of T, add up to 1, and the tails be such that
+    k = 0 ... r has the number w(k) = x(k) + N(k), N(k) being `HandicappedNoise` with k handicaps; the top has x + N.
+    Let the shares s(k) and s(top), functions of T, add up to 1, and the tails be such that
 
         Pr[N(k) > a(k)] <= s(k) beta / 2                    for every position, the top too,
         Pr[N(k) < -b(k)] <= (1 - s(top)) beta / 2           for the start and every rung,
         Pr[N < -b] <= s(top) beta / 2                       for the top.
 
     That some noise, published or not, exceeds its a has probability at most beta / 2 (union bound), that the top's is
-    below its -b at most s(top) beta / 2. It remains that some k without the top is published with N(k) < -b(k). Let K be
+    below its -b at most s(top) beta / 2. It remains that the start or a rung k is published with N(k) < -b(k). Let K be
     the highest rung with x(K) - b(K) >= t(K), or the start if there is none. A rung k > K is not published with
     N(k) < -b(k), because then w(k) < x(k) - b(k) < t(k). A position k < K is only published if w(K) < t(K), hence
     N(K) < -b(K); so this is the case whenever a position up to K is published with its noise below its tail, and that
     has probability at most (1 - s(top)) beta / 2. Together: beta given T, so also over T.
 
-    x - 1 < UNIT (g + U) / S - 1 < x <= UNIT (g + U) / S, so a number v with noise in [-b, a] means that (g + U) UNIT / S
-    is at least v - a and less than v + b + 1; g + U is an integer. `lower` bounds one side only, which leaves all of
+    UNIT (g + U) / S - 1 < x <= UNIT (g + U) / S, so a number v with noise in [-b, a] means that UNIT (g + U) / S is at
+    least v - a and less than v + b + 1; g + U is an integer. `lower` bounds one side only, which leaves all of
     s(k) beta for a(k). QED
 
     A smaller tail given the position would not do: where a rung is out of reach unless its noise is above a(k), its
@@ -342,7 +342,8 @@ class Ladder:
         if not stands_above(number, hidden, threshold, plan.answer):
             return None
         published = _Published(theta, number, HandicappedNoise(scale, 0), plan.top_share, plan.top_share)
-        return self._answer(published, run.beta, insignificant=number < scale * (top.floor + top.growth * math.log(size)))
+        least = scale * (top.floor + top.growth * math.log(size))
+        return self._answer(published, run.beta, insignificant=number < least)
 
     def _from(self, theta: int, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer:
         """Climb from the chosen theta."""

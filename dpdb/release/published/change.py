@@ -126,8 +126,8 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
 def _tails(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> tuple[float, float]:
     """Return how far the later noise may be above and below the earlier one, except with probability `beta`."""
     if "gaussian" in {later.mechanism, earlier.mechanism}:  # each noise gets half of beta (union bound)
-        tail = sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
-        return tail, tail
+        both = sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
+        return both, both
     step = 1.0
     for release in (later, earlier):
         if release.estimate_lower is None:
@@ -164,9 +164,9 @@ def _noise(release: ReleaseFields) -> HandicappedNoise:
 def _rounded(release: ReleaseFields, step: float) -> float:
     """Return how far the error of an unclamped value may be from its continuous noise.
 
-    One step of the noise, as it has no handicap. If it was climbed to, with u the lattice of its noise, half of 1 by the
-    rounding of `raw`, u by that of the statistic to units, (1 + k) u by the noise, and u / 2 for each of k means: with
-    scale b in units, 1 / (2 sinh(1 / b)) is within 1/2 of b / 2.
+    One step of the noise, if it is the last of its release whatever it is. Else, with u the lattice of the noise and k
+    handicaps: 1/2 by the rounding of `raw`, u by that of the statistic to units, (1 + k) u by the noise, and u / 2 for
+    each of k means, because for a scale of b units the mean 1 / (2 sinh(1 / b)) is within 1/2 of b / 2.
     """
     mechanism = _mechanism(release)
     if release.handicaps is None or mechanism is None or mechanism.lattice is None or release.theta is None:
