@@ -113,7 +113,7 @@ def worst(cases: Iterable[tuple[int | None, tuple[int, int]]]) -> tuple[float, f
     with coarse(UNIT):
         answers = Answers()
         for guard, (second, third) in cases:
-            found = missed({1: START, 2: second, 4: third}, guard, answers)
+            found = missed({1: START, 2: START + second, 4: START + third}, guard, answers)
             interval, lower, branches = max(interval, found[0]), max(lower, found[1]), branches | found[2]
     return interval / BETA, lower / BETA, branches
 

@@ -60,7 +60,7 @@ def trend_words(series: Series) -> str:
     if not comparable(now, previous.release):
         return f"Not comparable with {last}: the constraints or the statistic changed."
     alike = [row for row in before if comparable(now, row.release)]
-    # A first run that chose theta by looking at its draws has no interval: then the first one that kept it.
+    # A first run without an interval (`estimate_reason`, or of an older version) is none: then the first that has one.
     first = next((row for row in alike if _can_be_compared(now, row.release)), alike[0])
     compared = [(previous.release, last)]
     if first is not previous:
