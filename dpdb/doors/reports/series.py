@@ -12,8 +12,8 @@ from dpdb.release import Release
 __all__ = ["Series", "comparable", "series_of", "trend_words"]
 
 
-# Of three reports, each with the release before and with the first.
-_COMPARISONS = 6
+# Of six reports, as a week of daily runs has, each with the release before and with the first.
+_COMPARISONS = 12
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def trend_words(series: Series) -> str:
     """Say how the latest release compares with the one before and with the first.
 
     Two releases of one statistic at one theta are compared by the interval of their difference (`Release.change`). The
-    doubt that a release's confidence leaves is shared by the comparisons of three reports, so that whatever three
-    reports in a row say of one series holds together with that confidence (union bound). Others are called different
+    doubt that a release's confidence leaves is shared by the comparisons of six reports, so that whatever six reports
+    in a row say of one series holds together with that confidence (union bound). Others are called different
     only when their intervals do not overlap: both hold together with at least 1 - (1 - c1) - (1 - c2) for confidences
     c1 and c2, and that is the certainty named.
     """
