@@ -1,16 +1,19 @@
 """How often the published intervals hold: every measure and mechanism, rates and counts, on real and dirtied tables.
 
     python examples/interval_coverage.py                  # the bundled table, 2,000 releases per case, epsilon 1
-    python examples/interval_coverage.py ../shared/data   # also the five data sets, dirtied as in accuracy.py
-    python examples/interval_coverage.py --releases 500 --epsilon 0.1 --confidence 0.8
+    python examples/interval_coverage.py ../shared/data   # also the five data sets, dirtied by RNoise and by CONoise
+    python examples/interval_coverage.py ../shared/data --mechanism ladder --epsilon 0.1 1 5
+    python examples/interval_coverage.py --releases 500 --confidence 0.8
 
 A release covers if lower <= truth and, where it has an upper bound, truth <= upper. The truth is that of the estimand
 as stated: the measure itself where the statistic bounds it from below, tau* for `fractional`, the greedy cover's size
 for `greedy`; for a rate, that over the number of rows. Lines "at its theta" are about `estimate_lower` and
-`estimate_upper`, and their truth is the statistic at the theta of each release. Every release is a whole one, with all
-of its noise drawn afresh; the exact statistics behind them are computed once. A case is flagged, and the exit code is
-1, if so few releases would cover by chance with probability below 1e-6 over all cases together, had every case exactly
-the nominal coverage.
+`estimate_upper`, and their truth is the statistic at the theta of each release; they end with the median width in noise
+scales and, for `ladder`, with the shares of releases that chose among several numbers and that climbed to a rung. The
+tables dirtied by CONoise have few rows with nearly all conflicts, where rungs are climbed. Every release is a whole
+one, with all of its noise drawn afresh; the exact statistics behind them are computed once. A case is flagged, and the
+exit code is 1, if so few releases would cover by chance with probability below 1e-6 over all cases together, had every
+case exactly the nominal coverage.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 from accuracy import TABLES, true_values
 from scipy.stats import binom, binomtest
@@ -62,10 +66,13 @@ class Found:
     trials: int
     hits: int
     two_sided: int
+    width: float = 0.0  # median, in noise scales
+    chose: float = 0.0
+    climbed: float = 0.0
 
 
-def cases(session: Session, epsilon: str, confidence: float) -> Iterator[Case]:
-    """Every mechanism alone; rates with the default mechanisms, alone and with a shared count; counts."""
+def cases(session: Session, epsilon: str, confidence: float, only: str | None = None) -> Iterator[Case]:
+    """Every mechanism alone, or only one; rates with the default mechanisms, alone and with a shared count; counts."""
     statistics = session._private.statistics()
     truths, rows = true_values(session), statistics.row_count
     greedy = statistics.greedy_cover() + statistics.self_conflicts
@@ -74,14 +81,18 @@ def cases(session: Session, epsilon: str, confidence: float) -> Iterator[Case]:
         return lambda: session.dp_inconsistency(measure, epsilon, confidence=confidence, **options)
 
     for measure, name, mechanism in ((one.name, *each) for one in MEASURES for each in one.by_name.items()):
+        if only not in {None, name}:
+            continue
         degree = MAX_DEGREE if mechanism.needs_max_degree else None
         truth = greedy if name == "greedy" else truths[measure]
         release = released(measure, mechanism=name, max_degree=degree)
         yield Case(f"{measure} {name}", release, {measure: truth}, partial(exact_at_theta, statistics, mechanism))
-        if mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
+        if only is None and mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
             fixed = released(measure, mechanism=name, max_degree=degree, theta=THETA)
             exact = partial(exact_at_theta, statistics, mechanism)
             yield Case(f"{measure} {name}, theta {THETA}", fixed, {measure: truth}, exact)
+    if only:
+        return
     rates = {one.name: truths[one.name] / max(1, rows) for one in MEASURES if one.has_rate}
     for measure in rates:
         yield Case(f"rate of {measure}", released(measure, rate=True), rates)
@@ -102,6 +113,7 @@ def exact_at_theta(statistics: SliceStatistics, mechanism: Mechanism, release: R
 def measured(table: str, case: Case, releases: int) -> list[Found]:
     """Release again and again; one line per measure."""
     outcomes: dict[str, list[tuple[bool, bool]]] = {}
+    estimates: list[Release] = []
     for _ in range(releases):
         released = case.release()
         for release in released if isinstance(released, tuple) else (released,):
@@ -111,6 +123,7 @@ def measured(table: str, case: Case, releases: int) -> list[Found]:
             if release.estimate_lower is not None and case.at_theta is not None:
                 held = release.estimate_lower <= case.at_theta(release) <= release.estimate_upper
                 outcomes.setdefault(f"{release.measure} at its theta", []).append((held, True))
+                estimates.append(release)
     return [
         Found(
             table,
@@ -122,18 +135,29 @@ def measured(table: str, case: Case, releases: int) -> list[Found]:
             len(found),
             sum(inside for inside, _ in found),
             sum(upper for _, upper in found),
+            **(_estimated(estimates) if measure.endswith("theta") else {}),
         )
         for measure, found in outcomes.items()
     ]
 
 
+def _estimated(releases: list[Release]) -> dict[str, float]:
+    return {
+        "width": median((one.estimate_upper - one.estimate_lower) / one.noise_scale for one in releases),
+        "chose": sum(one.handicaps is not None for one in releases) / len(releases),
+        "climbed": sum((one.handicaps or 0) > 0 for one in releases) / len(releases),
+    }
+
+
 def described(found: Found, confidence: float) -> str:
     wilson = binomtest(found.hits, found.trials).proportion_ci(0.95, method="wilson")
     sides = {0: "lower only", found.trials: "two-sided"}.get(found.two_sided, "mixed")
+    widths = f"  width {found.width:.2f}" if found.width else ""
+    widths += f"  several {found.chose:.0%}, rung {found.climbed:.0%}" if found.chose else ""
     rare = "" if found.hits >= confidence * found.trials else f"  chance {chance(found, confidence):.2g}"
     return (
-        f"{found.table:17} {found.name:58} {sides:10} {found.hits / found.trials:7.4f}  "
-        f"[{wilson.low:.4f}, {wilson.high:.4f}]{rare}"
+        f"{found.table:19} {found.name:58} {sides:10} {found.hits / found.trials:7.4f}  "
+        f"[{wilson.low:.4f}, {wilson.high:.4f}]{widths}{rare}"
     )
 
 
@@ -149,28 +173,35 @@ def tables(data: Path | None, folder: Path) -> Iterator[tuple[str, Path, Path]]:
         rules, noisy = data / f"{name}.dcs.txt", folder / f"{name}.parquet"
         write_noisy(data / file, rules, noisy, "rnoise", alpha=0.01, sample=10_000, seed=2026)
         yield f"noisy {name}", noisy, rules
+        hubs = folder / f"{name}25.parquet"
+        write_noisy(data / file, rules, hubs, "conoise", iterations=25, sample=10_000, seed=2026)
+        yield f"hubs {name}", hubs, rules
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="?", help="folder with the five data sets and their constraints")
     parser.add_argument("--releases", type=int, default=2_000, help="per case (2000)")
-    parser.add_argument("--epsilon", default="1")
+    parser.add_argument("--epsilon", nargs="+", default=["1"])
+    parser.add_argument("--mechanism", help="this one only, at the thetas that it chooses")
     parser.add_argument("--confidence", type=float, default=0.95)
     options = parser.parse_args()
     if options.data is not None and not options.data.is_dir():
         print(f"no folder {options.data}: only the bundled table is measured", file=sys.stderr)
         options.data = None
     start, everything = time.perf_counter(), []
-    print(f"coverage of {options.releases} releases at epsilon {options.epsilon}, nominal {options.confidence}")
-    print(f"{'table':17} {'case':58} {'interval':10} covered  Wilson 95%", flush=True)
+    print(f"coverage of {options.releases} releases at epsilon {', '.join(options.epsilon)}, ", end="")
+    print(f"nominal {options.confidence}")
+    print(f"{'table':19} {'case':58} {'interval':10} covered  Wilson 95%", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name, table, rules in tables(options.data, Path(folder)):
             with Session(table, constraints=rules) as session:
-                for case in cases(session, options.epsilon, options.confidence):
-                    for found in measured(name, case, options.releases):
-                        print(described(found, options.confidence), flush=True)
-                        everything.append(found)
+                for epsilon in options.epsilon:
+                    for case in cases(session, epsilon, options.confidence, options.mechanism):
+                        label = name if len(options.epsilon) == 1 else f"{name} {epsilon}"
+                        for found in measured(label, case, options.releases):
+                            print(described(found, options.confidence), flush=True)
+                            everything.append(found)
     level = FALSE_ALARM / len(everything)
     failed = [found for found in everything if chance(found, options.confidence) < level]
     for found in failed:

@@ -52,6 +52,11 @@ class Answer:
         With probability at least `confidence` the estimand *at this theta* lies between them; see `with_estimate`.
     estimate_reason : str or None
         Why there is no such interval; None if there is one.
+    handicaps : int or None
+        How many handicaps the noise has (`dpdb.privacy.handicapped_noise`), where several numbers might have been
+        published instead of this one; None where nothing was.
+    draw_share : float or None
+        The part of 1 - confidence that falls to this number then.
     """
 
     value: float
@@ -65,6 +70,8 @@ class Answer:
     estimate_lower: float | None = None
     estimate_upper: float | None = None
     estimate_reason: str | None = None
+    handicaps: int | None = None
+    draw_share: float | None = None
 
     def __post_init__(self) -> None:
         if self.raw is None:

@@ -22,8 +22,11 @@ def with_estimate(answer: Answer, mechanism: Mechanism, beta: float) -> Answer:
     leave a part out: what it says about two answers at one theta it says about one and the same statistic. QED
 
     A mechanism that publishes one of m draws, and looks at the draw itself to decide which, gets t for beta / (2 m):
-    the draws leave their intervals with probability at most beta in all (union bound), whichever is published.
+    the draws leave their intervals with probability at most beta in all (union bound), whichever is published. An
+    answer that has its interval keeps it: a mechanism whose draws have different laws proves its own (`Ladder`).
     """
+    if answer.estimate_lower is not None:
+        return answer
     if mechanism.no_estimate is not None:
         return replace(answer, estimate_reason=mechanism.no_estimate)
     step = float(mechanism.step)

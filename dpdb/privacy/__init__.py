@@ -13,6 +13,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, in_units, stands_above
     from dpdb.privacy.epsilon import NANO, as_float, as_fraction, format_epsilon, parse_epsilon, split
+    from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
     from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number
@@ -32,6 +33,7 @@ __all__ = [
     "PURE",
     "UNIT",
     "ZCDP",
+    "HandicappedNoise",
     "HiddenNoise",
     "Notion",
     "Number",
@@ -39,6 +41,7 @@ __all__ = [
     "as_fraction",
     "check_samplers",
     "climb",
+    "difference_tail",
     "discrete_gaussian",
     "discrete_laplace",
     "draw_hidden_noise",
@@ -68,6 +71,7 @@ if not TYPE_CHECKING:
         {
             "climbing": "HiddenNoise UNIT climb draw_hidden_noise in_units stands_above",
             "epsilon": "NANO as_float as_fraction format_epsilon parse_epsilon split",
+            "handicapped_noise": "HandicappedNoise difference_tail",
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",
             "noise": "check_samplers discrete_gaussian discrete_laplace",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP",

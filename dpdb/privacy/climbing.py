@@ -6,7 +6,6 @@ row lets the statistic grow by 0 to S, it lets the units grow by 0 to UNIT, what
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,12 +44,6 @@ class HiddenNoise:
     def handicap(self) -> int:
         """The number that a test above all of them must subtract: the sum of max(0, -n)."""
         return sum(max(0, -n) for n in self.draws)
-
-    @property
-    def mean_handicap(self) -> float:
-        """Expected max(0, -n) of one draw. Public."""
-        q = math.exp(-1 / self.scale)
-        return q / ((1 - q) * (1 + q))
 
 
 def draw_hidden_noise(rungs: int, epsilon: int) -> HiddenNoise:

@@ -23,7 +23,7 @@ from dpdb.privacy.noise import laplace_scale
 from dpdb.release import Session
 
 ALPHA = 1e-8
-NONE = {"ladder", "progressive", "r2t"}
+NONE = {"progressive", "r2t"}
 WITH_INTERVAL = [key for key in ALL if key[1] not in NONE]
 WITH_THETA = [key for key in ALL if key[0] != "repair" and key[1] not in {"two_sided", "r2t"}]
 TABLES = {

@@ -10,7 +10,7 @@ import pytest
 from climbing_law import Case, Top, accepted, greatest_loss, noise, refused
 
 from dpdb.privacy import climbing
-from dpdb.privacy.climbing import HiddenNoise, climb, draw_hidden_noise, in_units, stands_above
+from dpdb.privacy.climbing import climb, draw_hidden_noise, in_units, stands_above
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import laplace_scale, replaced_noise
 
@@ -176,10 +176,3 @@ def test_a_number_that_moves_by_more_than_a_unit_is_caught():
 def test_a_number_that_falls_while_others_grow_is_caught():
     here, there = refused(Case((0, 1), (2,), 1.0)), refused(Case((1, 0), (2,), 1.0))
     assert max(map(abs, greatest_loss(here, there))) > 1 + SLACK
-
-
-def test_the_mean_handicap():
-    for scale in (0.05, 0.8, 30.0):
-        p = noise(scale, 4_000)
-        expected = sum(k * p[4_000 - k] for k in range(1, 4_001))
-        assert HiddenNoise((0,), scale).mean_handicap == pytest.approx(expected, rel=1e-9)

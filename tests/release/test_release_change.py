@@ -1,6 +1,6 @@
 """`Release.change`: the difference of two releases of one statistic, and public thetas through `Session`.
 
-Coverage: exact binomial tests with a false-alarm rate of 1e-8 each, 5 of them: below 1e-6 for the file.
+Coverage: exact binomial tests with a false-alarm rate of 1e-8 each, 7 of them: below 1e-6 for the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from dpdb.release.published import change
 from dpdb.release.published.release import recorded_releases
 
 RULE = "zip -> city"
-NEW = ("raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from")
+ESTIMATES = ("raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from")
+NEW = (*ESTIMATES, "handicaps", "draw_share")
 
 
 def table(groups: int, size: int = 4) -> pa.Table:
@@ -67,6 +68,72 @@ def test_the_difference_lies_inside(measure: str, epsilons: tuple[float, float],
     assert binom.cdf(hits, trials, confidence) > 1e-8
     # Not wide by chance: with noise of one step it is the exact quantile, up to one step.
     assert binom.sf(hits, trials, 0.95) > 1e-8
+
+
+# A row in each group conflicts with all others of it: few rows with all conflicts, for which larger thetas are tried.
+HUBS = {"problematic": (20, 131), "minimal_inconsistency": (12, 300)}
+
+
+@pytest.fixture(scope="module", params=HUBS)
+def climbed(request: pytest.FixtureRequest) -> list[tuple[Release, Release, Release, float]]:
+    """Chosen theta, chosen again, and kept where there are half as many groups more; and by how much that is more."""
+    measure, (groups, size) = request.param, HUBS[request.param]
+    exact: dict[object, float] = {}
+    found = []
+    with (
+        dpdb.open(table(groups, size), constraints=RULE) as before,
+        dpdb.open(table(groups * 3 // 2, size), constraints=RULE) as after,
+    ):
+        for _ in range(120):
+            first, again = (before.dp_inconsistency(measure, 1) for _ in range(2))
+            kept = after.dp_inconsistency(measure, 1, theta=first.theta)
+            if first.theta not in exact:
+                exact[first.theta] = exact_at(after, measure, first.theta) - exact_at(before, measure, first.theta)
+            found.append((first, again, kept, exact[first.theta]))
+    return found
+
+
+def test_a_chosen_theta_compares_with_a_kept_one(climbed: list[tuple[Release, Release, Release, float]]) -> None:
+    changes = [(kept.change(first, 0.8), more) for first, _, kept, more in climbed]
+    hits = sum(change.lower <= more <= change.upper for change, more in changes)
+    assert binom.cdf(hits, len(changes), 0.8) > 1e-8
+    assert all(change.lower <= change.value <= change.upper for change, _ in changes)
+    assert {(first.handicaps or 0) > 0 or first.draw_share == 0.5 for first, *_ in climbed} >= {True}
+
+
+def test_two_chosen_thetas_compare_where_they_are_equal(
+    climbed: list[tuple[Release, Release, Release, float]],
+) -> None:
+    equal = [(first, again) for first, again, *_ in climbed if first.theta == again.theta]
+    hits = sum(again.change(first, 0.8).lower <= 0 <= again.change(first, 0.8).upper for first, again in equal)
+    # Of all pairs at most a fifth are compared and missed.
+    assert binom.cdf(hits + len(climbed) - len(equal), len(climbed), 0.8) > 1e-8
+    for first, again, *_ in climbed:
+        if first.theta != again.theta:
+            with pytest.raises(ParameterError, match="thetas differ"):
+                again.change(first)
+            break
+
+
+def test_a_share_or_a_handicap_widens_the_interval() -> None:
+    early = replace(released(epsilon=10, theta=3), raw=1_000, noise_scale=40.0, theta_from=None)
+    late = replace(early, release_id="2", theta_from="given")
+    plain = late.change(early)
+    alone, shared, skewed = (
+        late.change(replace(early, handicaps=handicaps, draw_share=share))
+        for handicaps, share in [(0, 1.0), (0, 0.25), (2, 0.25)]
+    )
+    assert (alone.lower, alone.upper) == pytest.approx((plain.lower, plain.upper), abs=3)
+    assert shared.lower + shared.upper == 0
+    assert shared.upper > alone.upper + 40
+    assert (shared.lower - 10, shared.upper) > (skewed.lower, skewed.upper)  # what was subtracted may have been much
+
+
+def test_a_release_of_an_older_version_that_chose_its_draw_is_refused() -> None:
+    now = released(theta=3)
+    old = replace(now, release_id="2", estimate_lower=None, estimate_upper=None, estimate_reason="chosen by its draws")
+    with pytest.raises(ParameterError, match="mechanism 'ladder' gives no interval: chosen by its draws"):
+        now.change(old)
 
 
 def exact_at(opened: Session, measure: str, theta: int | None) -> float:

@@ -180,7 +180,7 @@ def _reading(results: Results) -> str:
         "where the threshold lies inside the bar, noise may have decided. The lines across a fading bar hold what is "
         "counted with the same limit of conflicts per row (theta). A rise or fall is named where the two noises do not "
         "explain it: between releases with one theta from the difference of their values, else only where two bars do "
-        "not overlap. What three reports in a row say of one measure holds together with the stated confidence; among "
+        "not overlap. What four reports in a row say of one measure holds together with the stated confidence; among "
         "statements about many measures some may be wrong.</p>"
         f"<h3>Guarantee of the last run</h3><ul>{guarantees}</ul>"
         "<p>In words: whether any one row is in the table or not changes the chance of whatever is shown here by at "

@@ -12,8 +12,9 @@ from dpdb.release import Release
 __all__ = ["Series", "comparable", "series_of", "trend_words"]
 
 
-# Of three reports, each with the release before and with the first.
-_COMPARISONS = 6
+# Of four reports, each with the release before and with the first. Comparisons of a series overlap, so all reports of
+# seven runs on unchanged rows are quiet together with nearly that confidence, too: 95.9% for 95%, 94.6% with six.
+_COMPARISONS = 8
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ def trend_words(series: Series) -> str:
     """Say how the latest release compares with the one before and with the first.
 
     Two releases of one statistic at one theta are compared by the interval of their difference (`Release.change`). The
-    doubt that a release's confidence leaves is shared by the comparisons of three reports, so that whatever three
-    reports in a row say of one series holds together with that confidence (union bound). Others are called different
+    doubt that a release's confidence leaves is shared by the comparisons of four reports, so that whatever four reports
+    in a row say of one series holds together with that confidence (union bound). Others are called different
     only when their intervals do not overlap: both hold together with at least 1 - (1 - c1) - (1 - c2) for confidences
     c1 and c2, and that is the certainty named.
     """
@@ -60,7 +61,7 @@ def trend_words(series: Series) -> str:
     if not comparable(now, previous.release):
         return f"Not comparable with {last}: the constraints or the statistic changed."
     alike = [row for row in before if comparable(now, row.release)]
-    # A first run that chose theta by looking at its draws has no interval: then the first one that kept it.
+    # A first run without an interval (`estimate_reason`, or of an older version) is none: then the first that has one.
     first = next((row for row in alike if _can_be_compared(now, row.release)), alike[0])
     compared = [(previous.release, last)]
     if first is not previous:

@@ -26,12 +26,12 @@ from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
 from dpdb.privacy import (
     UNIT,
+    HandicappedNoise,
     HiddenNoise,
     climb,
     discrete_laplace,
     draw_hidden_noise,
     in_units,
-    laplace_tail,
     marginal_choice,
     split,
     stands_above,
@@ -162,6 +162,16 @@ class Plan:
         return len(self.rungs) + (self.top is not None)
 
     @property
+    def top_share(self) -> Fraction:
+        """The part of beta that is the top's: half of it, because a top that is tried is what is mostly published."""
+        return Fraction(1, 2) if self.top else Fraction(0)
+
+    @property
+    def rung_share(self) -> Fraction:
+        """The part of each rung: all rungs together have half of what the top leaves."""
+        return (1 - self.top_share) / (2 * len(self.rungs)) if self.rungs else Fraction(0)
+
+    @property
     def thetas(self) -> list[int]:
         """Every theta that may be read."""
         stretched = map(self.stretched, self.grid) if len(self.grid) > 1 else ()
@@ -170,6 +180,29 @@ class Plan:
     def stretched(self, theta: int) -> int:
         """Theta of the answer for a chosen one."""
         return math.ceil(theta * self.settings.stretch)
+
+
+@dataclass(frozen=True)
+class _Published:
+    """The number that is published, of several that might have been.
+
+    Attributes
+    ----------
+    theta, number : int
+        The number is in units.
+    noise : HandicappedNoise
+        In units too.
+    share : Fraction
+        Of beta, for this number; all that may be published with the same public choices share one beta.
+    share_below : Fraction
+        Of what noise below its tail may use up of beta; see `Ladder`, section Interval.
+    """
+
+    theta: int
+    number: int
+    noise: HandicappedNoise
+    share: Fraction
+    share_below: Fraction
 
 
 @dataclass(frozen=True)
@@ -197,6 +230,32 @@ class Ladder:
     hidden noise) times that of the position and number of `climb` together with the refusal, which is b-DP for given
     thresholds: epsilon. What is hidden (guard, reference, index of an accepted top) only adds up outcomes. Grids,
     rungs, thetas and thresholds are public given cap, guard, index and reference. QED
+
+    Interval
+    --------
+    With probability at least 1 - beta, whatever is published, g at its theta (+ U) is in [estimate_lower,
+    estimate_upper]. Let T be cap, guard, index and reference, the last two as if always drawn. Given T, positions,
+    thetas, exact units x(k) and thresholds t(k) are constants, and the rest of the noise is independent of T. Position
+    k = 0 ... r has the number w(k) = x(k) + N(k), N(k) being `HandicappedNoise` with k handicaps; the top has x + N.
+    Let the shares s(k) and s(top), functions of T, add up to 1, and the tails be such that
+
+        Pr[N(k) > a(k)] <= s(k) beta / 2                    for every position, the top too,
+        Pr[N(k) < -b(k)] <= (1 - s(top)) beta / 2           for the start and every rung,
+        Pr[N < -b] <= s(top) beta / 2                       for the top.
+
+    That some noise, published or not, exceeds its a has probability at most beta / 2 (union bound), that the top's is
+    below its -b at most s(top) beta / 2. It remains that the start or a rung k is published with N(k) < -b(k). Let K be
+    the highest rung with x(K) - b(K) >= t(K), or the start if there is none. A rung k > K is not published with
+    N(k) < -b(k), because then w(k) < x(k) - b(k) < t(k). A position k < K is only published if w(K) < t(K), hence
+    N(K) < -b(K); so this is the case whenever a position up to K is published with its noise below its tail, and that
+    has probability at most (1 - s(top)) beta / 2. Together: beta given T, so also over T.
+
+    UNIT (g + U) / S - 1 < x <= UNIT (g + U) / S, so a number v with noise in [-b, a] means that UNIT (g + U) / S is at
+    least v - a and less than v + b + 1; g + U is an integer. `lower` bounds one side only, which leaves all of
+    s(k) beta for a(k). QED
+
+    A smaller tail given the position would not do: where a rung is out of reach unless its noise is above a(k), its
+    every publication is off.
 
     Attributes
     ----------
@@ -236,7 +295,7 @@ class Ladder:
         return self.plan(cap, epsilon).thetas
 
     def release(self, run: Run) -> Answer:
-        """Release as the class says; `lower` holds on every branch: beta / 2 for the start, as much for all others."""
+        """Release as the class says; `lower` and the interval of the estimand hold whichever branch is taken."""
         plan = self.plan(run.released_cap, run.epsilon)
         if len(plan.grid) == 1:
             return noisy_answer(self.statistic, run.statistics, plan.grid[0], plan.answer, run.beta)
@@ -267,8 +326,8 @@ class Ladder:
             noise,
             cap_weight=self.cap,
             answer_weight=rest,
-            no_estimate="it is the last of several draws that stands out of its noise, so its noise is not symmetric",
             thetas=self.thetas,
+            lattice=lambda theta: Fraction(self.statistic.sensitivity(theta), UNIT),
         )
 
     def _at_top(self, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer | None:
@@ -282,9 +341,9 @@ class Ladder:
         threshold = math.ceil(top.margin * hidden.scale) + in_units(guard, size)
         if not stands_above(number, hidden, threshold, plan.answer):
             return None
-        insignificant = number < scale * (top.floor + top.growth * math.log(size))
-        lower = number - laplace_tail(scale, run.beta / (2 * plan.others))
-        return self._answer(theta, 0 if insignificant else number, lower, scale)
+        published = _Published(theta, number, HandicappedNoise(scale, 0), plan.top_share, plan.top_share)
+        least = scale * (top.floor + top.growth * math.log(size))
+        return self._answer(published, run.beta, insignificant=number < least)
 
     def _from(self, theta: int, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer:
         """Climb from the chosen theta."""
@@ -297,21 +356,36 @@ class Ladder:
             thresholds = [m + in_units(reference, size(rung)) for m, rung in zip(margins, rungs, strict=True)]
         numbers = [in_units(self._exact(run, each), size(each)) for each in (theta, *rungs)]
         position, number = climb(numbers[0], numbers[1:], thresholds, hidden.draws)
-        share = run.beta / (2 * plan.others) if position else run.beta / 2
-        lower = number - laplace_tail(hidden.scale, share)
-        # On average a rung's number is too low by the handicaps below it.
-        return self._answer((theta, *rungs)[position], number + position * hidden.mean_handicap, lower, hidden.scale)
+        climbed = 1 - plan.top_share
+        share = plan.rung_share if position else climbed - len(rungs) * plan.rung_share
+        noise = HandicappedNoise(hidden.scale, position)
+        return self._answer(_Published((theta, *rungs)[position], number, noise, share, climbed), run.beta)
 
-    def _answer(self, theta: int, number: float, lower: int, scale: float) -> Answer:
-        """Return numbers in units as an answer."""
-        size = self.statistic.sensitivity(theta)
+    def _answer(self, published: _Published, beta: float, *, insignificant: bool = False) -> Answer:
+        """Return a number in units as an answer, 0 if it is insignificant, with its bounds."""
+        size = self.statistic.sensitivity(published.theta)
+        number, noise = published.number, published.noise
+        # On average a rung's number is too low by the handicaps below it.
+        raw = round(Fraction(number - noise.mean) * size / UNIT)
+        value = 0 if insignificant else raw
+
+        def at_least(allowed: Fraction) -> int:
+            """Bound the exact statistic with its noise's tail; rounding may not lift the bound above the answer."""
+            return min(value, raw, math.ceil(Fraction(number - noise.above(beta * float(allowed))) * size / UNIT))
+
+        above = number + noise.below(beta * float(published.share_below) / 2) + 1
         return Answer(
-            value=round(Fraction(number) * size / UNIT),
-            lower=lower * size // UNIT,
+            value=value,
+            raw=raw,
+            lower=at_least(published.share),
             upper_reason=FROM_BELOW,
-            theta=theta,
-            noise_scale=scale * size / UNIT,
+            theta=published.theta,
+            noise_scale=noise.scale * size / UNIT,
             estimand=self.statistic.estimand,
+            estimate_lower=at_least(published.share / 2),
+            estimate_upper=max(raw, math.ceil(Fraction(above) * size / UNIT) - 1),
+            handicaps=noise.handicaps,
+            draw_share=float(published.share),
         )
 
     def _exact(self, run: Run, theta: int) -> int:

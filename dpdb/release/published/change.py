@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.measures import measure_named
-from dpdb.privacy import gaussian_tail, laplace_difference_tail, laplace_tail
+from dpdb.measures import Mechanism, measure_named
+from dpdb.privacy import HandicappedNoise, difference_tail, gaussian_tail, laplace_difference_tail, laplace_tail
 from dpdb.release.numbers import parse_confidence
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import SHARE, number_words
@@ -90,7 +91,12 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
     raw' - raw + t]. t is the exact quantile of |N' - N| at beta (`laplace_difference_tail`), also given that both
     thetas are equal, because thetas are drawn before. Clamped values would not do: their errors are not symmetric.
     Where a release is one of m draws that were looked at, and the other one of m', beta is divided by m m' (union
-    bound). QED
+    bound).
+
+    Where several numbers of different laws might have been published (`ladder`), each has its `draw_share`, and the
+    shares add up to 1 given all that does not look at these draws. Then beta is multiplied by both shares: the pairs
+    of numbers that may be published miss with probability at most beta in all, each by the law of its own noises
+    (`difference_tail`). So with probability at least 1 - beta the two are not compared, or the interval holds. QED
 
     The two tables may be the same one, or any two: nothing is assumed of how they differ.
     """
@@ -104,12 +110,12 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
     if later.quantity == SHARE:
         raise _refused("a rate divides by a noisy number of rows; release the measure without rate, and compare that")
     chosen = min(later.confidence, earlier.confidence) if confidence is None else parse_confidence(confidence)
-    tail = _tail(later, earlier, 1 - chosen)
+    above, below = _tails(later, earlier, 1 - chosen)
     value = later.raw - earlier.raw
     return Change(
         value=value,
-        lower=value - tail,
-        upper=value + tail,
+        lower=value - above,
+        upper=value + below,
         confidence=chosen,
         quantity=later.quantity,
         earlier_id=earlier.release_id,
@@ -117,19 +123,60 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
     )
 
 
-def _tail(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> float:
-    """Return how far the two noises may lie apart, except with probability `beta`."""
+def _tails(later: ReleaseFields, earlier: ReleaseFields, beta: float) -> tuple[float, float]:
+    """Return how far the later noise may be above and below the earlier one, except with probability `beta`."""
     if "gaussian" in {later.mechanism, earlier.mechanism}:  # each noise gets half of beta (union bound)
-        return sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
-    step, draws = 1.0, 1
-    for release in (later, earlier) if later.measure != "count" else ():
-        mechanism = measure_named(release.measure).mechanism(release.mechanism)
-        if release.theta_from is None:  # else nothing was chosen
-            if mechanism.no_estimate is not None:
-                raise _refused(f"mechanism {mechanism.name!r} gives no interval: {mechanism.no_estimate}")
-            draws *= mechanism.alternatives
+        both = sum(_alone(release)(release.noise_scale, beta / 4) for release in (later, earlier))
+        return both, both
+    step = 1.0
+    for release in (later, earlier):
+        if release.estimate_lower is None:
+            raise _refused(f"mechanism {release.mechanism!r} gives no interval: {release.estimate_reason}")
+        mechanism = _mechanism(release)
+        if mechanism is None:
+            continue
         step = float(mechanism.step)  # of the estimand, so the same for both
-    return step * laplace_difference_tail(later.noise_scale / step, earlier.noise_scale / step, beta / draws)
+        if release.draw_share is not None:
+            beta *= release.draw_share
+        elif release.theta_from is None:  # else nothing was chosen
+            beta /= mechanism.alternatives
+    if later.handicaps is None and earlier.handicaps is None:
+        tail = step * laplace_difference_tail(later.noise_scale / step, earlier.noise_scale / step, beta)
+        return tail, tail
+    return _tail(later, earlier, step, beta / 2), _tail(earlier, later, step, beta / 2)
+
+
+def _tail(one: ReleaseFields, other: ReleaseFields, step: float, beta: float) -> int:
+    """Return how much the error of one unclamped value may exceed that of the other, except with probability `beta`.
+
+    `raw` of a number that was climbed to adds half a noise scale for each handicap and is rounded. Both errors are near
+    continuous noises (`difference_tail`); their difference is a whole number, so the sum is rounded down.
+    """
+    tail = difference_tail(_noise(one), _noise(other), beta)
+    added = [(release.handicaps or 0) * release.noise_scale / 2 for release in (one, other)]
+    return max(0, math.floor(tail + added[0] - added[1] + _rounded(one, step) + _rounded(other, step)))
+
+
+def _noise(release: ReleaseFields) -> HandicappedNoise:
+    return HandicappedNoise(release.noise_scale, release.handicaps or 0)
+
+
+def _rounded(release: ReleaseFields, step: float) -> float:
+    """Return how far the error of an unclamped value may be from its continuous noise.
+
+    One step of the noise, if it is the last of its release whatever it is. Else, with u the lattice of the noise and k
+    handicaps: 1/2 by the rounding of `raw`, u by that of the statistic to units, (1 + k) u by the noise, and u / 2 for
+    each of k means, because for a scale of b units the mean 1 / (2 sinh(1 / b)) is within 1/2 of b / 2.
+    """
+    mechanism = _mechanism(release)
+    if release.handicaps is None or mechanism is None or mechanism.lattice is None or release.theta is None:
+        return step
+    return 0.5 + 2 * (1 + release.handicaps) * float(mechanism.lattice(release.theta))
+
+
+def _mechanism(release: ReleaseFields) -> Mechanism | None:
+    """Return the mechanism of a measure; a count has none."""
+    return None if release.measure == "count" else measure_named(release.measure).mechanism(release.mechanism)
 
 
 def _alone(release: ReleaseFields) -> Callable[[float, float], int]:

@@ -159,6 +159,8 @@ def make_release(
         estimate_reason=answer.estimate_reason,
         unit=unit.words,
         theta_from=theta_from,
+        handicaps=answer.handicaps,
+        draw_share=answer.draw_share,
     )
 
 

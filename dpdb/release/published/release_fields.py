@@ -60,6 +60,10 @@ class ReleaseFields:
         What neighbouring tables differ by, in words; None in releases of older versions.
     theta_from : str or None
         Where a theta comes from that this release did not choose: given, or kept from an earlier release.
+    handicaps : int or None
+        How many handicaps the noise of a `ladder` has that published one of several numbers; None for other noise.
+    draw_share : float or None
+        The part of 1 - confidence that falls to this number, of all that might have been published instead.
     """
 
     measure: str
@@ -87,6 +91,8 @@ class ReleaseFields:
     estimate_reason: str | None = None
     unit: str | None = None
     theta_from: str | None = None
+    handicaps: int | None = None
+    draw_share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

@@ -38,6 +38,8 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("estimate_reason", pa.string()),
         pa.field("unit", pa.string()),
         pa.field("theta_from", pa.string()),
+        pa.field("handicaps", pa.int64()),
+        pa.field("draw_share", pa.float64()),
     ]
 )
 
