@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpdb.measures.one_scan import read_together
     from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
     from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
+    from dpdb.measures.theta_limits import with_theta_limits
     from dpdb.measures.words import Words
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "release_degree_cap",
     "takes_theta",
     "with_estimate",
+    "with_theta_limits",
 ]
 
 if not TYPE_CHECKING:
@@ -64,6 +66,7 @@ if not TYPE_CHECKING:
             "one_scan": "read_together",
             "rate": "rate_answer rate_beta rate_shares",
             "registry": "MEASURES MeasureName counted measure_named measures_named",
+            "theta_limits": "with_theta_limits",
             "words": "Words",
         },
     )

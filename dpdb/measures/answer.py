@@ -57,6 +57,8 @@ class Answer:
         published instead of this one; None where nothing was.
     draw_share : float or None
         The part of 1 - confidence that falls to this number then.
+    theta_limits : bool or None
+        See `dpdb.measures.theta_limits`.
     """
 
     value: float
@@ -72,6 +74,7 @@ class Answer:
     estimate_reason: str | None = None
     handicaps: int | None = None
     draw_share: float | None = None
+    theta_limits: bool | None = None
 
     def __post_init__(self) -> None:
         if self.raw is None:

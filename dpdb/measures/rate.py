@@ -58,4 +58,5 @@ def rate_answer(measure: Answer, count: Answer) -> Answer:
         estimate_lower=None if low is None else min(1, low / max(1, count.upper)),
         estimate_upper=None if high is None else min(1, high / max(1, count.lower)),
         estimate_reason=measure.estimate_reason,
+        theta_limits=measure.theta_limits,
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SHARE,
         bounds_words,
         is_within_noise,
+        limits_words,
         noise_words,
         number_words,
         releases_words,
@@ -59,6 +60,7 @@ __all__ = [
     "check_gates",
     "constraints_digest",
     "is_within_noise",
+    "limits_words",
     "noise_words",
     "number_words",
     "open_session",
@@ -93,8 +95,8 @@ if not TYPE_CHECKING:
             "published.html": "releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
             "published.table": "RELEASE_SCHEMA release_table",
-            "published.words": "SHARE bounds_words is_within_noise noise_words number_words releases_words slice_words"
-            " value_words words_of",
+            "published.words": "SHARE bounds_words is_within_noise limits_words noise_words number_words "
+            "releases_words slice_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
         },

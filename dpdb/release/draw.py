@@ -6,6 +6,7 @@ Only `load` runs before: it loads and compiles what `draw` will use, reading not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from dpdb.engine import Progress, WherePredicate, no_progress
@@ -20,6 +21,7 @@ from dpdb.measures import (
     read_together,
     release_degree_cap,
     with_estimate,
+    with_theta_limits,
 )
 from dpdb.privacy import check_samplers, split
 from dpdb.release.conflict_graph import load_kernels
@@ -94,19 +96,21 @@ def draw_measures(part: MeasurePart, statistics: CountedStatistics, progress: Pr
     if len(part.measures) > 1 and cap is not None:
         rests = (share.rest for share in shares)
         read_together(statistics, cap, zip((mechanism for _, mechanism in part.measures), rests, strict=True))
-    answers = [
-        with_estimate(mechanism.answer(Run(statistics, share.rest, beta, cap, part.max_degree)), mechanism, beta)
-        for (_, mechanism), share in zip(part.measures, shares, strict=True)
-    ]
+    answers = []
+    for (_, mechanism), share in zip(part.measures, shares, strict=True):
+        answer = mechanism.answer(Run(statistics, share.rest, beta, cap, part.max_degree))
+        answers.append(with_theta_limits(with_estimate(answer, mechanism, beta), mechanism, cap, part.max_degree))
     return answers if count is None else [rate_answer(answer, count) for answer in answers]
 
 
 def labelled(prepared: Prepared, answers: Sequence[Sequence[Answer]]) -> Releases:
     """Return the answers with everything published about them. Reads what is published only."""
     releases: list[Release] = []
-    for part, found in zip(prepared.parts, answers, strict=True):
+    theta = prepared.ask.public_theta
+    for position, (part, found) in enumerate(zip(prepared.parts, answers, strict=True)):
         if isinstance(part, MeasurePart):
-            releases += _labelled_measures(prepared, part, found)
+            said = found if theta is None else [replace(one, theta_limits=theta.limited(position)) for one in found]
+            releases += _labelled_measures(prepared, part, said)
         if isinstance(part, CountPart):
             releases.append(_labelled_count(prepared, part, *found))
     return Releases(releases)

@@ -53,16 +53,22 @@ def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_i
 
 def _earlier(job: Job, release: JobRelease, ledger: Ledger, run_id: str, asked: str) -> PublicTheta | None:
     """Return the thetas of this run's own request, or of the latest run that asked the same; None if there is none."""
+    latest = _latest(job, release, ledger, _without_noise(json.loads(asked)))
     before = ledger.request_of(ledger_run(job, run_id, release))
-    if before is not None:
-        return PublicTheta.read(json.loads(before))
-    wanted = _without_noise(json.loads(asked))
+    if before is None:
+        return latest
+    own = PublicTheta.read(json.loads(before))
+    return latest if latest == own else own  # an answer says more of its thetas than a request
+
+
+def _latest(job: Job, release: JobRelease, ledger: Ledger, wanted: Mapping[str, Any]) -> PublicTheta | None:
     for run, answer in _recorded_runs(job, release, ledger):
         if _without_noise(json.loads(answer.request)) == wanted:
             found = recorded_releases(answer.answer)
             thetas = tuple(one.theta for one in found if one.theta is not None)
             if len(thetas) == len(found) > 0:
-                return PublicTheta(thetas, found[0].theta_from or f"kept, as chosen in run {run}", kept=True)
+                words = found[0].theta_from or f"kept, as chosen in run {run}"
+                return PublicTheta(thetas, words, kept=True, limits=tuple(one.theta_limits for one in found))
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpdb.errors import ParameterError
@@ -23,15 +23,26 @@ class PublicTheta:
         Where they come from; published with each release.
     kept : bool
         Whether they are those of a recorded release, one for each.
+    limits : tuple of bool or None
+        What that release said of each (`theta_limits`). It is no part of a request: it changes nothing that is drawn.
     """
 
     thetas: tuple[int, ...]
     words: str = "given"
     kept: bool = False
+    limits: tuple[bool | None, ...] = field(default=(), compare=False)
 
     def of(self, position: int) -> int:
         """The theta of a release, by its position in the call."""
         return self.thetas[position] if self.kept else self.thetas[0]
+
+    def limited(self, position: int) -> bool | None:
+        """Return True where the release that chose the theta announced that it may limit; else None.
+
+        No bound of the degrees is released with a theta that is public. Rows may have changed since it was chosen, so
+        that it did not limit then says nothing of now.
+        """
+        return True if self.limits and self.limits[position] else None
 
     @property
     def public(self) -> Mapping[str, Any]:

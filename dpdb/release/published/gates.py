@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpdb.errors import ParameterError
 from dpdb.release.published.release import Release
-from dpdb.release.published.words import measured_words, number_words
+from dpdb.release.published.words import limits_words, measured_words, number_words
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
 
@@ -51,8 +51,13 @@ class GateResult:
             certainty = f"the threshold lies inside the noise ({known})"
         return (
             f"gate {'passed' if passed else 'failed'}: {measured_words(release)} = {value} "
-            f"{'<=' if passed else '>'} {threshold}; {certainty}"
+            f"{'<=' if passed else '>'} {threshold}; {certainty}{self._limits}"
         )
+
+    @property
+    def _limits(self) -> str:
+        words = limits_words(self.release)
+        return f"; {words}" if self.passed and words else ""
 
 
 def parse_gate(measure: str, number: object, released: Collection[str], where: str, *, rate: bool = False) -> Gate:

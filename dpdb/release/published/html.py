@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from dpdb.release.published.release_fields import ReleaseFields
-from dpdb.release.published.words import bounds_words, cost_words, noise_words, slice_words, value_words
+from dpdb.release.published.words import bounds_words, cost_words, limits_words, noise_words, slice_words, value_words
 
 __all__ = ["release_card", "releases_table"]
 
@@ -28,7 +28,7 @@ def release_card(release: ReleaseFields) -> str:
         f'<div><span style="font-size:160%;font-weight:600">{value_words(release)}</span> '
         f"{escape(release.quantity)}</div>"
         f"{_bar(release)}"
-        f"<div>{escape(bounds_words(release))}</div>"
+        f"<div>{escape(bounds_words(release))}</div>{_warning(release)}"
         f'<div style="{_FAINT}">estimates {escape(release.estimand)}; {cost_words(release)}, '
         f"{escape(release.mechanism)}, noise scale {noise_words(release)}<br>{escape(release.guarantee)}</div>"
         "</div>"
@@ -49,7 +49,14 @@ def releases_table(
 def _cells(release: ReleaseFields) -> list[str]:
     measure = release.measure if release.constraint is None else f"{release.measure} of {release.constraint}"
     value = f"{value_words(release)} {release.quantity}"
-    return [measure, slice_words(release), value, bounds_words(release), cost_words(release)]
+    limits = limits_words(release)
+    interval = f"{bounds_words(release)}; {limits}" if limits else bounds_words(release)
+    return [measure, slice_words(release), value, interval, cost_words(release)]
+
+
+def _warning(release: ReleaseFields) -> str:
+    words = limits_words(release)
+    return f"<div>Warning: {escape(words)}</div>" if words else ""
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -161,6 +161,7 @@ def make_release(
         theta_from=theta_from,
         handicaps=answer.handicaps,
         draw_share=answer.draw_share,
+        theta_limits=answer.theta_limits,
     )
 
 

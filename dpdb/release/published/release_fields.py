@@ -64,6 +64,9 @@ class ReleaseFields:
         How many handicaps the noise of a `ladder` has that published one of several numbers; None for other noise.
     draw_share : float or None
         The part of 1 - confidence that falls to this number, of all that might have been published instead.
+    theta_limits : bool or None
+        Whether theta may leave out so much that the measure itself is more than a tenth larger, as far as released
+        numbers show; None where there is no theta or they cannot tell. See `dpdb.measures.theta_limits`.
     """
 
     measure: str
@@ -93,6 +96,7 @@ class ReleaseFields:
     theta_from: str | None = None
     handicaps: int | None = None
     draw_share: float | None = None
+    theta_limits: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

@@ -40,6 +40,7 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("theta_from", pa.string()),
         pa.field("handicaps", pa.int64()),
         pa.field("draw_share", pa.float64()),
+        pa.field("theta_limits", pa.bool_()),
     ]
 )
 

@@ -17,6 +17,7 @@ __all__ = [
     "breakdown_words",
     "cost_words",
     "is_within_noise",
+    "limits_words",
     "measured_words",
     "noise_words",
     "number_words",
@@ -105,6 +106,17 @@ def is_within_noise(release: ReleaseFields) -> bool:
     return release.noise_scale > release.value
 
 
+def limits_words(release: ReleaseFields) -> str:
+    """Announce that theta may have left much out; empty where released numbers do not show it."""
+    if not release.theta_limits or release.theta is None:
+        return ""
+    otherwise = "more epsilon" if release.theta_from is None else "let it be chosen anew"
+    return (
+        f"theta = {release.theta:,} may be cutting conflicts off: the true number may be larger; "
+        f"ask with a larger theta or {otherwise}"
+    )
+
+
 def release_words(release: ReleaseFields) -> str:
     """Say what one release means, with its bounds, cost and noise."""
     of_rows = " of rows" if release.quantity == SHARE else ""
@@ -119,6 +131,8 @@ def release_words(release: ReleaseFields) -> str:
         lines.insert(3, f"  no upper  {release.upper_reason}")
     if release.theta is not None:
         lines.insert(-1, f"  theta     {_theta(release)}")
+    if limits := limits_words(release):
+        lines.insert(2, f"  warning   {limits}")
     return "\n".join(lines)
 
 
@@ -146,7 +160,8 @@ def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
         cells = [cell.rjust(width) for cell, width in zip(numbers, widths, strict=False)]
         lines.append("  " + "  ".join([*cells, constraint]))
     reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)
-    return "\n".join([*lines, *(f"  no upper bound: {reason}" for reason in reasons)])
+    lines += [f"  no upper bound: {reason}" for reason in reasons]
+    return "\n".join([*lines, *(f"  {words}: {one.constraint}" for one in releases if (words := limits_words(one)))])
 
 
 def _row(release: ReleaseFields) -> tuple[str, ...]:
@@ -165,11 +180,21 @@ def _meaning(release: ReleaseFields) -> str:
 
 
 def _theta(release: ReleaseFields) -> str:
-    """Say what theta is, where it comes from, and between which numbers the count at this theta lies."""
+    """Say what theta is, where it comes from, between which numbers the count at it lies, and what cannot be told."""
     from_where = "" if release.theta_from is None else f" ({release.theta_from})"
     words = f"{release.theta:,}{from_where}"
-    if release.estimate_lower is None or release.estimate_upper is None:
-        return f"{words}; no interval at this theta: {release.estimate_reason}" if release.estimate_reason else words
-    low, high = (number_words(end, release.quantity) for end in (release.estimate_lower, release.estimate_upper))
-    what = "share" if release.quantity == SHARE else "count"
-    return f"{words}; at this theta the {what} lies between {low} and {high} ({sure_words(release.confidence)})"
+    if release.estimate_lower is not None and release.estimate_upper is not None:
+        low, high = (number_words(end, release.quantity) for end in (release.estimate_lower, release.estimate_upper))
+        what = "share" if release.quantity == SHARE else "count"
+        words += f"; at this theta the {what} lies between {low} and {high} ({sure_words(release.confidence)})"
+    elif release.estimate_reason is not None:
+        words += f"; no interval at this theta: {release.estimate_reason}"
+    return words if release.theta_limits is not None else f"{words}; {_untold(release)}"
+
+
+def _untold(release: ReleaseFields) -> str:
+    chosen = release.theta_from is None
+    why = (
+        "the bound of conflicts per row is too noisy" if chosen else "no bound of conflicts per row is released with it"
+    )
+    return f"whether it cuts conflicts off cannot be told: {why}"
