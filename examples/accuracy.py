@@ -4,6 +4,7 @@
     python examples/accuracy.py ../shared/data --epsilon 0.1 1 5 --releases 200
     python examples/accuracy.py ../shared/data --hard                   # where the conflicts are few or the groups huge
     python examples/accuracy.py ../shared/data --tables --releases 200  # the 29 tables, defaults beside `marginal`
+    python examples/accuracy.py ../shared/data --limits --releases 100  # what theta loses there, and what is announced
 
 Each table is a random sample of 10,000 rows, dirtied by RNoise with a seed that no budget split was chosen on; the
 noise of the releases is fresh in every run. Error: |released - true| / true, mean over the releases; for repair the
@@ -27,6 +28,7 @@ import numpy as np
 from accuracy_tables import DATA_SETS as TABLES
 from accuracy_tables import GROUPS, all_tables
 from hard_tables import hard_tables
+from limits_table import print_limits
 
 from dpdb.engine.sql.degree_bound import degree_terms, evaluate
 from dpdb.measures.mechanisms.projected import EDGES, NODES, noisy_answer
@@ -150,8 +152,16 @@ def main() -> int:
     )
     parser.add_argument("--tables", action="store_true", help="the 29 tables; the defaults and what they replaced")
     parser.add_argument("--defaults", action="store_true", help="only the default mechanisms")
+    parser.add_argument(
+        "--limits", action="store_true", help="on the 29 tables, what theta loses and what is announced"
+    )
     options = parser.parse_args()
     start = time.perf_counter()
+    if options.limits:
+        with tempfile.TemporaryDirectory() as folder:
+            tables = all_tables(options.data, Path(folder), options.alpha, options.seed)
+            print_limits(tables, options.epsilon, options.releases)
+        return 0
     results: dict[tuple[str, str, str], list[float]] = {}
     names = []
     with tempfile.TemporaryDirectory() as folder:

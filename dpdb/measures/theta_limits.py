@@ -19,14 +19,14 @@ _DOUBT = 0.05
 def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap | None) -> bool | None:
     """Return whether theta may be what keeps the value small; None if these numbers cannot tell.
 
-    True: the released bound of the degrees allows more than twice theta, and the value is below 25 noise scales. A row
-    adds at most theta and the noise scale is about theta / epsilon, so 25 / epsilon rows, each cut off at theta, would
+    True: the released bound of the degrees is more than twice theta, and the value is below 25 noise scales. A row adds
+    at most theta and the noise scale is about theta / epsilon, so 25 / epsilon rows, each cut off at theta, would
     explain the whole value. So few rows may have far more conflicts without a mechanism seeing it: k rows change the
-    odds of what it sees by exp(k epsilon) at most. More rows than that would have moved its choice to a larger theta.
+    odds of what it sees by exp(k epsilon) at most. More rows than that would mostly have moved its choice to a larger
+    theta. It is a judgement, not a test: a large clean group with few errors looks the same and is announced, too.
 
-    It is a judgement from odds, not a test: a large clean group with few errors looks the same and is announced, too.
-
-    False: theta is above what the bound allows, or was chosen below it and the value is 25 noise scales or more.
+    False: nothing released shows it. The bound is not above twice theta, or theta is a choice (not the bound itself)
+    and the value is 25 noise scales or more.
 
     None: there is no released bound (theta was given), or its noise leaves open whether it is above twice theta.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,8 @@ import pytest
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import RESULT_SCHEMA, read_results
 from dpdb.ledger import Ledger
+from dpdb.measures import Answer, Mechanism
+from dpdb.measures.degree_cap import DegreeCap
 from dpdb.release import Release, draw
 
 KEEPS = """name = "visits"
@@ -108,6 +111,34 @@ def test_a_run_that_was_killed_after_its_debit_keeps_too(keeps: Path, monkeypatc
     assert run(keeps, "mon") == 0
     found = releases(keeps)
     assert found["mon"].theta_from is found["tue"].theta_from is None
+
+
+def test_a_kept_theta_says_for_ever_that_it_may_limit_if_the_run_that_chose_it_said_so(
+    keeps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a retry, whose request does not have it. What did not limit then may limit now: nothing is said."""
+    edit(keeps, 'theta = "keep"', 'theta = "keep"\nby = "zip"\nkeys = ["z29", "z1"]')
+    said = {"zip = 'z29'": True, "zip = 'z1'": False}
+
+    def chosen(answer: Answer, mechanism: Mechanism, cap: DegreeCap | None, max_degree: int | None) -> Answer:
+        return replace(answer, theta_limits=next(announced) if cap else None)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        announced = iter(said.values())
+        patched.setattr(draw, "with_theta_limits", chosen)
+        assert run(keeps, "mon") == 0
+    assert run(keeps, "tue") == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(draw, "make_release", fail)
+        assert run(keeps, "wed") == 3  # debited, without an answer
+    assert run(keeps, "wed") == 0
+    found = releases(keeps)
+    assert {where: found[f"mon {where}"].theta_limits for where in said} == said
+    for day in ("tue", "wed"):
+        assert {where: found[f"{day} {where}"].theta_limits for where in said} == {**said, "zip = 'z1'": None}
 
 
 def test_noise_may_change_and_what_is_asked_may_not(keeps: Path) -> None:

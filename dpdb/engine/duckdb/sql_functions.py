@@ -23,7 +23,7 @@ _ARGUMENTS: list[Any] = [
     "BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR", "DOUBLE",
     "BIGINT", "VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "UBIGINT",
 ]  # fmt: skip
-_TYPES = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT"}
+_TYPES = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
 # Python functions belong to the whole database: each registration has its own.
 _NUMBERS = itertools.count(1)
 

@@ -65,8 +65,8 @@ class ReleaseFields:
     draw_share : float or None
         The part of 1 - confidence that falls to this number, of all that might have been published instead.
     theta_limits : bool or None
-        Whether theta may leave out so much that the measure itself is more than a tenth larger, as far as released
-        numbers show; None where there is no theta or they cannot tell. See `dpdb.measures.theta_limits`.
+        Whether released numbers show that theta may have left much out; None where there is no theta or they cannot
+        tell. See `dpdb.measures.theta_limits`.
     """
 
     measure: str

@@ -161,7 +161,8 @@ def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
         lines.append("  " + "  ".join([*cells, constraint]))
     reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)
     lines += [f"  no upper bound: {reason}" for reason in reasons]
-    return "\n".join([*lines, *(f"  {words}: {one.constraint}" for one in releases if (words := limits_words(one)))])
+    warned = [one for one in releases if one.theta_limits]
+    return "\n".join([*lines, *(f"  warning for {one.constraint}: {limits_words(one)}" for one in warned)])
 
 
 def _row(release: ReleaseFields) -> tuple[str, ...]:
