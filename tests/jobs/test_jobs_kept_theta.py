@@ -205,7 +205,17 @@ def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, k
     edit(keeps, "results.duckdb", kept)
     path, new = (
         keeps.parent / kept,
-        ("raw", "estimate_lower", "estimate_upper", "estimate_reason", "unit", "theta_from", "handicaps", "draw_share", "theta_limits"),
+        (
+            "raw",
+            "estimate_lower",
+            "estimate_upper",
+            "estimate_reason",
+            "unit",
+            "theta_from",
+            "handicaps",
+            "draw_share",
+            "theta_limits",
+        ),
     )
     assert run(keeps, "mon") == 0
     if kept == "results":
