@@ -29,8 +29,9 @@ _NOISE = "theta"
 MARGINAL = Marginal(EDGES, cap=10, select=30, answer=60, price=Fraction(1), stretch=Fraction(3, 2))
 MARGINAL_ORDER = Marginal(EDGES, cap=3, select=42, answer=55, price=Fraction(6, 5), stretch=Fraction(3, 2))
 
-# Chosen on training seeds too, at epsilon .1 to 5, of tables like the 29 of examples/accuracy.py: by geometric means, and
-# so that no table is much worse than by `marginal`. Wrong rungs are rare, but so wrong that margins decide mean errors.
+# Chosen on training seeds too, at epsilon .1 to 5, of tables like the 29 of examples/accuracy.py: by geometric means,
+# and so that no table is much worse than by `marginal`. Wrong rungs are rare, but wrong by so much that the margins
+# decide the mean errors.
 _FEW = Settings(select=30, price=Fraction(23, 20), stretch=Fraction(1), stretch_from=1, above=1)
 _MANY = Settings(
     select=30,
