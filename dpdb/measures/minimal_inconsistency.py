@@ -33,20 +33,13 @@ MARGINAL_ORDER = Marginal(EDGES, cap=3, select=42, answer=55, price=Fraction(6, 
 # and so that no table is much worse than by `marginal`. Wrong rungs are rare, but wrong by so much that the margins
 # decide the mean errors.
 _FEW = Settings(select=30, price=Fraction(23, 20), stretch=Fraction(1), stretch_from=1, above=1)
+_RUNGS = Rungs(count=2, reach=Fraction(11, 25), step=Fraction(3), least=70, gap=27, margin=2.5, growth=1.25)
+_TOP = Top(least=300, guard=64, margin=5.5, floor=-1, growth=1.0)
 _MANY = Settings(
-    select=30,
-    price=Fraction(3, 2),
-    stretch=Fraction(4, 3),
-    stretch_from=2,
-    above=1,
-    rungs=Rungs(count=2, reach=Fraction(11, 25), step=Fraction(3), least=70, gap=27, margin=3.0, growth=1.25),
-    top=Top(least=300, guard=64, margin=6.5, floor=-1, growth=1.0),
+    select=30, price=Fraction(3, 2), stretch=Fraction(4, 3), stretch_from=2, above=1, rungs=_RUNGS, top=_TOP
 )
-LADDER = Ladder(
-    EDGES,
-    cap=7,
-    tiers=((0, _FEW), (NANO // 4, replace(_MANY, price=Fraction(1))), (NANO * 3 // 4, _MANY)),
-)
+_SOME = replace(_MANY, price=Fraction(1), rungs=replace(_RUNGS, margin=3.0), top=replace(_TOP, margin=6.5))
+LADDER = Ladder(EDGES, cap=7, tiers=((0, _FEW), (NANO // 4, _SOME), (NANO * 3 // 4, _MANY)))
 
 
 def _pairs(statistics: GraphStatistics) -> int:
