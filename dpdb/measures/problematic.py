@@ -26,7 +26,7 @@ MARGINAL = Marginal(WITNESSES, cap=5, select=35, answer=60, price=Fraction(17, 1
 
 # Chosen like that of minimal_inconsistency. No top: W is nearly complete at a theta far below the degrees, so the cap
 # is no theta to answer with.
-_FEW = Settings(select=35, price=Fraction(8, 5), stretch=Fraction(5, 4), stretch_from=1, above=1)
+_FEW = Settings(select=30, price=Fraction(8, 5), stretch=Fraction(5, 4), stretch_from=1, above=1)
 _RUNGS = Rungs(count=2, reach=Fraction(1, 3), step=Fraction(5), least=50, gap=27, margin=3.0, growth=1.25)
 _MANY = Settings(select=30, price=Fraction(7, 4), stretch=Fraction(5, 4), stretch_from=2, above=1, rungs=_RUNGS)
 _SOME = replace(_MANY, price=Fraction(23, 20), rungs=replace(_RUNGS, margin=4.5))
