@@ -5,6 +5,7 @@
     python examples/accuracy.py ../shared/data --hard                   # where the conflicts are few or the groups huge
     python examples/accuracy.py ../shared/data --tables --releases 200  # the 29 tables, defaults beside `marginal`
     python examples/accuracy.py ../shared/data --limits --releases 100  # what theta loses there, and what is announced
+    python examples/accuracy.py ../shared/data --challengers --releases 200  # the same beside N2E and OPT2
 
 Each table is a random sample of 10,000 rows, dirtied by RNoise with a seed that no budget split was chosen on; the
 noise of the releases is fresh in every run. Error: |released - true| / true, mean over the releases; for repair the
@@ -21,12 +22,13 @@ import math
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from accuracy_tables import DATA_SETS as TABLES
 from accuracy_tables import GROUPS, all_tables
+from challengers import CHALLENGERS, Challenged
 from hard_tables import hard_tables
 from limits_table import print_limits
 
@@ -105,6 +107,17 @@ def released(session: Session, measure: str, mechanism: str, epsilon: str, relea
             yield session.dp_inconsistency(measure, epsilon, mechanism=mechanism, max_degree=degree).value
 
 
+def challenged(session: Session, measure: str, epsilon: str, releases: int, seed: int) -> dict[str, list[float]]:
+    """Values by every challenger, whose readings `challengers` explains; none for repair."""
+    if measure not in CHALLENGERS:
+        return {}
+    table, (statistic, challengers) = Challenged(session._private.statistics()), CHALLENGERS[measure]
+    return {
+        label: list(release(table, statistic, float(epsilon), releases, np.random.default_rng(seed)))
+        for label, release in challengers.items()
+    }
+
+
 def noisy_tables(data: Path, folder: Path, alpha: float, seed: int) -> Iterator[tuple[str, Path, Path]]:
     for name, file in TABLES.items():
         rules, noisy = data / f"{name}.dcs.txt", folder / f"{name}.parquet"
@@ -112,7 +125,17 @@ def noisy_tables(data: Path, folder: Path, alpha: float, seed: int) -> Iterator[
         yield name, noisy, rules
 
 
-def print_table(results: dict[tuple[str, str, str], list[float]], names: Sequence[str], releases: int) -> None:
+Results = dict[tuple[str, str, str], list[float]]
+"""Mean errors, one per table, by epsilon, measure and row."""
+
+
+def note(results: Results, row: tuple[str, str, str], values: Iterable[float], truth: float) -> None:
+    """Append a table's mean relative error."""
+    errors = [abs(value - truth) / truth for value in values]
+    results.setdefault(row, []).append(sum(errors) / len(errors))
+
+
+def print_table(results: Results, names: Sequence[str], releases: int) -> None:
     print(f"\nmean relative error of {releases} releases; columns: {', '.join(names)}")
     for (epsilon, measure, mechanism), means in results.items():
         geometric = math.exp(sum(math.log(max(mean, 1e-12)) for mean in means) / len(means))
@@ -123,7 +146,7 @@ def print_table(results: dict[tuple[str, str, str], list[float]], names: Sequenc
         )
 
 
-def print_groups(results: dict[tuple[str, str, str], list[float]], names: Sequence[str]) -> None:
+def print_groups(results: Results, names: Sequence[str]) -> None:
     """One line per table with every mechanism, then geometric means of the groups."""
     for epsilon, measure in dict.fromkeys((epsilon, measure) for epsilon, measure, _ in results):
         columns = {label: means for (e, m, label), means in results.items() if (e, m) == (epsilon, measure)}
@@ -151,6 +174,7 @@ def main() -> int:
         "--hard", action="store_true", help="a huge clean group, and sparse constraints without equality"
     )
     parser.add_argument("--tables", action="store_true", help="the 29 tables; the defaults and what they replaced")
+    parser.add_argument("--challengers", action="store_true", help="the 29 tables; the defaults beside N2E and OPT2")
     parser.add_argument("--defaults", action="store_true", help="only the default mechanisms")
     parser.add_argument(
         "--limits", action="store_true", help="on the 29 tables, what theta loses and what is announced"
@@ -162,10 +186,10 @@ def main() -> int:
             tables = all_tables(options.data, Path(folder), options.alpha, options.seed)
             print_limits(tables, options.epsilon, options.releases)
         return 0
-    results: dict[tuple[str, str, str], list[float]] = {}
+    results: Results = {}
     names = []
     with tempfile.TemporaryDirectory() as folder:
-        make = all_tables if options.tables else hard_tables if options.hard else noisy_tables
+        make = all_tables if options.tables or options.challengers else hard_tables if options.hard else noisy_tables
         for name, noisy, rules in make(options.data, Path(folder), options.alpha, options.seed):
             names.append(name)
             with Session(noisy, constraints=rules) as session:
@@ -173,15 +197,19 @@ def main() -> int:
                 print(f"{name}: {truth}", file=sys.stderr)
                 covers = degree_terms(session.public.bound).covers_all_rows
                 for measure, default in ((one.name, one.default) for one in MEASURES):
-                    rows = {"default": default} if options.defaults else compared(measure, default)
+                    alone = options.defaults or options.challengers
+                    rows = {"default": default} if alone else compared(measure, default)
                     if options.tables:
                         rows = beside_marginal(measure, default, covers_all_rows=covers)
                     for label, mechanism in rows.items():
                         for epsilon in options.epsilon:
                             values = released(session, measure, mechanism, epsilon, options.releases, options.seed)
-                            errors = [abs(value - truth[measure]) / truth[measure] for value in values]
-                            results.setdefault((epsilon, measure, label), []).append(sum(errors) / len(errors))
-    if options.tables:
+                            note(results, (epsilon, measure, label), values, truth[measure])
+                    for epsilon in options.epsilon if options.challengers else ():
+                        others = challenged(session, measure, epsilon, options.releases, options.seed)
+                        for label, values in others.items():
+                            note(results, (epsilon, measure, label), values, truth[measure])
+    if options.tables or options.challengers:
         print_groups(dict(sorted(results.items())), names)
     else:
         print_table(dict(sorted(results.items())), names, options.releases)

@@ -58,7 +58,7 @@ def all_tables(data: Path, folder: Path, alpha: float, seed: int) -> Iterator[tu
         yield name, path, rules
         for iterations in (25, 50, 100):
             path = folder / f"{name}{iterations}.parquet"
-            conoise_seed = 100 + iterations + 1_000 * fresh
+            conoise_seed = (100 + iterations + 1_000 * fresh) % 2**32
             write_noisy(data / file, rules, path, "conoise", iterations=iterations, sample=ROWS, seed=conoise_seed)
             yield f"{name}{iterations}", path, rules
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dpdb.measures.answer import GraphStatistics
@@ -23,21 +24,13 @@ _NOISE = "theta + 1"
 # Chosen like those of minimal_inconsistency. W grows faster with theta than edges do: no stretch, a higher price.
 MARGINAL = Marginal(WITNESSES, cap=5, select=35, answer=60, price=Fraction(17, 10), stretch=Fraction(1))
 
-# Chosen like that of minimal_inconsistency, but for price and margin, which were last set on the 29 tables themselves.
-# No top: W is nearly complete at a theta far below the degrees, so the cap is no theta to answer with.
-LADDER = Ladder(
-    WITNESSES,
-    cap=3,
-    few=Settings(select=35, price=Fraction(8, 5), stretch=Fraction(5, 4), above=1),
-    many=Settings(
-        select=35,
-        price=Fraction(39, 20),
-        stretch=Fraction(5, 4),
-        above=1,
-        rungs=Rungs(count=2, reach=Fraction(3, 10), step=Fraction(5), least=50, gap=27, margin=2.75, growth=1.25),
-    ),
-    enough=NANO // 4,
-)
+# Chosen like that of minimal_inconsistency. No top: W is nearly complete at a theta far below the degrees, so the cap
+# is no theta to answer with.
+_FEW = Settings(select=30, price=Fraction(8, 5), stretch=Fraction(5, 4), stretch_from=1, above=1)
+_RUNGS = Rungs(count=2, reach=Fraction(1, 3), step=Fraction(5), least=50, gap=27, margin=3.0, growth=1.25)
+_MANY = Settings(select=30, price=Fraction(7, 4), stretch=Fraction(5, 4), stretch_from=2, above=1, rungs=_RUNGS)
+_SOME = replace(_MANY, price=Fraction(23, 20), rungs=replace(_RUNGS, margin=4.5))
+LADDER = Ladder(WITNESSES, cap=3, tiers=((0, _FEW), (NANO // 4, _SOME), (NANO * 3 // 4, _MANY)))
 
 
 def _rows(statistics: GraphStatistics) -> int:

@@ -13,7 +13,7 @@ import importlib.util
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +64,14 @@ def options(text: str | None, arguments: Sequence[str] | None = None) -> Chosen:
         "--data", type=Path, default=SHARED, help="folder with the five data sets; what it lacks is taken as bundled"
     )
     parser.add_argument("--quick", action="store_true", help="fewer noise levels, releases and rows")
+    parser.add_argument("--releases", type=int, help="private releases per table and mechanism")
     parsed = parser.parse_args(arguments)
+    if parsed.releases is not None and parsed.releases < 1:
+        parser.error(f"--releases must be at least 1, got {parsed.releases}")
     parsed.out.mkdir(parents=True, exist_ok=True)
-    return Chosen(parsed.out, parsed.data, parsed.quick, QUICK if parsed.quick else FULL)
+    scale = QUICK if parsed.quick else FULL
+    scale = scale if parsed.releases is None else replace(scale, releases=parsed.releases)
+    return Chosen(parsed.out, parsed.data, parsed.quick, scale)
 
 
 @dataclass(frozen=True)

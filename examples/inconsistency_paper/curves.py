@@ -81,6 +81,8 @@ def _curve(axis: Any, points: Sequence[Point], value: Any, **style: Any) -> None
 
 def _band(axis: Any, points: Sequence[Point], colour: str) -> None:
     levels = _levels(points)
+    if len(levels) == 1:
+        return  # nothing to see, but it would stretch the axis
     middle = [mean([one.mean for one in points if one.changes == level]) for level in levels]
     spread = [mean([one.deviation for one in points if one.changes == level]) for level in levels]
     low = [max(0, m - s) for m, s in zip(middle, spread, strict=True)]

@@ -114,6 +114,8 @@ class Point:
     deviation: float
     error: float
     """Mean of |released - true| / true, the paper's normalized error; nan where nothing is violated."""
+    error_deviation: float
+    """Standard deviation of |released - true| / true over the releases; nan where nothing is violated."""
     error_to_twice_tau: float
     """The same with 2 tau* in place of the true value, which is what the paper's published code compares I_R with."""
 
@@ -125,13 +127,18 @@ def point(data: str, noise: str, seed: int, changes: int, table: Measured, measu
     return Point(
         data, noise, seed, changes, measure, mechanism, mechanism == table.default(measure), len(values), true, tau,
         table.truth.max_degree, statistics.fmean(values), statistics.pstdev(values), relative_error(values, true),
-        relative_error(values, 2 * tau),
+        error_deviation(values, true), relative_error(values, 2 * tau),
     )  # fmt: skip
 
 
 def relative_error(values: Sequence[float], true: float) -> float:
     """Mean of |value - true| / true."""
     return statistics.fmean(abs(value - true) / true for value in values) if true else math.nan
+
+
+def error_deviation(values: Sequence[float], true: float) -> float:
+    """Standard deviation of |value - true| / true."""
+    return statistics.pstdev(abs(value - true) / true for value in values) if true else math.nan
 
 
 def mean(values: Iterator[float] | Sequence[float]) -> float:

@@ -32,11 +32,12 @@ def small(statistic, *, rungs=2, top=True, select=40, above=0):
         select=select,
         price=Fraction(1),
         stretch=Fraction(1),
+        stretch_from=1,
         above=above,
         rungs=Rungs(count=rungs, reach=Fraction(1), step=Fraction(2), least=1, gap=1, margin=0.5, growth=0.0),
         top=Top(least=1, guard=2, margin=1.0, floor=0.0, growth=0.0) if top else None,
     )
-    return Ladder(statistic, cap=10, few=many, many=many, enough=0)
+    return Ladder(statistic, cap=10, tiers=((0, many),))
 
 
 def audited(mechanism, nodes=4, colourings=(0,), **options):
@@ -131,7 +132,7 @@ def test_a_sensitivity_of_theta_for_witnesses_is_caught(monkeypatch):
 
 @pytest.mark.parametrize("measure", PRODUCT)
 @pytest.mark.parametrize("cap", [1, 2, 60, 1_500, 10**6, 2**62])
-@pytest.mark.parametrize("epsilon", [300, NANO // 4 - 1, NANO // 4, NANO, 10**15])
+@pytest.mark.parametrize("epsilon", [300, NANO // 4 - 1, NANO // 4, NANO * 3 // 4 - 1, NANO * 3 // 4, NANO, 10**15])
 def test_the_shares_of_every_branch_add_up(measure, cap, epsilon):
     plan: Plan = PRODUCT[measure].plan(DegreeCap(cap, 14.0), epsilon)
     if len(plan.grid) > 1:

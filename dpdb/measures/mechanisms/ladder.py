@@ -118,6 +118,8 @@ class Settings:
         Of each doubling of theta; see `marginal_choice`.
     stretch : Fraction
         The answer's theta is this many times the chosen one, rounded up.
+    stretch_from : int
+        A smaller chosen theta is not stretched: from 1 to 2 the noise doubles at once.
     above : int
         The candidates reach this many scales of the cap's noise above the cap, which may be below the degrees.
     """
@@ -125,6 +127,7 @@ class Settings:
     select: int
     price: Fraction
     stretch: Fraction
+    stretch_from: int
     above: int
     rungs: Rungs | None = None
     top: Top | None = None
@@ -179,7 +182,7 @@ class Plan:
 
     def stretched(self, theta: int) -> int:
         """Theta of the answer for a chosen one."""
-        return math.ceil(theta * self.settings.stretch)
+        return theta if theta < self.settings.stretch_from else math.ceil(theta * self.settings.stretch)
 
 
 @dataclass(frozen=True)
@@ -262,20 +265,17 @@ class Ladder:
     statistic : ProjectedStatistic
     cap : int
         Share of epsilon for the degree cap, in percent.
-    few, many : Settings
-        For less than `enough` nano-epsilon left after the cap, and for more.
-    enough : int
+    tiers : tuple of (int, Settings)
+        The constants in use from so many nano-epsilon on that are left after the cap; ascending, the first from 0.
     """
 
     statistic: ProjectedStatistic
     cap: int
-    few: Settings
-    many: Settings
-    enough: int
+    tiers: tuple[tuple[int, Settings], ...]
 
     def plan(self, cap: DegreeCap, epsilon: int) -> Plan:
         """Return the plan for a released cap and what is left of epsilon."""
-        settings, size = self.many if epsilon >= self.enough else self.few, self.statistic.sensitivity
+        settings, size = self._settings(epsilon), self.statistic.sensitivity
         highest = min(cap.value, _LARGEST_CAP)
         grid = tripling_grid(highest + math.ceil(settings.above * cap.scale), self.statistic.extra)
         if len(grid) == 1:
@@ -316,7 +316,7 @@ class Ladder:
 
     def mechanism(self, name: str, noise: str) -> Mechanism:
         """Return it as a named mechanism."""
-        share = Fraction(100 - self.cap, 100) * Fraction(100 - self.many.select, 100)
+        share = Fraction(100 - self.cap, 100) * Fraction(100 - self.tiers[-1][1].select, 100)
         rest = 100 - self.cap
         return Mechanism(
             name,
@@ -329,6 +329,9 @@ class Ladder:
             thetas=self.thetas,
             lattice=lambda theta: Fraction(self.statistic.sensitivity(theta), UNIT),
         )
+
+    def _settings(self, epsilon: int) -> Settings:
+        return [settings for least, settings in self.tiers if epsilon >= least][-1]
 
     def _at_top(self, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer | None:
         """Return the answer at the cap if it stands out."""
