@@ -247,11 +247,15 @@ def match_greedily(
     gone: NDArray[np.bool_],
     left_partner: Ints,
     right_partner: Ints,
+    looks: NDArray[np.int64],
     first: int,
     work: int,
 ) -> int:
-    """Let each row of a vertex cover take a free partner outside it, on both sides; returns the next row to serve."""
-    looks = np.zeros(1, np.int64)
+    """Let each row of a vertex cover take a free partner outside it, on both sides; returns the next row to serve.
+
+    `looks`: scratch, one entry.
+    """
+    looks[0] = 0
     u = first
     while u < cover.shape[0] and looks[0] < work:
         if cover[u]:
@@ -276,14 +280,15 @@ def find_paths(
     end_of: Ints,
     queue: Ints,
     state: NDArray[np.int64],
+    looks: NDArray[np.int64],
     work: int,
 ) -> bool:
     """Search augmenting paths breadth first from the left copies in `queue`; returns whether the search is over.
 
     `state`: how many of the queue are done, how many there are. `root` of a row in the queue, `parent` of a visited
-    right copy; `end_of[root]` is the free right copy that was found, or -1.
+    right copy; `end_of[root]` is the free right copy that was found, or -1. `looks`: scratch, one entry.
     """
-    looks = np.zeros(1, np.int64)
+    looks[0] = 0
     head, tail = state[0], state[1]
     while head < tail:
         u = queue[head]

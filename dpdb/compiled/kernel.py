@@ -1,0 +1,60 @@
+"""`kernel`: a function over arrays that runs as machine code, loaded or compiled for the types of its first call.
+
+`dpdb.graph.loading` makes that call before anything is spent. Importing this module imports neither numba nor llvmlite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+from dpdb.compiled.arguments import Kinds, kinds_and_words
+
+__all__ = ["Kernel", "kernel"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Have `function` run as machine code. It takes integers, arrays and named tuples of these, and makes no array.
+
+    It returns nothing, a truth value, or one or several integers of 64 bits.
+    """
+    return cast(F, Kernel(cast(FunctionType, function)))
+
+
+class Kernel:
+    """A function that is compiled for the types of its arguments, once for each combination."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self._codes: dict[Kinds, Callable[..., Any]] = {}
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        kinds, words = kinds_and_words(arguments)
+        code = self._codes.get(kinds)
+        if code is None:
+            code = self._codes[kinds] = self._load(kinds)
+        return code(arguments, words)
+
+    def _load(self, kinds: Kinds) -> Callable[..., Any]:
+        from dpdb.compiled.machine_code import load
+
+        return load(self, kinds)
+
+    @cached_property
+    def helpers(self) -> dict[str, Kernel]:
+        """The kernels that this one calls, by the names under which it does."""
+        known = self.function.__globals__
+        names = self.function.__code__.co_names
+        return {name: known[name] for name in names if isinstance(known.get(name), Kernel)}
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The same function for numba: what other compiled functions call. Imports numba."""
+        from dpdb.compiled.compiling import dispatcher
+
+        return dispatcher(self)
