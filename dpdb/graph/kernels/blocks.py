@@ -4,6 +4,8 @@ All kernels of this file read one `Blocks` value. Rows are numbered by canonical
 belongs to the first constraint it violates. From a majority row only the minority of its group is enumerated. What a
 scan no longer needs leaves the group's list when it is next met, and a group with nothing left is not entered, so
 that work follows what changes and not the number of edges.
+
+Rows and places are 64 bits wide wherever a helper gets them: each width would be compiled by itself.
 """
 
 from __future__ import annotations
@@ -105,7 +107,7 @@ def fill_edges(
                     if work <= 0:
                         return filled, row, k, place
                     work -= 1
-                    other = listed[place]
+                    other = np.int64(listed[place])
                     if _first_violated(blocks, k, row, other):
                         if filled == size:
                             return filled, row, k, place
@@ -193,12 +195,12 @@ def witness(
             if covered[u] and spent[u]:
                 break
             if begin < 0:
-                listed, end, place = blocks.members[k], blocks.starts[k, group + 1], -begin
+                listed, end, place = blocks.members[k], np.int64(blocks.starts[k, group + 1]), np.int64(-begin)
                 uncovered, able = uncovered_longs[k], able_longs[k]
             else:
                 if (covered[u] or able_left[k, group] == 0) and (spent[u] or uncovered_left[k, group] == 0):
                     continue
-                listed, end, place = blocks.short[k], blocks.short_starts[k, group + 1], begin
+                listed, end, place = blocks.short[k], np.int64(blocks.short_starts[k, group + 1]), np.int64(begin)
                 uncovered, able = uncovered_shorts[k], able_shorts[k]
             while True:
                 work -= 1
@@ -212,7 +214,7 @@ def witness(
                 place = following
                 if place >= end:
                     break
-                v = listed[place]
+                v = np.int64(listed[place])
                 if _first_violated(blocks, k, u, v):
                     if not covered[v] and not spent[u]:
                         covered[v] = True
@@ -291,7 +293,7 @@ def find_paths(
     looks[0] = 0
     head, tail = state[0], state[1]
     while head < tail:
-        u = queue[head]
+        u = np.int64(queue[head])
         while end_of[root[u]] < 0:
             if looks[0] >= work:
                 state[0], state[1] = head, tail
@@ -348,20 +350,20 @@ def _take(
             continue
         if begin < 0:
             listed, chain = blocks.members[k], longs[k]
-            place, end = blocks.starts[k, group], blocks.starts[k, group + 1]
+            place, end = np.int64(blocks.starts[k, group]), np.int64(blocks.starts[k, group + 1])
         else:
             if left[k, group] == 0:
                 continue
             listed, chain = blocks.short[k], shorts[k]
-            place, end = blocks.short_starts[k, group], blocks.short_starts[k, group + 1]
+            place, end = np.int64(blocks.short_starts[k, group]), np.int64(blocks.short_starts[k, group + 1])
         place = _next_kept(chain, listed, gone, place, end)
         while place < end:
-            v = listed[place]
+            v = np.int64(listed[place])
             seen += 1
             if _violates(blocks, k, u, v):
                 gone[v] = True
                 _leave(blocks, v, left)
-                taken = np.int64(v)
+                taken = v
                 break
             place = _next_kept(chain, listed, gone, place + 1, end)
         if taken >= 0:
