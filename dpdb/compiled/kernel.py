@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from types import FunctionType
@@ -14,6 +15,7 @@ from dpdb.compiled.arguments import Kinds, kinds_and_words
 
 __all__ = ["Kernel", "kernel"]
 
+_loading = threading.RLock()
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -37,7 +39,8 @@ class Kernel:
         kinds, words = kinds_and_words(arguments)
         code = self._codes.get(kinds)
         if code is None:
-            code = self._codes[kinds] = self._load(kinds)
+            with _loading:  # the shares of one statistic call the same kernel from several threads
+                code = self._codes.get(kinds) or self._codes.setdefault(kinds, self._load(kinds))
         return code(arguments, words)
 
     def _load(self, kinds: Kinds) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 from dpdb.compiled.arguments import Kinds
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
-from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk
+from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
 
 if TYPE_CHECKING:
     from dpdb.compiled.kernel import Kernel
@@ -44,7 +44,7 @@ def load(kernel: Kernel, kinds: Kinds) -> Code:
             called = python_callable(kernel)
             return lambda arguments, _: called(*arguments)
     try:
-        write_object(name, made_from, made)
+        kept_in(write_object(name, made_from, made))
     except OSError as error:
         cannot_be_kept(error.strerror or str(error))
     return _code(made, _word_count(kinds))

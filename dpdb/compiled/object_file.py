@@ -66,8 +66,8 @@ def read_object(name: str, made_from: str) -> ObjectCode | None:
     return None
 
 
-def write_object(name: str, made_from: str, made: ObjectCode) -> None:
-    """Keep machine code in the first folder that can be written.
+def write_object(name: str, made_from: str, made: ObjectCode) -> Path:
+    """Keep machine code in the first folder that can be written, and return the folder.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def write_object(name: str, made_from: str, made: ObjectCode) -> None:
         except OSError as error:
             failed = error
         else:
-            return
+            return folder
     raise failed
 
 

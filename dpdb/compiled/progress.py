@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from dpdb.errors import DpdbError
 
@@ -21,6 +22,7 @@ __all__ = [
     "compiled_so_far",
     "compiling",
     "found_on_disk",
+    "kept_in",
     "nothing_compiled",
     "tell_when_long",
 ]
@@ -31,11 +33,12 @@ _LOG = logging.getLogger("dpdb")
 
 @dataclass
 class Compiled:
-    """What this process has loaded so far: kernels found on disk, compiled ones, and whether all of them were kept."""
+    """What this process has loaded so far: kernels found on disk, compiled ones, and where these are kept, or not."""
 
     found: int = 0
     made: int = 0
     seconds: float = 0.0
+    folder: Path | None = None
     why_not_kept: str | None = None
 
 
@@ -84,6 +87,11 @@ def compiling(name: str) -> Iterator[None]:
         timer.cancel()
         compiled_so_far.made += 1
         compiled_so_far.seconds += time.perf_counter() - start
+
+
+def kept_in(folder: Path) -> None:
+    """Note where the machine code of a kernel was written."""
+    compiled_so_far.folder = folder
 
 
 def cannot_be_kept(reason: str) -> None:

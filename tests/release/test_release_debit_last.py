@@ -50,7 +50,7 @@ class Calls:
 
     def wrapped(self, kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
         def call(*arguments: object) -> object:
-            types = tuple(map(numba.typeof, arguments))
+            types, _ = kinds_and_words(arguments)
             (self.after if self.debited else self.before).add((name, types))
             return kernel(*arguments)
 
@@ -67,7 +67,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     for name in modules:
         module: ModuleType = __import__(name, fromlist=["_"])
         for kernel in module.__all__:
-            if isinstance(getattr(module, kernel), numba.core.dispatcher.Dispatcher):
+            if isinstance(getattr(module, kernel), Kernel):
                 monkeypatch.setattr(module, kernel, found.wrapped(getattr(module, kernel), f"{name}.{kernel}"))
     debit = Budget.debit
 
