@@ -39,14 +39,14 @@ def python_callable(kernel: Kernel) -> Any:
     return dispatcher(kernel, nogil=True)
 
 
-@global_compiler_lock
 def object_code(kernel: Kernel, kinds: Kinds) -> ObjectCode | None:
     """Compile a kernel; None where numba compiles nothing or has another calling convention than ours."""
     made = kernel.dispatcher
     if not hasattr(made, "compile"):  # NUMBA_DISABLE_JIT
         return None
     signature = tuple(_type(kind) for kind in kinds)
-    made.compile(signature)
+    with global_compiler_lock:
+        made.compile(signature)
     compiled = made.overloads[signature]
     function = compiled.library.get_function(compiled.fndesc.llvm_func_name)
     returned = _returned(compiled.signature.return_type)
@@ -59,7 +59,8 @@ def _type(kind: Any) -> Any:
     if kind is None:
         return types.int64
     if isinstance(kind[0], type):
-        return types.BaseTuple.from_types([_type(field) for field in kind[1]], kind[0])
+        make: Any = types.BaseTuple.from_types
+        return make([_type(field) for field in kind[1]], kind[0])
     return types.Array(from_dtype(np.dtype(kind[0])), kind[1], kind[2])
 
 

@@ -36,6 +36,7 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
+        """Run it; what has not run with arguments of these types is loaded first, or compiled."""
         kinds, words = kinds_and_words(arguments)
         code = self._codes.get(kinds)
         if code is None:

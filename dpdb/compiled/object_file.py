@@ -91,7 +91,7 @@ def write_object(name: str, made_from: str, made: ObjectCode) -> Path:
 def _replace(path: Path, content: bytes) -> None:
     number, partial = tempfile.mkstemp(prefix=".", dir=path.parent)
     try:
-        with open(number, "wb") as file:
+        with os.fdopen(number, "wb") as file:
             file.write(content)
             os.fchmod(number, 0o644)
         Path(partial).replace(path)

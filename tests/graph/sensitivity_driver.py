@@ -19,7 +19,14 @@ from dpdb.graph.thetas import theta_lanes
 augment, count_degrees, cover_greedily, fill_adjacency, find_levels, match_greedily, project, witness = (
     kernel.dispatcher
     for kernel in (
-        augment, count_degrees, cover_greedily, fill_adjacency, find_levels, match_greedily, project, witness
+        augment,
+        count_degrees,
+        cover_greedily,
+        fill_adjacency,
+        find_levels,
+        match_greedily,
+        project,
+        witness,
     )
 )
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pytest
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.compiled import Kernel
+from dpdb.compiled.arguments import kinds_and_words
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError
 from dpdb.graph import loading

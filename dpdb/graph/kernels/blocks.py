@@ -20,6 +20,7 @@ from dpdb.compiled import kernel
 __all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "match_greedily", "witness"]
 
 Ints = NDArray[np.int32]
+Number = int | np.int64
 
 # Columns of `Blocks.row`.
 _GROUP, _X, _Y, _PLACE = 0, 1, 2, 3
@@ -53,7 +54,7 @@ class Blocks(NamedTuple):
 
 
 @kernel
-def _violates(blocks: Blocks, k: int, u: int, v: int) -> bool:
+def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     a, b = blocks.row[u, k], blocks.row[v, k]
     if a[_GROUP] < 0 or a[_GROUP] != b[_GROUP]:
         return False
@@ -65,7 +66,7 @@ def _violates(blocks: Blocks, k: int, u: int, v: int) -> bool:
 
 
 @kernel
-def _first_violated(blocks: Blocks, k: int, u: int, v: int) -> bool:
+def _first_violated(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     """Return whether k is the first constraint that the pair violates."""
     if not _violates(blocks, k, u, v):
         return False
@@ -124,7 +125,7 @@ def fill_edges(
 
 
 @kernel
-def _next(chain: Ints, place: int) -> int:
+def _next(chain: Ints, place: Number) -> Number:
     """Find the next present place not below `place` (path halving)."""
     while chain[place] != place:
         chain[place] = chain[chain[place]]
@@ -133,7 +134,7 @@ def _next(chain: Ints, place: int) -> int:
 
 
 @kernel
-def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: int, end: int) -> int:
+def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
     """Find the next place whose row is not gone; places of rows that are gone leave the chain."""
     place = _next(chain, place)
     while place < end and gone[listed[place]]:
@@ -143,7 +144,7 @@ def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: int, e
 
 
 @kernel
-def _leave(blocks: Blocks, row: int, left: Ints) -> None:
+def _leave(blocks: Blocks, row: Number, left: Ints) -> None:
     """Count a row out of the minorities that it belongs to."""
     for k in range(blocks.row.shape[1]):
         if blocks.row[row, k, _GROUP] >= 0 and blocks.row[row, k, _PLACE] < 0:
@@ -186,6 +187,7 @@ def witness(
         Whether a row is covered, whether it has no capacity left, and how many it covers.
     """
     n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    place: Number
     u = first
     while u < n and work > 0:
         for k in range(constraints):
@@ -206,7 +208,7 @@ def witness(
                 work -= 1
                 if covered[u] and spent[u]:
                     break
-                following = end
+                following: Number = end
                 if not spent[u]:
                     following = _next_kept(uncovered, listed, covered, place, end)
                 if not covered[u]:
@@ -334,7 +336,7 @@ def extend_matching(
 @kernel
 def _take(
     blocks: Blocks,
-    u: int,
+    u: Number,
     longs: Ints,
     shorts: Ints,
     left: Ints,
@@ -344,6 +346,7 @@ def _take(
     """Return a row in conflict with u that is not gone, and let it go; -1 if there is none. Adds the rows looked at."""
     seen = 0
     taken = np.int64(-1)
+    place: Number
     for k in range(blocks.row.shape[1]):
         group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
         if group < 0:

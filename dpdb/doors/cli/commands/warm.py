@@ -47,7 +47,9 @@ def run(options: argparse.Namespace) -> int:
             f"{done.made} kernels were compiled, but cannot be kept ({done.why_not_kept}); "
             "NUMBA_CACHE_DIR may name a folder that can be written"
         )
-    made = f"{done.made} kernels compiled in {done.seconds:.1f} s, kept in {done.folder}" if done.made else "nothing to do"
+    made = (
+        f"{done.made} kernels compiled in {done.seconds:.1f} s, kept in {done.folder}" if done.made else "nothing to do"
+    )
     show(f"{made}; {done.found} were there")
     return 0
 
