@@ -93,7 +93,7 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(number, "wb") as file:
             file.write(content)
-            os.fchmod(number, 0o644)
+        Path(partial).chmod(0o644)
         Path(partial).replace(path)
     except BaseException:
         with suppress(OSError):
@@ -102,4 +102,5 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _trusted() -> set[int]:
-    return {0, os.geteuid(), _PACKAGE.stat().st_uid}
+    user = os.geteuid() if hasattr(os, "geteuid") else 0
+    return {0, user, _PACKAGE.stat().st_uid}

@@ -125,7 +125,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _say_when_compiling_takes_long(options: Namespace) -> None:
-    if not options.quiet and sys.stderr.isatty():
+    if not getattr(options, "quiet", False) and sys.stderr.isatty():
         from dpdb.compiled import tell_when_long
 
         tell_when_long(lambda: tell("\r\033[Kdpdb: compiling for this machine, once; `dpdb warm` does it beforehand\n"))
