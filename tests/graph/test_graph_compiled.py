@@ -6,7 +6,9 @@ import errno
 import importlib
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,6 +94,18 @@ def test_machine_code_is_compiled_once(folder: Path) -> None:
     assert compiles(lambda: kernel(sum_of)(1, 2))
     assert not compiles(lambda: kernel(sum_of)(1, 2))
     assert len(list(folder.iterdir())) == 1
+
+
+def test_threads_that_call_a_cold_kernel_compile_it_once() -> None:
+    cold, barrier, before = kernel(sum_of), threading.Barrier(2), made()
+
+    def call(one: int) -> int:
+        barrier.wait()
+        return cold(one, 2)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(call, (1, 2))) == [3, 4]
+    assert made() == before + 1
 
 
 def test_what_was_made_from_other_sources_is_compiled_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
