@@ -21,6 +21,9 @@ Kinds: TypeAlias = tuple[Any, ...]
 """Of each argument its `ArrayKind`, its `TupleKind`, or None for an integer."""
 
 
+_END = 1 << 63
+
+
 def kinds_and_words(arguments: Sequence[Any]) -> tuple[Kinds, list[int]]:
     """Return the types of the arguments and the words to pass.
 
@@ -28,6 +31,8 @@ def kinds_and_words(arguments: Sequence[Any]) -> tuple[Kinds, list[int]]:
     ------
     TypeError
         An argument is neither an array of numbers, nor an integer, nor a named tuple of these.
+    OverflowError
+        An integer has more than 64 bits.
     """
     words: list[int] = []
     return tuple([_add(argument, words) for argument in arguments]), words
@@ -40,6 +45,8 @@ def _add(argument: Any, words: list[int]) -> Any:
     if isinstance(argument, tuple):
         return type(argument), tuple([_add(item, words) for item in argument])
     if isinstance(argument, (int, np.integer)) and not isinstance(argument, bool):
+        if not -_END <= argument < _END:
+            raise OverflowError("a kernel takes integers of 64 bits")
         words.append(int(argument))
         return None
     raise TypeError(f"a kernel takes arrays and integers, not {type(argument).__name__}")

@@ -7,7 +7,7 @@ time. `object_code` looks whether the compiled function has exactly the paramete
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit, types
@@ -15,33 +15,37 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.np.numpy_support import from_dtype
 
 from dpdb.compiled.arguments import Kinds
+from dpdb.compiled.kernel_source import KernelSource
 from dpdb.compiled.object_file import ObjectCode
-
-if TYPE_CHECKING:
-    from dpdb.compiled.kernel import Kernel
 
 __all__ = ["dispatcher", "object_code", "python_callable"]
 
-_OPTIONS = {"nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def dispatcher(kernel: Kernel, **options: Any) -> Any:
+def dispatcher(kernel: KernelSource) -> Any:
     """Return numba's function for a kernel; helpers stand in it as numba's functions, too."""
-    helpers = {name: helper.dispatcher for name, helper in kernel.helpers.items()}
+    if kernel.for_numba is None:
+        kernel.for_numba = _made(kernel, _OPTIONS)
+    return kernel.for_numba
+
+
+def python_callable(kernel: KernelSource) -> Any:
+    """Return the kernel as numba itself calls it: for where `object_code` cannot be used."""
+    return _made(kernel, {"nogil": True})
+
+
+def _made(kernel: KernelSource, options: dict[str, Any]) -> Any:
+    helpers = {name: dispatcher(helper) for name, helper in kernel.helpers.items()}
     old = kernel.function
     copy = FunctionType(old.__code__, {**old.__globals__, **helpers}, old.__name__, old.__defaults__, old.__closure__)
     copy.__qualname__, copy.__module__ = old.__qualname__, old.__module__
-    return njit(**(options or _OPTIONS))(copy)
+    return njit(**options)(copy)
 
 
-def python_callable(kernel: Kernel) -> Any:
-    """Return the kernel as numba itself calls it: for where `object_code` cannot be used."""
-    return dispatcher(kernel, nogil=True)
-
-
-def object_code(kernel: Kernel, kinds: Kinds) -> ObjectCode | None:
+def object_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
     """Compile a kernel; None where numba compiles nothing or has another calling convention than ours."""
-    made = kernel.dispatcher
+    made = dispatcher(kernel)
     if not hasattr(made, "compile"):  # NUMBA_DISABLE_JIT
         return None
     signature = tuple(_type(kind) for kind in kinds)

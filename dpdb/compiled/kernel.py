@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from dpdb.compiled.arguments import Kinds, kinds_and_words
+from dpdb.compiled.kernel_source import KernelSource
 
 __all__ = ["Kernel", "kernel"]
 
@@ -27,11 +28,11 @@ def kernel(function: F) -> F:
     return cast(F, Kernel(cast(FunctionType, function)))
 
 
-class Kernel:
+class Kernel(KernelSource):
     """A function that is compiled for the types of its arguments, once for each combination."""
 
     def __init__(self, function: FunctionType) -> None:
-        self.function = function
+        super().__init__(function)
         self._codes: dict[Kinds, Callable[..., Any]] = {}
         update_wrapper(self, function)
 
@@ -49,14 +50,7 @@ class Kernel:
 
         return load(self, kinds)
 
-    @cached_property
-    def helpers(self) -> dict[str, Kernel]:
-        """The kernels that this one calls, by the names under which it does."""
-        known = self.function.__globals__
-        names = self.function.__code__.co_names
-        return {name: known[name] for name in names if isinstance(known.get(name), Kernel)}
-
-    @cached_property
+    @property
     def dispatcher(self) -> Any:
         """The same function for numba: what other compiled functions call. Imports numba."""
         from dpdb.compiled.compiling import dispatcher

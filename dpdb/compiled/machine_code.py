@@ -9,17 +9,15 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from dpdb.compiled.arguments import Kinds
+from dpdb.compiled.kernel_source import KernelSource
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
-
-if TYPE_CHECKING:
-    from dpdb.compiled.kernel import Kernel
 
 __all__ = ["load"]
 
@@ -29,14 +27,14 @@ _engines: list[Any] = []
 """Whatever owns machine code, for the life of the process."""
 
 
-def load(kernel: Kernel, kinds: Kinds) -> Code:
+def load(kernel: KernelSource, kinds: Kinds) -> Code:
     """Return what calls a kernel for arguments of these kinds, given the arguments and their words."""
     name, made_from = _name(kernel, kinds), _made_from(kernel)
     found = read_object(name, made_from)
     if found is not None:
         found_on_disk()
         return _code(found, _word_count(kinds))
-    with compiling(f"{kernel.__module__}.{kernel.function.__name__}"):
+    with compiling(f"{kernel.function.__module__}.{kernel.function.__name__}"):
         from dpdb.compiled.compiling import object_code, python_callable
 
         made = object_code(kernel, kinds)
@@ -106,7 +104,7 @@ def _source(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def _made_from(kernel: Kernel) -> str:
+def _made_from(kernel: KernelSource) -> str:
     """A digest of what the machine code follows from, beside types and processor: sources and versions."""
     files, waiting = set(), [kernel]
     while waiting:
@@ -117,9 +115,11 @@ def _made_from(kernel: Kernel) -> str:
     return hashlib.sha256("\n".join([_versions(), *sorted(map(_source, files))]).encode()).hexdigest()
 
 
-def _name(kernel: Kernel, kinds: Kinds) -> str:
+def _name(kernel: KernelSource, kinds: Kinds) -> str:
     which = f"{_platform()} {[_written(kind) for kind in kinds]}"
-    return f"{kernel.__module__}.{kernel.function.__name__}-{hashlib.sha256(which.encode()).hexdigest()[:16]}.o"
+    return (
+        f"{kernel.function.__module__}.{kernel.function.__name__}-{hashlib.sha256(which.encode()).hexdigest()[:16]}.o"
+    )
 
 
 def _written(kind: Any) -> str:

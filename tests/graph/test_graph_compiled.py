@@ -82,6 +82,10 @@ def test_a_kernel_returns_what_the_function_does() -> None:
     assert kernel(weigh)(pair, table, -7) == weigh(pair, table, -7)
     assert kernel(weigh)(pair, table[:, ::2], 7) == weigh(pair, table[:, ::2], 7)  # not contiguous
     assert kernel(sum_of)(-(2**62), np.int32(5)) == 5 - 2**62
+    with pytest.raises(OverflowError):
+        kernel(sum_of)(2**63, 0)
+    with pytest.raises(TypeError):
+        kernel(sum_of)(1.5, 0)  # type: ignore[arg-type]
     values = np.array([1, 2**32 - 1], np.uint32)
     assert kernel(is_above)(values, 2**32 - 2) is True
     assert kernel(is_above)(values, 2**32 - 1) is False
