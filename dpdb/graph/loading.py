@@ -24,8 +24,9 @@ from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
 from dpdb.graph.witness import witness_counts
 
-__all__ = ["load_block_kernels", "load_edge_kernels"]
+__all__ = ["load_all_kernels", "load_block_kernels", "load_edge_kernels"]
 
+_STATISTICS = ("projected_edges", "witnesses", "twice_fractional_cover", "greedy_cover", "twice_truncated_edges")
 _WIDTHS = (3, 300, 70_000)
 """Rows of graphs whose thetas take 8, 16 and 32 bits."""
 
@@ -67,6 +68,16 @@ def load_edge_kernels(statistic: str) -> None:
         complete_matching(Adjacency.of_edges(graph), np.full((2, 3), -1, np.int32))
     else:
         _load_truncation(Adjacency.of_edges(graph))
+
+
+def load_all_kernels() -> None:
+    """Load the kernels of all statistics of all graphs, exact ones for the owner among them."""
+    for statistic in _STATISTICS:
+        for ordered in (False, True):
+            load_block_kernels(statistic, ordered=ordered)
+        load_edge_kernels(statistic)
+    small = Adjacency.of_edges(EdgeArrays.from_pairs(3, [(0, 1), (1, 2)]))
+    small.sorted().induced(np.arange(2)).independent_nodes(np.arange(2))
 
 
 def _load_truncation(graph: Adjacency) -> None:

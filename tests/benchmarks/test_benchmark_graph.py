@@ -8,9 +8,12 @@ is asserted are ratios within the run.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -62,6 +65,37 @@ def test_small_tables(tmp_path: Path) -> None:
             ours, naive, polars = run("dpdb", *arguments), run("naive_duckdb", *arguments), run("polars", *arguments)
             report(f"{file} {rows:,} {alpha:.1%}", ours, naive=naive, polars=polars)
             assert ours["edges"] == naive["edges"] == polars["edges"]
+
+
+def test_start_of_a_process(tmp_path: Path) -> None:
+    """Whole processes on 10,000 rows, in pairs: `dpdb measure`, and the naive join in DuckDB."""
+    source, rules = noisy(tmp_path, "tax_synthetic", "tax", 0.005, 10_000)
+    measure = ["-m", "dpdb", "measure", source, "--constraints", rules, "--measure", "all", "--epsilon", "1", "--quiet"]
+    commands = [measure, [str(HERE / "run_naive_duckdb.py"), source, rules]]
+    rounds = [[seconds_of(command) for command in commands] for _ in range(11)][1:]
+    for unit, name in enumerate(("CPU", "wall")):
+        ours, naive = (median(seconds[which][unit] for seconds in rounds) for which in (0, 1))
+        ratio = median(ours[unit] / naive[unit] for ours, naive in rounds)
+        print(f"start, 10,000 rows, {name}: dpdb {ours:.2f} s, naive {naive:.2f} s, median ratio {ratio:.2f}")
+        assert ratio < 2
+
+
+def test_first_use(tmp_path: Path) -> None:
+    """The demo with nothing compiled yet, and again."""
+    demo = ["-m", "dpdb", "demo", "--quiet"]
+    cold, warm = (seconds_of(demo, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    print(f"demo: first {cold[0]:.1f} CPU s, {cold[1]:.1f} s; again {warm[0]:.1f} CPU s, {warm[1]:.1f} s")
+    assert cold[0] > warm[0]
+
+
+def seconds_of(arguments: list[str], **environment: str) -> tuple[float, float]:
+    """CPU and wall seconds of a process."""
+    before, start = os.times(), time.perf_counter()
+    run = [sys.executable, *arguments]
+    subprocess.run(run, check=True, capture_output=True, env={**os.environ, **environment})
+    after = os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return cpu, time.perf_counter() - start
 
 
 def test_networkx_on_adult(tmp_path: Path) -> None:

@@ -266,3 +266,18 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         process.stdout.close()
         assert process.wait() == 0
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(("options", "terminal", "said"), [({}, True, 1), ({"quiet": True}, True, 0), ({}, False, 0)])
+def test_compiling_is_said_on_a_terminal(
+    options: dict[str, bool], terminal: bool, said: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from argparse import Namespace
+
+    from dpdb.compiled import progress
+    from dpdb.doors.cli.main import _say_when_compiling_takes_long
+
+    monkeypatch.setattr(progress, "_tellers", [])
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    _say_when_compiling_takes_long(Namespace(**options))
+    assert len(progress._tellers) == said

@@ -92,4 +92,5 @@ def test_every_command_is_recorded() -> None:
     recorded = {
         line.split()[1] for path in RECORDINGS for line in commands_of(path) if line.startswith("dpdb ") and " " in line
     }
-    assert commands <= recorded, commands - recorded
+    told_by_the_machine = {"warm"}  # what it prints depends on what is compiled; tests/graph/test_graph_compiled.py
+    assert commands - told_by_the_machine <= recorded, commands - recorded

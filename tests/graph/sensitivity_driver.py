@@ -15,6 +15,21 @@ from dpdb.graph.kernels.projection import project
 from dpdb.graph.kernels.witness import witness
 from dpdb.graph.thetas import theta_lanes
 
+# As functions that numba compiles into these.
+augment, count_degrees, cover_greedily, fill_adjacency, find_levels, match_greedily, project, witness = (
+    kernel.dispatcher
+    for kernel in (
+        augment,
+        count_degrees,
+        cover_greedily,
+        fill_adjacency,
+        find_levels,
+        match_greedily,
+        project,
+        witness,
+    )
+)
+
 
 @njit
 def _select(mask, u, v, some_u, some_v):

@@ -1,49 +1,231 @@
-"""Kernels work where their machine code cannot be kept: a read-only installation, a full disk, a damaged cache."""
+"""Kernels: machine code is kept and loaded without numba, and whatever is wrong with its files fails no release."""
 
 from __future__ import annotations
 
 import errno
-from typing import Any
+import importlib
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
-from numba.core import caching
+from numpy.typing import NDArray
 
-from dpdb import compiled
-from dpdb.compiled import kernel
+from dpdb.compiled import (
+    Kernel,
+    NotCompiledError,
+    allocating_kernel,
+    compiled_so_far,
+    kernel,
+    machine_code,
+    nothing_compiled,
+    object_file,
+    progress,
+    tell_when_long,
+)
+from dpdb.doors.cli import main
+from dpdb.graph import load_all_kernels
+
+DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
+
+
+class Pair(NamedTuple):
+    left: NDArray[np.int32]
+    right: NDArray[np.uint8]
 
 
 def sum_of(one: int, two: int) -> int:
     return one + two
 
 
+def weigh(pair: Pair, table: NDArray[np.int64], factor: int) -> tuple[int, int]:
+    total, last = 0, 0
+    for i in range(pair.left.shape[0]):
+        last = pair.left[i] * np.int64(pair.right[i]) + table[i, 1]
+        total += factor * last
+    return total, last
+
+
+def is_above(values: NDArray[np.uint32], least: int) -> bool:
+    return bool(values[-1] > least)
+
+
+def clear(values: NDArray[np.uint16]) -> None:
+    values[:] = 0
+
+
 @pytest.fixture(autouse=True)
-def notices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    found: list[str] = []
-    monkeypatch.setattr(compiled, "_noticed", found)
-    return found
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiled_so_far, "why_not_kept", None)
+    return tmp_path / "dpdb"
+
+
+def made() -> int:
+    return compiled_so_far.made
+
+
+def compiles(call: Callable[[], object]) -> bool:
+    before = made()
+    call()
+    return made() > before
+
+
+def test_a_kernel_returns_what_the_function_does() -> None:
+    pair = Pair(np.array([1, -2, 2**31 - 1], np.int32), np.array([3, 255, 2], np.uint8))
+    table = np.arange(12).reshape(3, 4)
+    assert kernel(weigh)(pair, table, -7) == weigh(pair, table, -7)
+    assert kernel(weigh)(pair, table[:, ::2], 7) == weigh(pair, table[:, ::2], 7)  # not contiguous
+    assert kernel(sum_of)(-(2**62), np.int32(5)) == 5 - 2**62
+    with pytest.raises(OverflowError):
+        kernel(sum_of)(2**63, 0)
+    with pytest.raises(TypeError):
+        kernel(sum_of)(1.5, 0)  # type: ignore[arg-type]
+    values = np.array([1, 2**32 - 1], np.uint32)
+    assert kernel(is_above)(values, 2**32 - 2) is True
+    assert kernel(is_above)(values, 2**32 - 1) is False
+    cleared = np.array([3, 4], np.uint16)
+    assert kernel(clear)(cleared) is None
+    assert not cleared.any()
+
+
+def test_machine_code_is_compiled_once(folder: Path) -> None:
+    assert compiles(lambda: kernel(sum_of)(1, 2))
+    assert not compiles(lambda: kernel(sum_of)(1, 2))
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_threads_that_call_a_cold_kernel_compile_it_once() -> None:
+    cold, barrier, before = kernel(sum_of), threading.Barrier(2), made()
+
+    def call(one: int) -> int:
+        barrier.wait()
+        return cold(one, 2)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(call, (1, 2))) == [3, 4]
+    assert made() == before + 1
+
+
+def test_what_was_made_from_other_sources_is_compiled_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel(sum_of)(1, 2)
+    monkeypatch.setattr(machine_code, "_source", lambda file: f"another version of {file}")
+    assert compiles(lambda: kernel(sum_of)(1, 2))
+    assert len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b[: len(b) // 2], lambda _: b"", lambda b: b + b"\0"])
+def test_damaged_machine_code_is_compiled_again(damage: Callable[[bytes], bytes], folder: Path) -> None:
+    kernel(sum_of)(1, 2)
+    (path,) = folder.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    assert compiles(lambda: kernel(sum_of)(1, 2))
+    assert not compiles(lambda: kernel(sum_of)(1, 2))
+
+
+def test_machine_code_of_other_users_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel(sum_of)(1, 2)
+    monkeypatch.setattr(object_file, "_trusted", set)
+    assert compiles(lambda: kernel(sum_of)(1, 2))
 
 
 def test_without_a_place_for_it_code_is_compiled_in_memory_with_one_notice(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(object_file, "folders", lambda: iter(()))
     assert [kernel(sum_of)(1, 2) for _ in range(2)] == [3, 3]
     assert [record.message[:44] for record in caplog.records] == ["dpdb: compiled code cannot be kept on disk, "]
+
+
+def test_a_full_disk_fails_no_release(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    def fails(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(object_file.Path, "replace", fails)
+    assert kernel(sum_of)(1, 2) == 3
+    assert compiled_so_far.why_not_kept == "No space left on device"
+    assert not list(folder.iterdir())
+
+
+def test_another_calling_convention_is_left_to_numba(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    from dpdb.compiled import compiling
+
+    monkeypatch.setattr(compiling, "_expected", lambda _: "i32(ptr)")
+    assert kernel(sum_of)(1, 2) == 3
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(
     ("method", "error"),
     [("save_overload", OSError(errno.ENOSPC, "No space left on device")), ("load_overload", EOFError("cut short"))],
 )
-def test_what_fails_in_the_cache_fails_no_release(
-    method: str, error: Exception, monkeypatch: pytest.MonkeyPatch, notices: list[str]
+def test_what_fails_in_the_cache_of_numba_fails_no_release(
+    method: str, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> None:
         raise error
 
-    made: Any = kernel(sum_of)
-    monkeypatch.setattr(made._cache._cache, "load_overload", lambda *_: None)
-    monkeypatch.setattr(made._cache._cache, "save_overload", lambda *_: None)
-    monkeypatch.setattr(made._cache._cache, method, fails)
-    assert made(1, 2) == 3
-    assert notices == [error.args[-1]]
+    compiled: Any = allocating_kernel(sum_of)
+    monkeypatch.setattr(compiled._cache._cache, "load_overload", lambda *_: None)
+    monkeypatch.setattr(compiled._cache._cache, "save_overload", lambda *_: None)
+    monkeypatch.setattr(compiled._cache._cache, method, fails)
+    assert compiled(1, 2) == 3
+    assert compiled_so_far.why_not_kept == error.args[-1]
+
+
+def test_nothing_is_compiled_where_that_is_forbidden() -> None:
+    with nothing_compiled():
+        for decorate in (kernel, allocating_kernel):
+            with pytest.raises(NotCompiledError):
+                decorate(sum_of)(1, 2)
+    assert kernel(sum_of)(1, 2) == 3
+
+
+def test_long_compiling_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(progress, "_told", [])
+    monkeypatch.setattr(progress, "_tellers", [])
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    monkeypatch.setattr(progress.threading.Timer, "start", lambda timer: timer.function())
+    tell_when_long(lambda: said.append("compiling"))
+    for function in (sum_of, clear):
+        kernel(function)(*((1, 2) if function is sum_of else (np.zeros(2, np.uint16),)))
+    assert said == ["compiling"]
+
+
+def test_warming_loads_every_kernel_of_the_graph_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dpdb.graph.kernels as room
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    load_all_kernels()
+    cold = [
+        f"{path.stem}.{name}"
+        for path in Path(str(room.__file__)).parent.glob("[a-z]*.py")
+        for module in [importlib.import_module(f"{room.__name__}.{path.stem}")]
+        for name in module.__all__
+        if isinstance(getattr(module, name), Kernel) and not getattr(module, name)._codes
+    ]
+    assert cold == []
+
+
+def test_warm_check_compiles_nothing_and_says_what_is_missing(folder: Path) -> None:
+    command = [sys.executable, "-m", "dpdb", "warm", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.endswith("is not compiled: `dpdb warm` compiles what is missing\n")
+    assert not folder.exists()
+
+
+def test_a_warm_start_does_not_import_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    arguments = ["measure", str(DATA / "hospital.parquet"), "--constraints", str(DATA / "hospital.dcs.txt")]
+    arguments += ["--measure", "all", "--epsilon", "1", "--quiet"]
+    assert main(arguments) == 0
+    code = "import sys; from dpdb.doors.cli import main; main(sys.argv[1:]); print({'numba', 'scipy'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"

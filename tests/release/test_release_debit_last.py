@@ -8,13 +8,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pytest
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.compiled import Kernel
+from dpdb.compiled.arguments import kinds_and_words
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError
 from dpdb.graph import loading
@@ -50,7 +51,7 @@ class Calls:
 
     def wrapped(self, kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
         def call(*arguments: object) -> object:
-            types = tuple(map(numba.typeof, arguments))
+            types, _ = kinds_and_words(arguments)
             (self.after if self.debited else self.before).add((name, types))
             return kernel(*arguments)
 
@@ -67,7 +68,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     for name in modules:
         module: ModuleType = __import__(name, fromlist=["_"])
         for kernel in module.__all__:
-            if isinstance(getattr(module, kernel), numba.core.dispatcher.Dispatcher):
+            if isinstance(getattr(module, kernel), Kernel):
                 monkeypatch.setattr(module, kernel, found.wrapped(getattr(module, kernel), f"{name}.{kernel}"))
     debit = Budget.debit
 

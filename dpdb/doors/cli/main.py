@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import gc
 import os
 import signal
 import sys
@@ -15,10 +16,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from dpdb.doors.cli.streams import open_streams, say, say_at_once
+from dpdb.doors.cli.streams import open_streams, say, say_at_once, tell
 from dpdb.stopping import SignalsEndTheCommand, Terminated
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from dpdb.doors.cli.intermixed import Parser
 
 __all__ = ["COMMANDS", "build_parser", "leave", "main", "run_process"]
@@ -37,8 +40,12 @@ COMMANDS = (
     "budget",
     "overlap",
     "demo",
+    "warm",
 )
 """In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands` that has `add`."""
+
+_OBJECTS = 100_000
+"""Objects made before garbage is looked for: imports make many and no garbage, and take a seventh less time so."""
 
 _USAGE = 2
 _ENGINE_ERROR = 3
@@ -71,6 +78,7 @@ def build_parser(wanted: Sequence[str] = ()) -> Parser:
 
 def run_process() -> NoReturn:
     """Run the command of this process, and end the process."""
+    gc.set_threshold(_OBJECTS)
     try:
         open_streams()
         code = main()
@@ -101,6 +109,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             given = sys.argv[1:] if arguments is None else list(arguments)
             _refuse_undecodable(given)
             options = build_parser(given[:1]).parse_args(given)
+            _say_when_compiling_takes_long(options)
             return int(options.run(options))
         except DpdbError as error:
             return _failed(str(error), error.exit_code)
@@ -113,6 +122,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         stop = _signal_behind(error)
         return _unforeseen(error) if stop is None else _stopped(stop)
+
+
+def _say_when_compiling_takes_long(options: Namespace) -> None:
+    if not getattr(options, "quiet", False) and sys.stderr.isatty():
+        from dpdb.compiled import tell_when_long
+
+        tell_when_long(lambda: tell("\r\033[Kdpdb: compiling for this machine, once; `dpdb warm` does it beforehand\n"))
 
 
 def _stopped(error: KeyboardInterrupt | Terminated) -> int:

@@ -1,5 +1,4 @@
-"""Compiled loops over edges. Importing one of these modules imports numba: do it inside functions.
+"""Compiled loops over edges; see `dpdb.compiled`.
 
-Each module is self-contained: numba's disk cache looks at the file of a kernel, not at the files of what it
-calls.
+A kernel is compiled again when its file changes, or one with a kernel that it calls: what else it uses stands there.
 """

@@ -64,9 +64,9 @@ def _count_special(members: Members, a: int, begin: int, end: int, degree: NDArr
         # A pair of two minority rows is counted once, from its lower row.
         if members.minority[0, b] and members.row[b] <= members.row[a]:
             continue
-        hit = _violates(members, 0, a, b)
-        for j in range(1, members.ordered.shape[0]):
-            hit = hit and not _violates(members, j, a, b)
+        hit = True
+        for j in range(members.ordered.shape[0]):  # its own constraint, and none of the earlier ones
+            hit = hit and _violates(members, j, a, b) == (j == 0)
         degree[b] += hit
         found += hit
     return found
@@ -79,14 +79,15 @@ def _count_plain(
     """Count plain partners in loops that the compiler vectorizes."""
     found = 0
     for low in range(begin, end, CHUNK):
-        size = min(CHUNK, end - low)
+        size = CHUNK if end - low > CHUNK else end - low
         if members.ordered[0]:
             xa, ya = members.x[0, a], members.y[0, a]
             for i in range(size):
                 xb, yb = members.x[0, low + i], members.y[0, low + i]
                 hit[i] = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
         else:
-            hit[:size] = 1  # plain rows are of the majority class, a is not
+            for i in range(size):
+                hit[i] = 1  # plain rows are of the majority class, a is not
         for j in range(1, members.ordered.shape[0]):
             if not members.minority[j, a]:
                 continue

@@ -4,6 +4,8 @@ All kernels of this file read one `Blocks` value. Rows are numbered by canonical
 belongs to the first constraint it violates. From a majority row only the minority of its group is enumerated. What a
 scan no longer needs leaves the group's list when it is next met, and a group with nothing left is not entered, so
 that work follows what changes and not the number of edges.
+
+Rows and places are 64 bits wide wherever a helper gets them: each width would be compiled by itself.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dpdb.compiled import kernel
 __all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "match_greedily", "witness"]
 
 Ints = NDArray[np.int32]
+Number = int | np.int64
 
 # Columns of `Blocks.row`.
 _GROUP, _X, _Y, _PLACE = 0, 1, 2, 3
@@ -51,7 +54,7 @@ class Blocks(NamedTuple):
 
 
 @kernel
-def _violates(blocks: Blocks, k: int, u: int, v: int) -> bool:
+def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     a, b = blocks.row[u, k], blocks.row[v, k]
     if a[_GROUP] < 0 or a[_GROUP] != b[_GROUP]:
         return False
@@ -63,7 +66,7 @@ def _violates(blocks: Blocks, k: int, u: int, v: int) -> bool:
 
 
 @kernel
-def _first_violated(blocks: Blocks, k: int, u: int, v: int) -> bool:
+def _first_violated(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     """Return whether k is the first constraint that the pair violates."""
     if not _violates(blocks, k, u, v):
         return False
@@ -105,7 +108,7 @@ def fill_edges(
                     if work <= 0:
                         return filled, row, k, place
                     work -= 1
-                    other = listed[place]
+                    other = np.int64(listed[place])
                     if _first_violated(blocks, k, row, other):
                         if filled == size:
                             return filled, row, k, place
@@ -122,7 +125,7 @@ def fill_edges(
 
 
 @kernel
-def _next(chain: Ints, place: int) -> int:
+def _next(chain: Ints, place: Number) -> Number:
     """Find the next present place not below `place` (path halving)."""
     while chain[place] != place:
         chain[place] = chain[chain[place]]
@@ -131,7 +134,7 @@ def _next(chain: Ints, place: int) -> int:
 
 
 @kernel
-def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: int, end: int) -> int:
+def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
     """Find the next place whose row is not gone; places of rows that are gone leave the chain."""
     place = _next(chain, place)
     while place < end and gone[listed[place]]:
@@ -141,7 +144,7 @@ def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: int, e
 
 
 @kernel
-def _leave(blocks: Blocks, row: int, left: Ints) -> None:
+def _leave(blocks: Blocks, row: Number, left: Ints) -> None:
     """Count a row out of the minorities that it belongs to."""
     for k in range(blocks.row.shape[1]):
         if blocks.row[row, k, _GROUP] >= 0 and blocks.row[row, k, _PLACE] < 0:
@@ -184,6 +187,7 @@ def witness(
         Whether a row is covered, whether it has no capacity left, and how many it covers.
     """
     n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    place: Number
     u = first
     while u < n and work > 0:
         for k in range(constraints):
@@ -193,18 +197,18 @@ def witness(
             if covered[u] and spent[u]:
                 break
             if begin < 0:
-                listed, end, place = blocks.members[k], blocks.starts[k, group + 1], -begin
+                listed, end, place = blocks.members[k], np.int64(blocks.starts[k, group + 1]), np.int64(-begin)
                 uncovered, able = uncovered_longs[k], able_longs[k]
             else:
                 if (covered[u] or able_left[k, group] == 0) and (spent[u] or uncovered_left[k, group] == 0):
                     continue
-                listed, end, place = blocks.short[k], blocks.short_starts[k, group + 1], begin
+                listed, end, place = blocks.short[k], np.int64(blocks.short_starts[k, group + 1]), np.int64(begin)
                 uncovered, able = uncovered_shorts[k], able_shorts[k]
             while True:
                 work -= 1
                 if covered[u] and spent[u]:
                     break
-                following = end
+                following: Number = end
                 if not spent[u]:
                     following = _next_kept(uncovered, listed, covered, place, end)
                 if not covered[u]:
@@ -212,7 +216,7 @@ def witness(
                 place = following
                 if place >= end:
                     break
-                v = listed[place]
+                v = np.int64(listed[place])
                 if _first_violated(blocks, k, u, v):
                     if not covered[v] and not spent[u]:
                         covered[v] = True
@@ -247,11 +251,15 @@ def match_greedily(
     gone: NDArray[np.bool_],
     left_partner: Ints,
     right_partner: Ints,
+    looks: NDArray[np.int64],
     first: int,
     work: int,
 ) -> int:
-    """Let each row of a vertex cover take a free partner outside it, on both sides; returns the next row to serve."""
-    looks = np.zeros(1, np.int64)
+    """Let each row of a vertex cover take a free partner outside it, on both sides; returns the next row to serve.
+
+    `looks`: scratch, one entry.
+    """
+    looks[0] = 0
     u = first
     while u < cover.shape[0] and looks[0] < work:
         if cover[u]:
@@ -276,17 +284,18 @@ def find_paths(
     end_of: Ints,
     queue: Ints,
     state: NDArray[np.int64],
+    looks: NDArray[np.int64],
     work: int,
 ) -> bool:
     """Search augmenting paths breadth first from the left copies in `queue`; returns whether the search is over.
 
     `state`: how many of the queue are done, how many there are. `root` of a row in the queue, `parent` of a visited
-    right copy; `end_of[root]` is the free right copy that was found, or -1.
+    right copy; `end_of[root]` is the free right copy that was found, or -1. `looks`: scratch, one entry.
     """
-    looks = np.zeros(1, np.int64)
+    looks[0] = 0
     head, tail = state[0], state[1]
     while head < tail:
-        u = queue[head]
+        u = np.int64(queue[head])
         while end_of[root[u]] < 0:
             if looks[0] >= work:
                 state[0], state[1] = head, tail
@@ -327,7 +336,7 @@ def extend_matching(
 @kernel
 def _take(
     blocks: Blocks,
-    u: int,
+    u: Number,
     longs: Ints,
     shorts: Ints,
     left: Ints,
@@ -337,26 +346,27 @@ def _take(
     """Return a row in conflict with u that is not gone, and let it go; -1 if there is none. Adds the rows looked at."""
     seen = 0
     taken = np.int64(-1)
+    place: Number
     for k in range(blocks.row.shape[1]):
         group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
         if group < 0:
             continue
         if begin < 0:
             listed, chain = blocks.members[k], longs[k]
-            place, end = blocks.starts[k, group], blocks.starts[k, group + 1]
+            place, end = np.int64(blocks.starts[k, group]), np.int64(blocks.starts[k, group + 1])
         else:
             if left[k, group] == 0:
                 continue
             listed, chain = blocks.short[k], shorts[k]
-            place, end = blocks.short_starts[k, group], blocks.short_starts[k, group + 1]
+            place, end = np.int64(blocks.short_starts[k, group]), np.int64(blocks.short_starts[k, group + 1])
         place = _next_kept(chain, listed, gone, place, end)
         while place < end:
-            v = listed[place]
+            v = np.int64(listed[place])
             seen += 1
             if _violates(blocks, k, u, v):
                 gone[v] = True
                 _leave(blocks, v, left)
-                taken = np.int64(v)
+                taken = v
                 break
             place = _next_kept(chain, listed, gone, place + 1, end)
         if taken >= 0:

@@ -23,6 +23,7 @@ __all__ = [
 Codes = NDArray[np.int32]
 State = NDArray[np.int64]
 
+_LARGEST = 2**31 - 1
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -131,7 +132,8 @@ def extend_chains(
                     high = middle
             before[row] = tails[low - 1] if low > 0 else -1
             tails[low] = row
-            length = max(length, low + 1)
+            if low == length:
+                length += 1
             place += 1
         ends[group] = tails[length - 1] if length > 0 else -1
         group, length = group + 1, np.int64(0)
@@ -177,7 +179,8 @@ def mark_above(
             work -= 1
             if x[rows[place]] != x[rows[run]]:
                 while run < place:  # a run of equal x counts once the next one begins
-                    top = max(top, np.int64(y[rows[run]]))
+                    if y[rows[run]] > top:
+                        top = np.int64(y[rows[run]])
                     run += 1
             marked[rows[place]] |= top > y[rows[place]]
             place += 1
@@ -201,7 +204,7 @@ def mark_below(
     while group < starts.shape[0] - 1:
         begin, end = starts[group], starts[group + 1]
         place, run = end - 1 - state[1], end - 1 - state[2]
-        bottom = state[3] - 1 if state[3] > 0 else np.int64(np.iinfo(np.int32).max)
+        bottom = state[3] - 1 if state[3] > 0 else _LARGEST
         while place >= begin:
             if work <= 0:
                 state[0], state[1], state[2], state[3] = group, end - 1 - place, end - 1 - run, bottom + 1
@@ -209,7 +212,8 @@ def mark_below(
             work -= 1
             if x[rows[place]] != x[rows[run]]:
                 while run > place:
-                    bottom = min(bottom, np.int64(y[rows[run]]))
+                    if y[rows[run]] < bottom:
+                        bottom = np.int64(y[rows[run]])
                     run -= 1
             marked[rows[place]] |= bottom < y[rows[place]]
             place -= 1

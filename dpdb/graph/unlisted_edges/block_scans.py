@@ -75,10 +75,10 @@ class Matching:
 
         gone, none_left = self.cover.copy(), np.zeros_like(_minority_sizes(self._blocks))
         chains = _chains(self._blocks)
-        row = 0
+        looks, row = np.empty(1, np.int64), 0
         while row < len(self.cover):
             row = match_greedily(
-                self._blocks, self.cover, *chains, none_left, gone, self._left, self._right, row, steps.WORK
+                self._blocks, self.cover, *chains, none_left, gone, self._left, self._right, looks, row, steps.WORK
             )  # fmt: skip
             yield
 
@@ -93,9 +93,9 @@ class Matching:
         root[roots] = roots
         queue[: roots.size] = roots
         visited, left, chains = np.zeros(row_count, np.bool_), _minority_sizes(self._blocks), _chains(self._blocks)
-        state = np.array([0, roots.size])
+        state, looks = np.array([0, roots.size]), np.empty(1, np.int64)
         while not find_paths(
-            self._blocks, *chains, left, visited, self._right, root, parent, end_of, queue, state, steps.WORK
+            self._blocks, *chains, left, visited, self._right, root, parent, end_of, queue, state, looks, steps.WORK
         ):  # fmt: skip
             yield
         grown = 0

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.compiled import kernel
+from dpdb.compiled import allocating_kernel
 
 __all__ = ["BEST", "DONE", "FULL", "NODES", "PAUSED", "open_bound", "search", "undominated"]
 
@@ -35,7 +35,7 @@ FAMILY, ATOMS, USERS, ATOM_AT, USER_AT, CELL_AT = 0, 1, 2, 3, 4, 5
 _MOST_WIDE = 256  # wide atoms that every other is compared with
 
 
-@kernel
+@allocating_kernel
 def _settle_shares(
     columns: NDArray[np.int64],
     many: int,
@@ -65,7 +65,7 @@ def _settle_shares(
             whole[largest[row]] += left[row]
 
 
-@kernel
+@allocating_kernel
 def _weigh(
     column: NDArray[np.int64], whole: NDArray[np.int64], cells: NDArray[np.int8], masses: NDArray[np.int64]
 ) -> int:
@@ -81,7 +81,7 @@ def _weigh(
     return int(mass.max())
 
 
-@kernel
+@allocating_kernel
 def _blame(
     column: NDArray[np.int64],
     step: int,
@@ -114,7 +114,7 @@ def _blame(
         blame[column[USER_AT] + j] = caused / total
 
 
-@kernel
+@allocating_kernel
 def _improve(
     columns: NDArray[np.int64],
     many: int,
@@ -169,7 +169,7 @@ def _improve(
     return best, steps
 
 
-@kernel
+@allocating_kernel
 def _narrow(
     columns: NDArray[np.int64],
     many: int,
@@ -234,7 +234,7 @@ def _narrow(
     return dropped
 
 
-@kernel
+@allocating_kernel
 def _ones(word: np.uint64) -> int:
     # Number of bits set.
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -243,7 +243,7 @@ def _ones(word: np.uint64) -> int:
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@kernel
+@allocating_kernel
 def undominated(
     covers: NDArray[np.uint64], mask: NDArray[np.uint64], atoms: NDArray[np.int32], keep: NDArray[np.int64]
 ) -> int:
@@ -303,7 +303,7 @@ def undominated(
     return left
 
 
-@kernel
+@allocating_kernel
 def _take(
     frames: NDArray[np.int64],
     columns: NDArray[np.int64],
@@ -398,7 +398,7 @@ def _take(
     frames[target, CELL_END] = cell_end
 
 
-@kernel
+@allocating_kernel
 def _free_weight(columns: NDArray[np.int64], many: int, weight: NDArray[np.int64], users: NDArray[np.int32]) -> int:
     # Weight of the rows that no open attribute restricts.
     bound = np.zeros(weight.shape[0], np.bool_)
@@ -412,7 +412,7 @@ def _free_weight(columns: NDArray[np.int64], many: int, weight: NDArray[np.int64
     return free
 
 
-@kernel
+@allocating_kernel
 def _heaviest_point(
     columns: NDArray[np.int64],
     many: int,
@@ -438,7 +438,7 @@ def _heaviest_point(
     return value
 
 
-@kernel
+@allocating_kernel
 def _branch(
     columns: NDArray[np.int64],
     many: int,
@@ -471,7 +471,7 @@ def _branch(
     return found
 
 
-@kernel
+@allocating_kernel
 def _look_ahead(
     columns: NDArray[np.int64],
     many: int,
@@ -515,7 +515,7 @@ def _look_ahead(
     return int(value)
 
 
-@kernel
+@allocating_kernel
 def search(
     counters: NDArray[np.int64],
     limits: NDArray[np.int64],
@@ -732,7 +732,7 @@ def search(
     return DONE
 
 
-@kernel
+@allocating_kernel
 def open_bound(
     counters: NDArray[np.int64],
     frames: NDArray[np.int64],

@@ -15,7 +15,7 @@ import numpy as np
 from dpdb.overlap.bounds.bound import Deadline
 from dpdb.overlap.search.tree_search import TreeSearch
 
-__all__ = ["ask_for_tree", "tree_if_ready", "wait_for_tree"]
+__all__ = ["ask_for_tree", "load_tree", "tree_if_ready", "wait_for_tree"]
 
 _lock = threading.Lock()
 _loader: list[threading.Thread] = []
@@ -31,7 +31,7 @@ def ask_for_tree() -> None:
     """Begin to load the compiled module in the background, once."""
     with _lock:
         if not _loader:
-            _loader.append(threading.Thread(target=_load, name="dpdb-compile"))
+            _loader.append(threading.Thread(target=load_tree, name="dpdb-compile"))
             _loader[0].start()
 
 
@@ -42,7 +42,8 @@ def wait_for_tree(deadline: Deadline) -> ModuleType | None:
     return tree_if_ready()
 
 
-def _load() -> None:
+def load_tree() -> None:
+    """Load the compiled module, and have its kernels compiled if they never were."""
     tree = import_module("dpdb.overlap.kernels.value_tree")
     member = np.array([[True, False], [False, True]])
     side = (0, np.arange(2), member, np.arange(2))

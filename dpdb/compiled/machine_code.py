@@ -1,0 +1,135 @@
+"""Loading a kernel's machine code, from disk or from numba. Imports llvmlite, and numba only where it must compile."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import platform
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from dpdb.compiled.arguments import Kinds
+from dpdb.compiled.kernel_source import KernelSource
+from dpdb.compiled.object_file import ObjectCode, read_object, write_object
+from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
+
+__all__ = ["load"]
+
+Code = Callable[[tuple[Any, ...], list[int]], Any]
+
+_engines: list[Any] = []
+"""Whatever owns machine code, for the life of the process."""
+
+
+def load(kernel: KernelSource, kinds: Kinds) -> Code:
+    """Return what calls a kernel for arguments of these kinds, given the arguments and their words."""
+    name, made_from = _name(kernel, kinds), _made_from(kernel)
+    found = read_object(name, made_from)
+    if found is not None:
+        found_on_disk()
+        return _code(found, _word_count(kinds))
+    with compiling(f"{kernel.function.__module__}.{kernel.function.__name__}"):
+        from dpdb.compiled.compiling import object_code, python_callable
+
+        made = object_code(kernel, kinds)
+        if made is None:
+            called = python_callable(kernel)
+            return lambda arguments, _: called(*arguments)
+    try:
+        kept_in(write_object(name, made_from, made))
+    except OSError as error:
+        cannot_be_kept(error.strerror or str(error))
+    return _code(made, _word_count(kinds))
+
+
+def _code(made: ObjectCode, word_count: int) -> Code:
+    result = ctypes.c_int64 * (int(made.returns) if made.returns.isdigit() else 1)
+    pointers = [ctypes.c_void_p, ctypes.c_void_p]
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *[ctypes.c_int64] * word_count)(_address(made))
+
+    def called(_: tuple[Any, ...], words: list[int]) -> Any:
+        returned, error = result(), ctypes.c_void_p()
+        if function(ctypes.addressof(returned), ctypes.addressof(error), *words) not in _OK:
+            raise RuntimeError(f"{made.symbol} failed")
+        return _READ.get(made.returns, tuple)(returned)
+
+    return called
+
+
+_OK = (0, -2)  # numba: a result, None
+_READ: dict[str, Callable[[Any], Any]] = {
+    "none": lambda _: None,
+    "truth": lambda returned: bool(returned[0] & 1),
+    "integer": lambda returned: int(returned[0]),
+}
+
+
+def _address(made: ObjectCode) -> int:
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
+    engine.finalize_object()
+    _engines.append(engine)
+    return int(engine.get_function_address(made.symbol))
+
+
+@cache
+def _platform() -> str:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features().flatten()
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features}"
+
+
+def _machine() -> Any:
+    _platform()
+    return llvm.Target.from_default_triple().create_target_machine(jit=True)
+
+
+@cache
+def _versions() -> str:
+    """What compiles: read from numba's file of its version, because importing numba takes long."""
+    numba = find_spec("numba")
+    version = b"" if numba is None or numba.origin is None else Path(numba.origin).with_name("_version.py").read_bytes()
+    return f"{platform.python_version()} {llvmlite.__version__} {hashlib.sha256(version).hexdigest()}"
+
+
+@cache
+def _source(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def _made_from(kernel: KernelSource) -> str:
+    """A digest of what the machine code follows from, beside types and processor: sources and versions."""
+    files, waiting = set(), [kernel]
+    while waiting:
+        one = waiting.pop()
+        files.add(one.function.__code__.co_filename)
+        waiting += one.helpers.values()
+    files |= {str(Path(__file__).with_name(f"{name}.py")) for name in ("arguments", "compiling")}
+    return hashlib.sha256("\n".join([_versions(), *sorted(map(_source, files))]).encode()).hexdigest()
+
+
+def _name(kernel: KernelSource, kinds: Kinds) -> str:
+    which = f"{_platform()} {[_written(kind) for kind in kinds]}"
+    return (
+        f"{kernel.function.__module__}.{kernel.function.__name__}-{hashlib.sha256(which.encode()).hexdigest()[:16]}.o"
+    )
+
+
+def _written(kind: Any) -> str:
+    if isinstance(kind, tuple) and isinstance(kind[0], type):
+        fields = zip(kind[0]._fields, kind[1], strict=True)  # type: ignore[attr-defined]
+        return f"{kind[0].__name__}({', '.join(f'{name}: {_written(field)}' for name, field in fields)})"
+    return str(kind)
+
+
+def _word_count(kinds: Any) -> int:
+    return sum(
+        1 if kind is None else _word_count(kind[1]) if isinstance(kind[0], type) else 5 + 2 * kind[1] for kind in kinds
+    )
