@@ -77,7 +77,7 @@ def _resolved(dc: DenialConstraint, names: ColumnNames | None) -> DenialConstrai
     if names is None:
         return dc
     spelled: dict[str, str] = {}
-    for column in dc.columns:
+    for column in dc.table_columns:
         found = names.find(column)
         if found is None:
             raise UnknownColumnError(f"constraint {dc}: {names.problem(column)}")

@@ -11,6 +11,7 @@ from dpdb.constraints import ColumnRef, DenialConstraint, Operator, Predicate
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.comparison import bind_literal, common_type
+from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
 from dpdb.predicates import COMPARISONS, in_type, literal_sql
@@ -128,7 +129,13 @@ def _refuse_untyped(dc: DenialConstraint, predicate: Predicate, schema: TableSch
 
 
 def _columns(predicate: Predicate, schema: TableSchema) -> list[Column]:
-    return [schema[ref.column] for ref in predicate.columns]
+    """The columns compared; of text that is computed those that it is the text of."""
+    compared = [schema[ref.column] for ref in predicate.columns]
+    return [
+        source
+        for column in compared
+        for source in (column.text_of if isinstance(column, ComputedColumn) else (column,))
+    ]
 
 
 def _column_type(dc: DenialConstraint, ref: ColumnRef, schema: TableSchema) -> str:
