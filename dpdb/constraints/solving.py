@@ -31,6 +31,8 @@ def solved(
     constants = [(not added, part) for added, part in parts if not indices(part) and not _is_zero(part)]
     if not any(added for added, _ in mine):
         operator, mine, theirs, constants = operator.flipped, _negated(mine), _negated(theirs), _negated(constants)
+    if not any(added for added, _ in constants):  # so that `t2.b - t1.a > 60` is `t1.a > t2.b + 60`, but for the names
+        return operator, _sum([*mine, *_negated(constants)]), _sum(theirs)
     return operator, _sum(mine), _sum([*theirs, *constants])
 
 
