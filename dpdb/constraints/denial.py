@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from dpdb.constraints.column_ref import ComputedRef, RowExpression
 from dpdb.constraints.predicate import Predicate
@@ -25,6 +25,9 @@ class DenialConstraint:
     ----------
     predicates
         1 to 64 predicates, in the order written.
+    name, text : str, optional
+        What the user calls it, and the text as written; both are for readers only, and equal constraints may differ in
+        them.
 
     Raises
     ------
@@ -40,6 +43,8 @@ class DenialConstraint:
     """
 
     predicates: tuple[Predicate, ...]
+    name: str | None = field(default=None, compare=False, repr=False)
+    text: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         predicates = tuple(self.predicates)
@@ -53,6 +58,11 @@ class DenialConstraint:
 
     def __str__(self) -> str:
         return f"not({(' & ' if self.computed else '&').join(map(str, self.predicates))})"
+
+    @property
+    def label(self) -> str:
+        """The constraint for readers: with its name, where it has one, as it was written."""
+        return str(self) if self.name is None else f"{self.name}: {self.text or self}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,11 +97,11 @@ class DenialConstraint:
 
     def renamed(self, names: Mapping[str, str]) -> DenialConstraint:
         """Return the constraint with columns renamed; `names` has every one of `table_columns`."""
-        return DenialConstraint(tuple(predicate.renamed(names) for predicate in self.predicates))
+        return replace(self, predicates=tuple(predicate.renamed(names) for predicate in self.predicates))
 
     def kept_as(self, names: Mapping[RowExpression, str]) -> DenialConstraint:
         """Return the constraint whose computed columns are called as the engine keeps them."""
-        return DenialConstraint(tuple(predicate.kept_as(names) for predicate in self.predicates))
+        return replace(self, predicates=tuple(predicate.kept_as(names) for predicate in self.predicates))
 
     def among(self, conditions: tuple[Predicate, ...]) -> DenialConstraint:
         """Return the constraint on the rows that satisfy conditions, which mention t1 only."""

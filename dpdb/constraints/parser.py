@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.conjunction import conjunction, denied, function
@@ -28,7 +29,8 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 
     Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
     terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
-    constraint to the rows that satisfy it (`cc = 44: zip -> street`, `UNIQUE(id) WHERE active`).
+    constraint to the rows that satisfy it (`cc = 44: zip -> street`, `UNIQUE(id) WHERE active`). One word and a colon
+    before all of that is a name (`city_by_zip: zip -> city`).
 
     Parameters
     ----------
@@ -58,14 +60,34 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 
 def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Read one constraint from a cursor, up to the end of its text."""
+    name = _name(cursor)
+    start = cursor.peek().offset
     among = _condition_before(cursor)
     constraints = _form(cursor)(cursor)
     if cursor.at_word("where"):
         cursor.take()
         among += _condition(cursor)
+    text = cursor.source.text[start : cursor.peek().offset].strip()
     cursor.accept(Kind.SEMICOLON)
     cursor.expect(Kind.END, "the end of the constraint")
-    return tuple(constraint.among(among) for constraint in constraints) if among else constraints
+    if among:
+        constraints = tuple(constraint.among(among) for constraint in constraints)
+    if name is None:
+        return constraints
+    # One text that is several constraints: each is shown by what it says itself.
+    return tuple(
+        replace(constraint, name=name, text=text if len(constraints) == 1 else str(constraint))
+        for constraint in constraints
+    )
+
+
+def _name(cursor: Cursor) -> str | None:
+    """Take `city_by_zip:`, one word, which is never a condition."""
+    if not (cursor.at(Kind.NAME) and cursor.at(Kind.COLON, ahead=1)):
+        return None
+    name = cursor.take().text
+    cursor.take()
+    return name
 
 
 def _condition_before(cursor: Cursor) -> tuple[Predicate, ...]:

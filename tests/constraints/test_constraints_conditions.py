@@ -32,7 +32,7 @@ READ = {
     "not(t2.b - t1.a > 60)": "not(t1.a + 60 < t2.b)",
     "not(t1.a + t2.b = 10)": "not(t1.a = 10 - t2.b)",
     "not(-t1.a - t2.b > 3)": "not(-t1.a > t2.b + 3)",
-    "not(t1.a - 5 - (t2.b + 2) > 10)": "not(t1.a > t2.b + 5 + 2 + 10)",
+    "not(t1.a - 5 - (t2.b + 2) > 10)": "not(t1.a > (t2.b + 2) + 5 + 10)",
     "not(t1.d - t2.d > INTERVAL 1 HOUR)": "not(t1.d > t2.d + INTERVAL '1' HOUR)",
     # conditions
     "not(t1.a IS NULL)": "not(t1.a IS NULL)",
@@ -87,7 +87,11 @@ def test_columns_of_the_table_are_known_and_spelled_as_it_does():
 
 
 def test_constraints_are_equal_up_to_order_sides_and_tuples():
-    texts = ["not(t1.a > t2.b + 60 & t1.c IS NULL)", "not(t2.c IS NULL & t1.b + 60 < t2.a)", "not(t2.a-t1.b>60&t2.c IS NULL)"]
+    texts = [
+        "not(t1.a > t2.b + 60 & t1.c IS NULL)",
+        "not(t2.c IS NULL & t1.b + 60 < t2.a)",
+        "not(t2.a-t1.b>60&t2.c IS NULL)",
+    ]
     assert len(distinct(dc for text in texts for dc in parse_constraint(text))) == 1
     other = ["not(t1.a > t2.b + 60 & t2.c IS NULL)", "not(t1.a > t2.b + 61 & t1.c IS NULL)"]
     assert len(distinct(dc for text in [*texts, *other] for dc in parse_constraint(text))) == 3

@@ -122,7 +122,9 @@ def table(database: Database, rng: random.Random) -> Source:
     rows = [[rng.choice([*VALUES[kind], "NULL"]) for kind in COLUMNS.values()] for _ in range(9)]
     cells = ", ".join(f"({place}, {', '.join(row)})" for place, row in enumerate(rows))
     casts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in COLUMNS.items())
-    database.execute(f"CREATE OR REPLACE TABLE raw AS SELECT place, {casts} FROM (VALUES {cells}) v(place, {', '.join(COLUMNS)})")
+    database.execute(
+        f"CREATE OR REPLACE TABLE raw AS SELECT place, {casts} FROM (VALUES {cells}) v(place, {', '.join(COLUMNS)})"
+    )
     return Source("test", TableSchema(tuple(Column(*item) for item in COLUMNS.items())), exp.to_table("raw"))
 
 
@@ -204,12 +206,16 @@ def test_groups_are_those_of_the_computed_column(database: Database) -> None:
     two = opened(database, "('a', 1), ('A', 2), ('b', 3)", rule, s="VARCHAR", b="INTEGER")
     assert degree_terms(two.constraints).terms[0].columns == ("lower(s)",)  # type: ignore[union-attr]
     assert degree_bound(two) == 1
-    assert degree_bound(opened(database, "('a', 1), ('A', 2), ('aA', 3), ('A', 9)", rule, s="VARCHAR", b="INTEGER")) == 2
+    assert (
+        degree_bound(opened(database, "('a', 1), ('A', 2), ('aA', 3), ('A', 9)", rule, s="VARCHAR", b="INTEGER")) == 2
+    )
 
 
 def test_names_differ_where_the_database_would_take_them_for_one(database: Database) -> None:
     rules = ["not(t1.s = 'x' OR t1.s IS NULL)", "not(t1.s = 'X' OR t1.s IS NULL)", "not(t1.b + 1 > t2.b + 2)"]
-    found = opened(database, "('x', 1, 0), ('X', 5, 0), ('y', 9, 0)", rules, s="VARCHAR", b="INTEGER", **{'"B + 1"': "INTEGER"})
+    found = opened(
+        database, "('x', 1, 0), ('X', 5, 0), ('y', 9, 0)", rules, s="VARCHAR", b="INTEGER", **{'"B + 1"': "INTEGER"}
+    )
     counts = []
     for position in range(3):
         part = found.slice(position=position)
@@ -239,7 +245,13 @@ def test_collations_of_the_source_do_not_decide(database: Database) -> None:
 def test_times_beyond_the_calendar_violate_nothing(database: Database) -> None:
     last = "TIMESTAMP '294247-01-10 04:00:54'"
     rules = ["not(t1.ts + INTERVAL '1 hour' > t2.z)", "not(t1.ts - INTERVAL '300000 years' < t2.z)"]
-    table = opened(database, f"({last}, TIMESTAMPTZ '2020-01-01'), (NULL, NULL)", rules, ts="TIMESTAMP", z="TIMESTAMP WITH TIME ZONE")
+    table = opened(
+        database,
+        f"({last}, TIMESTAMPTZ '2020-01-01'), (NULL, NULL)",
+        rules,
+        ts="TIMESTAMP",
+        z="TIMESTAMP WITH TIME ZONE",
+    )
     part = table.slice()
     assert len(list(part.edges.batches())) == 0
     part.close()

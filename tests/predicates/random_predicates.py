@@ -213,7 +213,7 @@ class Predicates:
             return f"{term} {self._no()}IN ({value}, {value})"
         if x < 0.9:
             return f"{term} {self._no()}BETWEEN {value} AND {value}"
-        return f'{value if x < 0.95 else name} {self._operator()} {term}'
+        return f"{value if x < 0.95 else name} {self._operator()} {term}"
 
     def _arithmetic(self, name: str, kind: str) -> str:
         rng = self.rng

@@ -44,7 +44,14 @@ def edges(kind: str) -> list[str]:
         return [f"{most:f}", f"{-most:f}", "0", "0.1", "-0.00001", "1", "7.5", "-7"]
     if kind == "INTERVAL":
         return ["1 month", "-30 days", "00:00:00", *ODD_INTERVALS]
-    times = ["290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54", "infinity", "-infinity", "5881580-07-10", "0001-01-01"]
+    times = [
+        "290309-12-22 (BC) 00:00:00",
+        "294247-01-10 04:00:54",
+        "infinity",
+        "-infinity",
+        "5881580-07-10",
+        "0001-01-01",
+    ]
     return [*times, "2020-02-29 12:00:00.5", "1970-01-01", "2262-04-11"] if kind in MOMENTS else list(pool(kind))[:25]
 
 
@@ -141,7 +148,9 @@ def test_functions_are_total(database: Database, kind: str) -> None:
         assert cell is not None or not any(found)
         if column.type == "VARCHAR" and cell is not None:
             assert found[2:] == [cell.strip(" "), str(len(cell))]
-            assert found[:2] == [database.value(f"SELECT {name}({exp.Literal.string(cell).sql('duckdb')})") for name in FUNCTIONS[:2]]
+            assert found[:2] == [
+                database.value(f"SELECT {name}({exp.Literal.string(cell).sql('duckdb')})") for name in FUNCTIONS[:2]
+            ]
         elif kind in INTEGERS and cell is not None:
             assert found == [str(abs(int(cell))) if abs(int(cell)) < 2**127 else None]
 
@@ -153,8 +162,13 @@ def test_only_spaces_are_trimmed_and_code_points_counted(database: Database) -> 
 
 
 def test_settings_have_no_say(database: Database) -> None:
-    terms = [arithmetic("/", Column("a", "DOUBLE"), Column("b", "DOUBLE")), arithmetic("-", Column("d", "DATE"), Column("t", "INTEGER"))]
-    database.execute("CREATE OR REPLACE TABLE flat AS SELECT 1::DOUBLE a, 0::DOUBLE b, 7::INTEGER t, DATE '2024-03-04' d")
+    terms = [
+        arithmetic("/", Column("a", "DOUBLE"), Column("b", "DOUBLE")),
+        arithmetic("-", Column("d", "DATE"), Column("t", "INTEGER")),
+    ]
+    database.execute(
+        "CREATE OR REPLACE TABLE flat AS SELECT 1::DOUBLE a, 0::DOUBLE b, 7::INTEGER t, DATE '2024-03-04' d"
+    )
     usual = values(database, terms, [])
     assert usual == [(None, "2024-02-26")]
     with Database(threads=1) as other:

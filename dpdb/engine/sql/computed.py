@@ -96,9 +96,9 @@ def _column(dc: DenialConstraint, expression: RowExpression, types: TableTypes, 
             return _of_term(bind_term(tree, types), schema)
         return _of_condition(bind(tree, types))
     except (PredicateError, UnknownColumnError) as error:
-        raise ConstraintTypeError(f"{dc}: {str(error).removeprefix('where: ')}") from None
+        raise ConstraintTypeError(f"{dc.label}: {str(error).removeprefix('where: ')}") from None
     except RecursionError:
-        raise ConstraintTypeError(f"{dc}: nested too deeply") from None
+        raise ConstraintTypeError(f"{dc.label}: nested too deeply") from None
 
 
 def _of_term(term: Term, schema: TableSchema) -> ComputedColumn:
