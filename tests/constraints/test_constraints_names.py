@@ -43,7 +43,7 @@ def test_a_name_is_no_part_of_what_a_constraint_is():
 def test_a_name_is_given_once(tmp_path):
     rules = tmp_path / "rules.txt"
     rules.write_text("k: a -> b, c\nl: a -> d\nK: UNIQUE(a)\n")
-    with pytest.raises(ConstraintSyntaxError, match="line 3, column 1: expected a name that no other .*, found 'K'"):
+    with pytest.raises(ConstraintSyntaxError, match=r"line 3, column 1: expected a name that no other .*, found 'K'"):
         load_constraints(rules)
     with pytest.raises(ConstraintSyntaxError, match="a name that no other constraint has, found 'k'"):
         load_constraints(["k: a -> b", "k: a -> b"])

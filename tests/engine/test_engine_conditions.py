@@ -17,7 +17,8 @@ from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.engine.table import LocalTable
 from dpdb.errors import ConstraintTypeError, ParameterError
 
-COLUMNS = {"a": "INTEGER", "b": "BIGINT", "x": "DOUBLE", "p": "DECIMAL(8,2)", "s": "VARCHAR", "u": "VARCHAR", "d": "DATE",
+COLUMNS = {"a": "INTEGER", "b": "BIGINT", "x": "DOUBLE", "p": "DECIMAL(8,2)", "s": "VARCHAR", "u": "VARCHAR",
+           "d": "DATE",
            "ts": "TIMESTAMP", "ok": "BOOLEAN"}  # fmt: skip
 VALUES = {
     "INTEGER": ["-3", "0", "1", "2", "5", "60", "61"],
@@ -50,7 +51,8 @@ class Rules:
         if kind == "number":
             column = f"{row}.{rng.choice('abxp')}"
             other = f"{row}.{rng.choice('abxp')}"
-            shapes = ["{}", "{}", "{} + 60", "{} - 1", "{} * 2", "-{}", "abs({})", "abs({} - 2)", "{} % 7", "({} + 1) * 2",
+            shapes = ["{}", "{}", "{} + 60", "{} - 1", "{} * 2", "-{}", "abs({})", "abs({} - 2)", "{} % 7",
+                      "({} + 1) * 2",
                       "{} + " + other, "{} - " + other, f"length({row}.s)", "{} / 4", "{} + 0.5"]  # fmt: skip
             return rng.choice(shapes).format(column), kind
         if kind == "text":

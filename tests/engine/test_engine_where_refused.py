@@ -52,14 +52,17 @@ REFUSED = [
     "list_filter([1], x -> x = a) = [1]", "items IS NULL", "array_length(items) = 1",
     # arithmetic and functions of the wrong type, or of nothing
     "name + 1 = 2", "a + name = 2", "a + ok = 1", "a + 'x' = 1", "a + '1' = 2", "a + NULL = 1", "seen + 1 > seen",
-    "zoned + 1 > zoned", "day + 1.5 > day", "day + day > day", "1 - day > day", "day * 2 > day", "a + INTERVAL '1 day' = a",
-    "day + INTERVAL 'x' > day", "day + INTERVAL (a) DAY > day", "day - DATE '2020-13-01' > 1", "day + INTERVAL a DAY > day",
+    "zoned + 1 > zoned", "day + 1.5 > day", "day + day > day", "1 - day > day", "day * 2 > day",
+    "a + INTERVAL '1 day' = a",
+    "day + INTERVAL 'x' > day", "day + INTERVAL (a) DAY > day", "day - DATE '2020-13-01' > 1",
+    "day + INTERVAL a DAY > day",
     "lower(a) = 'x'", "upper(day) = 'X'", "trim(ok) = 'x'", "length(a) = 1", "length(items) = 1", "abs(name) = 1",
     "abs(day) = 1", "abs(-'5') = 1", "lower('X') = 'x'", "name = lower('X')", "1 + 1 = 2", "-1 = - - 1", "1 + 1 IN (2)",
     "1 + 1 IS NULL", "length(name, 2) = 1", "lower() = 'x'", "lower(*) = 'x'", "lower(name, 'x') = 'x'",
     "trim(name, 'x') = 'y'", "ltrim(name) = 'x'", "trim(LEADING FROM name) = 'x'", "lower(DISTINCT name) = 'x'",
     "lower(name) FILTER (WHERE ok) = 'x'", "abs(a) OVER () = 1", "a + (SELECT 1) = 2", "a + random() > 1",
-    "lower(name) LIKE name", "a * 1e500 = 1", "a + 1", "abs(a)", "lower(name)", "NOT a + 1", "(a > 1) + 1 = 2", "a + - b",
+    "lower(name) LIKE name", "a * 1e500 = 1", "a + 1", "abs(a)", "lower(name)", "NOT a + 1", "(a > 1) + 1 = 2",
+    "a + - b",
     "a + 1 = 'x'", "a + 1 = name", "lower(name) = 5.5 + a",
     # rowid and other hidden columns
     "rowid = 1", "rowid < a", '"rowid" = 1', "_rowid_ = 1", "filename = 'x'", "file_row_number = 1", "source_row = 1",
@@ -110,7 +113,8 @@ ALLOWED = [
     "a + 1 = 2", "a / b > 1", "a % 2 = 0", "-a = 1", "a = b + 1", "a = 1 + 1", "a = -b", "a = - - 1", "a // 2 = 1",
     "length(name) = 3", "lower(name) = 'x'", "LOWER(trim(name)) IN ('x', 'y')", "abs(a - b) BETWEEN 1 AND a + 5",
     "day + 1 > '2020-01-01'", "1 + day > day", "day - day > 3", "seen - seen > INTERVAL '1 day'", "a * 1.5 > b",
-    "day + INTERVAL 1 DAY > '2020-01-01'", "zoned - INTERVAL '2 hours' < seen", "a + 1 IS NULL", "upper(name) LIKE 'X%'",
+    "day + INTERVAL 1 DAY > '2020-01-01'", "zoned - INTERVAL '2 hours' < seen", "a + 1 IS NULL",
+    "upper(name) LIKE 'X%'",
     "a + 1e30 > 5", "mod(a, 2) = 1", "2 * a < b", "3 < abs(a)", "a + b = NULL OR ok", "a IN (b, b + 1)",
 ]  # fmt: skip
 
@@ -125,7 +129,7 @@ def test_text_without_a_type_bears_functions_of_text_only(database: Database) ->
     for text in ("lower(a) = 'x'", "length(a) = 3", "trim(a) LIKE 'x%'", "upper(a) IN ('X')"):
         assert parse_where(database, text, schema).columns == ("a",)
     for text in ("a + 1 = 2", "-a > 1", "abs(a) = 1", "lower(a) < 'x'", "lower(a) = 5", "trim(a) BETWEEN 'a' AND 'b'"):
-        with pytest.raises(PredicateError, match="nobody has given it a type.*--schema 'a "):
+        with pytest.raises(PredicateError, match=r"nobody has given it a type.*--schema 'a "):
             parse_where(database, text, schema)
 
 

@@ -103,10 +103,12 @@ MUTANTS = {
         lambda patch: patch.setitem(places._PLACES, "DATE", str), ["DATE"],
     ),
     "functions are charged as their columns": (
-        lambda patch: patch.setattr(covered._Reader, "rows", _of_the_column(covered._Reader.rows)), ["INTEGER", "VARCHAR"],
+        lambda patch: patch.setattr(covered._Reader, "rows", _of_the_column(covered._Reader.rows)),
+        ["INTEGER", "VARCHAR"],
     ),
     "computed values are charged for no row": (
-        lambda patch: patch.setattr(covered._Reader, "_computed", lambda self, leaf: []), ["INTEGER", "VARCHAR", "DATE"],
+        lambda patch: patch.setattr(covered._Reader, "_computed", lambda self, leaf: []),
+        ["INTEGER", "VARCHAR", "DATE"],
     ),
     "NOT does not swap the questions": (
         lambda patch: patch.setattr(covered._Reader, "rows", _without_not(covered._Reader.rows)), ["INTEGER"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,7 @@ from dpdb.errors import PredicateError
 from dpdb.predicates import Column, Term, term_sql
 from dpdb.predicates.terms import arithmetic, call
 
-SIGNS = "+ - * / // %".split()
+SIGNS = ["+", "-", "*", "/", "//", "%"]
 FUNCTIONS = ("lower", "upper", "trim", "length", "abs")
 ADDED_TO_TIMES = ["INTEGER", "BIGINT", "UHUGEINT", "INTERVAL", *MOMENTS]
 ODD_INTERVALS = ["2147483647 months", "-2147483648 months", "2147483647 days", "9223372036854775807 microseconds"]
@@ -40,7 +40,7 @@ def edges(kind: str) -> list[str]:
         return [str(value) for value in {low, low + 1, high - 1, high, 0, 1, 7, max(low, -7), max(low, -1)}]
     if kind.startswith("DECIMAL"):
         width, scale = map(int, kind[8:-1].split(","))
-        most = Decimal(10**width - 1).scaleb(-scale, __import__("decimal").Context(prec=80))
+        most = Decimal(10**width - 1).scaleb(-scale, Context(prec=80))
         return [f"{most:f}", f"{-most:f}", "0", "0.1", "-0.00001", "1", "7.5", "-7"]
     if kind == "INTERVAL":
         return ["1 month", "-30 days", "00:00:00", *ODD_INTERVALS]
@@ -125,7 +125,8 @@ def assert_exact(term: Any, sign: str, first: Fraction, second: Fraction, value:
     quotient = first / second if sign in ("//", "%") else Fraction(0)
     whole = abs(quotient.numerator) // quotient.denominator * (-1 if quotient < 0 else 1)  # toward zero
     exact = {
-        "+": first + second, "-": first - second, "*": first * second, "//": Fraction(whole), "%": first - whole * second,
+        "+": first + second, "-": first - second, "*": first * second,
+        "//": Fraction(whole), "%": first - whole * second,
     }[sign]  # fmt: skip
     if value is not None:
         assert Fraction(value) == exact, (sign, first, second, value)

@@ -69,8 +69,8 @@ def conoise(
     Raises
     ------
     ParameterError, UnknownColumnError, ConstraintTypeError
-        For parameters out of range, no constraints, constraints with computed columns (`t2.b + 60`, `t1.a IS NULL`), too
-        few rows, unknown columns, and types that do not compare or that noise cannot change.
+        For parameters out of range, no constraints, constraints that compute (`t2.b + 60`, `t1.a IS NULL`), too few
+        rows, unknown columns, and types that do not compare or that noise cannot change.
     """
     iterations = check_count("iterations", iterations)
     rng = generator(check_seed(seed), Purpose.CONOISE)
