@@ -235,6 +235,13 @@ def test_the_order_of_constraints_does_not_change_the_order_of_columns(database:
         part.close()
 
 
+def test_a_column_may_be_called_as_the_places_of_rows_are(database: Database) -> None:
+    table = opened(database, "(1), (5)", ["CHECK (source_row + 1 > 3)"], source_row="INTEGER")
+    part = table.slice(keep_source_row=True)
+    assert part.self_conflicts == 1
+    part.close()
+
+
 def test_collations_of_the_source_do_not_decide(database: Database) -> None:
     database.execute("CREATE OR REPLACE TABLE raw (s VARCHAR COLLATE NOCASE)")
     database.execute("INSERT INTO raw VALUES ('a'), ('A')")

@@ -30,9 +30,9 @@ def test_each_constraint_is_called_by_its_name_and_text() -> None:
     explained = explain(TABLE, RULES)
     assert [each["constraint"] for each in explained["constraints"]] == LABELS
     assert "lower(trim(city))" in explained["constraints"][2]["sql"]
-    assert explained["degree_bound"]["terms"] == [
-        "largest group of (zip) - 1",
+    assert sorted(explained["degree_bound"]["terms"]) == [
         "largest group of (lower(trim(city))) - 1",
+        "largest group of (zip) - 1",
     ]
 
 

@@ -16,11 +16,9 @@ from dpdb.constraints import DenialConstraint, RowExpression
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, free_name
 from dpdb.engine.sources.source import Rows
-from dpdb.engine.sql.where import TableTypes
+from dpdb.engine.sql.where import TableTypes, parse_condition, parse_term
 from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
 from dpdb.predicates import Constant, Node, Term, columns_in, columns_of, condition, term_sql
-from dpdb.predicates.bind import bind, bind_term
-from dpdb.predicates.parse import parse
 
 __all__ = ["ComputedColumn", "ComputedRows", "with_computed_columns"]
 
@@ -91,10 +89,9 @@ def with_computed_columns(
 
 def _column(dc: DenialConstraint, expression: RowExpression, types: TableTypes, schema: TableSchema) -> ComputedColumn:
     try:
-        tree = parse(expression.sql)
         if not expression.is_condition:
-            return _of_term(bind_term(tree, types), schema)
-        return _of_condition(bind(tree, types))
+            return _of_term(parse_term(expression.sql, types), schema)
+        return _of_condition(parse_condition(expression.sql, types))
     except (PredicateError, UnknownColumnError) as error:
         raise ConstraintTypeError(f"{dc.label}: {str(error).removeprefix('where: ')}") from None
     except RecursionError:

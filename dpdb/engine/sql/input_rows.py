@@ -70,5 +70,5 @@ def _column_def(name: str, kind: str) -> exp.ColumnDef:
 
 def _computed_def(column: ComputedColumn) -> str:
     """Define a generated column, which sqlglot cannot write."""
-    value = _in_calendar(column.value, column.type).sql("duckdb", normalize_functions=False)
+    value = column.value.sql("duckdb", normalize_functions=False)
     return f"{_column_def(column.name, column.declared_type).sql('duckdb')} GENERATED ALWAYS AS ({value}) VIRTUAL"

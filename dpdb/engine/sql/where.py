@@ -14,11 +14,20 @@ from dpdb.engine.sql.comparison import bind_literals, common_type
 from dpdb.engine.sql.untyped import untyped_problem
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import close_name
-from dpdb.predicates import Column, Literal, LiteralValue, Node, columns_of, condition
-from dpdb.predicates.bind import bind
+from dpdb.predicates import Column, Literal, LiteralValue, Node, Term, columns_of, condition
+from dpdb.predicates.bind import bind, bind_term
 from dpdb.predicates.parse import parse
 
-__all__ = ["TableTypes", "WherePredicate", "comparable_column", "parse_where", "resolve_column", "unit_column"]
+__all__ = [
+    "TableTypes",
+    "WherePredicate",
+    "comparable_column",
+    "parse_condition",
+    "parse_term",
+    "parse_where",
+    "resolve_column",
+    "unit_column",
+]
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,16 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
         return WherePredicate(parsed.sql("duckdb", comments=False), tree)
     except RecursionError:
         raise PredicateError("where: nested too deeply") from None
+
+
+def parse_term(text: str, types: TableTypes) -> Term:
+    """Check and type a term of at least one column. Errors as `parse_where`."""
+    return bind_term(parse(text), types)
+
+
+def parse_condition(text: str, types: TableTypes) -> Node:
+    """Check and type a condition. Errors as `parse_where`."""
+    return bind(parse(text), types)
 
 
 class TableTypes:
