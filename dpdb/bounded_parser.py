@@ -12,7 +12,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.parsers.duckdb import DuckDBParser
 
-__all__ = ["TooMuchWorkError", "parse_duckdb"]
+__all__ = ["NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb"]
 
 # Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
 _STEPS_PER_TOKEN = 20
@@ -23,6 +23,10 @@ _MOST_TOKENS = 30_000
 
 class TooMuchWorkError(SqlglotError):
     """A text takes too much work; the message goes on after "the statement" or the like."""
+
+
+class NotOneConditionError(SqlglotError):
+    """A text is more than what follows WHERE, or something else."""
 
 
 class _BoundedParser(DuckDBParser):
@@ -59,3 +63,17 @@ def parse_duckdb(text: str) -> list[exp.Expr | None]:
         raise TooMuchWorkError(f"has more than {_MOST_TOKENS:,} words and signs; shorten it")
     most_steps = min(_FREE_STEPS + _STEPS_PER_TOKEN * len(tokens), _MOST_STEPS)
     return _BoundedParser(dialect, most_steps).parse(tokens, text)
+
+
+def parse_condition(text: str) -> exp.Expr:
+    """Parse what would follow WHERE, and nothing else. Errors as `parse_duckdb`, and `NotOneConditionError`."""
+    # Behind WHERE, so that a column called `comment` or `set` does not start a statement.
+    statements = parse_duckdb(f"SELECT 1 FROM t WHERE {text}\n")
+    select = statements[0] if len(statements) == 1 else None
+    parts = {key for key, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
+    if not parts <= {"expressions", "from", "from_", "where", "kind"} or "where" not in parts:
+        raise NotOneConditionError("is more than one condition")
+    assert isinstance(select, exp.Select)
+    condition = select.args["where"].this
+    assert isinstance(condition, exp.Expr)
+    return condition

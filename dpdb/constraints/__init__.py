@@ -3,10 +3,11 @@
 Pure: no database, no table, no randomness.
 """
 
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, quoted_name
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.load import ConstraintsLike, load_constraints
 from dpdb.constraints.parser import parse_constraint
-from dpdb.constraints.predicate import ColumnRef, Constant, Operator, Predicate, quoted_name
+from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,
     OrderDependency,
@@ -23,6 +24,7 @@ from dpdb.constraints.source import shortened
 __all__ = [
     "MAX_PREDICATES",
     "ColumnRef",
+    "ComputedRef",
     "Constant",
     "ConstraintsLike",
     "DenialConstraint",
@@ -30,6 +32,7 @@ __all__ = [
     "Operator",
     "OrderDependency",
     "Predicate",
+    "RowExpression",
     "describe",
     "distinct",
     "equality_columns",

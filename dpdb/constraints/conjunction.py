@@ -7,14 +7,16 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
+from dpdb.constraints.column_ref import ColumnRef
 from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.lexer import Kind, Token
 from dpdb.constraints.names import TupleNames
-from dpdb.constraints.predicate import ColumnRef, Constant, Operator, Predicate
-from dpdb.errors import ParameterError
+from dpdb.constraints.predicate import Constant, Operator, Predicate
+from dpdb.constraints.sql_fragment import is_rich
+from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
-__all__ = ["comparison", "conjunction", "function"]
+__all__ = ["conjunction", "denied", "function"]
 
 _OPERATORS = {op.value: op for op in Operator} | {
     "==": Operator.EQ,
@@ -50,6 +52,27 @@ class _Comparison(NamedTuple):
     left: _Operand
     op: Operator
     right: _Operand
+
+
+def denied(cursor: Cursor, tuples: TupleNames) -> DenialConstraint:
+    """Take the predicates of `not(...)` up to its last parenthesis.
+
+    What comparisons of columns and constants are is read here, as it always was; only where that fails and there is
+    more, such as `t1.a > t2.b + 60` or `t1.a IS NULL`, all of it is read as SQL conditions.
+    """
+    start = cursor.position
+    rich = is_rich(cursor)
+    try:
+        constraint = conjunction(cursor, tuples, comparison)
+        if not rich or cursor.at(Kind.RPAREN):
+            return constraint
+    except (ConstraintSyntaxError, UnknownColumnError):
+        if not rich:
+            raise
+    from dpdb.constraints.conditions import conditions  # loads sqlglot
+
+    cursor.position = start
+    return DenialConstraint(conditions(cursor, tuples.without_uses(), bare=False))
 
 
 def conjunction(

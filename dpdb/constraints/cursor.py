@@ -37,6 +37,15 @@ class Cursor:
         self._position += 1
         return token
 
+    @property
+    def position(self) -> int:
+        """The place to come back to by setting it."""
+        return self._position
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self._position = position
+
     def at(self, kind: Kind, ahead: int = 0) -> bool:
         """Return whether the token is of a kind."""
         return self.peek(ahead).kind is kind

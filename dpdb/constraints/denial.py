@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from dpdb.constraints.column_ref import ComputedRef, RowExpression
 from dpdb.constraints.predicate import Predicate
 from dpdb.errors import ParameterError
 
@@ -24,6 +25,9 @@ class DenialConstraint:
     ----------
     predicates
         1 to 64 predicates, in the order written.
+    name, text : str, optional
+        What the user calls it, and the text as written; both are for readers only, and equal constraints may differ in
+        them.
 
     Raises
     ------
@@ -39,6 +43,8 @@ class DenialConstraint:
     """
 
     predicates: tuple[Predicate, ...]
+    name: str | None = field(default=None, compare=False, repr=False)
+    text: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         predicates = tuple(self.predicates)
@@ -51,12 +57,29 @@ class DenialConstraint:
         object.__setattr__(self, "predicates", predicates)
 
     def __str__(self) -> str:
-        return f"not({'&'.join(map(str, self.predicates))})"
+        return f"not({(' & ' if self.computed else '&').join(map(str, self.predicates))})"
+
+    @property
+    def label(self) -> str:
+        """The constraint for readers: with its name, where it has one, as it was written."""
+        return str(self) if self.name is None else f"{self.name}: {self.text or self}"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns mentioned, sorted."""
+        """The names of all columns compared, sorted; of a computed one its own."""
         return tuple(sorted({ref.column for predicate in self.predicates for ref in predicate.columns}))
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The names of the table's own columns that are read, sorted."""
+        refs = (ref for predicate in self.predicates for ref in predicate.columns)
+        return tuple(sorted({name for ref in refs for name in ref.table_columns}))
+
+    @property
+    def computed(self) -> tuple[ComputedRef, ...]:
+        """The computed columns, in the order written."""
+        refs = (ref for predicate in self.predicates for ref in predicate.columns)
+        return tuple(ref for ref in refs if isinstance(ref, ComputedRef))
 
     @property
     def tuple_indices(self) -> tuple[int, ...]:
@@ -73,8 +96,17 @@ class DenialConstraint:
         return DenialConstraint(tuple(predicate.swapped() for predicate in self.predicates))
 
     def renamed(self, names: Mapping[str, str]) -> DenialConstraint:
-        """Return the constraint with columns renamed; `names` has every column of the constraint."""
-        return DenialConstraint(tuple(predicate.renamed(names) for predicate in self.predicates))
+        """Return the constraint with columns renamed; `names` has every one of `table_columns`."""
+        return replace(self, predicates=tuple(predicate.renamed(names) for predicate in self.predicates))
+
+    def kept_as(self, names: Mapping[RowExpression, str]) -> DenialConstraint:
+        """Return the constraint whose computed columns are called as the engine keeps them."""
+        return replace(self, predicates=tuple(predicate.kept_as(names) for predicate in self.predicates))
+
+    def among(self, conditions: tuple[Predicate, ...]) -> DenialConstraint:
+        """Return the constraint on the rows that satisfy conditions, which mention t1 only."""
+        second = () if self.is_single_tuple else tuple(condition.swapped() for condition in conditions)
+        return DenialConstraint((*self.predicates, *conditions, *second))
 
     def oriented(self) -> DenialConstraint:
         """Return the constraint with its predicates canonical, distinct and sorted.

@@ -27,6 +27,8 @@ class Kind(Enum):
     TEXT = r"'(?:[^']|'')*+'"
     OPERATOR = r"==|!=|<>|<=|>=|[=<>≠≤≥]"
     AND = r"&&?|[\^∧]"
+    OR = r"\u2228"
+    ARITHMETIC = r"//|[-+*/%]"
     NOT = r"[¬!]"
     FORALL = r"∀"
     LPAREN = r"\("

@@ -12,7 +12,7 @@ from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.lexer import Kind
 from dpdb.constraints.names import ColumnNames
 from dpdb.constraints.parser import parse_from
-from dpdb.constraints.source import Source
+from dpdb.constraints.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
 __all__ = ["ConstraintsLike", "load_constraints"]
@@ -41,7 +41,7 @@ def load_constraints(
     Raises
     ------
     ConstraintSyntaxError
-        If a line is not a constraint or a file is not UTF-8.
+        If a line is not a constraint, two have one name, or a file is not UTF-8.
     UnknownColumnError
         If a name cannot be resolved.
     ParameterError
@@ -55,21 +55,22 @@ def load_constraints(
     ['not(t1.zip=t2.zip&t1.city!=t2.city)', 'not(t1.age<0)']
     """
     names = None if columns is None else ColumnNames(columns)
+    called: set[str] = set()
     items = constraints if isinstance(constraints, (list, tuple)) else (constraints,)
-    loaded = tuple(dc for item in items for dc in _load_item(item, names))
+    loaded = tuple(dc for item in items for dc in _load_item(item, names, called))
     if not loaded:
         raise ParameterError("no constraints given: expected a file, a text, or a list of texts with at least one")
     return loaded
 
 
-def _load_item(item: object, names: ColumnNames | None) -> Iterable[DenialConstraint]:
+def _load_item(item: object, names: ColumnNames | None, called: set[str]) -> Iterable[DenialConstraint]:
     if isinstance(item, DenialConstraint):
         return (_resolved(item, names),)
     if isinstance(item, os.PathLike):
-        return _load_file(Path(item), names)
+        return _load_file(Path(item), names, called)
     if isinstance(item, str):
         path = _path_of(item)
-        return _load_text(item, names) if path is None else _load_file(path, names)
+        return _load_text(item, names, called) if path is None else _load_file(path, names, called)
     raise ParameterError(f"constraints must be paths, texts or DenialConstraint values, got {type(item).__name__}")
 
 
@@ -77,10 +78,10 @@ def _resolved(dc: DenialConstraint, names: ColumnNames | None) -> DenialConstrai
     if names is None:
         return dc
     spelled: dict[str, str] = {}
-    for column in dc.columns:
+    for column in dc.table_columns:
         found = names.find(column)
         if found is None:
-            raise UnknownColumnError(f"constraint {dc}: {names.problem(column)}")
+            raise UnknownColumnError(f"constraint {dc.label}: {names.problem(column)}")
         spelled[column] = found
     return dc.renamed(spelled)
 
@@ -103,7 +104,7 @@ def _looks_like_path(name: str) -> bool:
     return name.lower().endswith(_FILE_ENDINGS) or ("(" not in name and ("/" in name or "\\" in name))
 
 
-def _load_file(path: Path, names: ColumnNames | None) -> Iterable[DenialConstraint]:
+def _load_file(path: Path, names: ColumnNames | None, called: set[str]) -> Iterable[DenialConstraint]:
     if not path.is_file():
         raise ParameterError(f"constraints file not found: {path}")
     try:
@@ -111,7 +112,7 @@ def _load_file(path: Path, names: ColumnNames | None) -> Iterable[DenialConstrai
     except OSError as error:
         raise ParameterError(f"constraints file cannot be read: {path} ({error.strerror})") from error
     try:
-        loaded = list(_load_text(_decoded(content), names))
+        loaded = list(_load_text(_decoded(content), names, called))
     except (ConstraintSyntaxError, UnknownColumnError) as error:
         raise type(error)(f"{path}: {error}") from None
     if not loaded:
@@ -130,8 +131,13 @@ def _decoded(content: bytes) -> str:
         raise ConstraintSyntaxError(f"line {line}, column {column}: expected UTF-8 text, found {byte}") from None
 
 
-def _load_text(text: str, names: ColumnNames | None) -> Iterator[DenialConstraint]:
+def _load_text(text: str, names: ColumnNames | None, called: set[str]) -> Iterator[DenialConstraint]:
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         cursor = Cursor(Source(line.removesuffix("\r"), number), names)
         if not cursor.at(Kind.END):
-            yield from parse_from(cursor)
+            constraints = parse_from(cursor)
+            name = constraints[0].name
+            if name is not None and name.casefold() in called:
+                raise cursor.source.syntax_error(0, "a name that no other constraint has", shortened(name))
+            called.update(() if name is None else (name.casefold(),))
+            yield from constraints

@@ -59,6 +59,13 @@ class TupleNames:
         """Accept a tuple name in a list of declarations; from then on only declared names may be used."""
         self._declared = (self._declared or frozenset()) | {self._accept(token)}
 
+    def without_uses(self) -> TupleNames:
+        """Return the names as they are declared, for another reading of the same predicates."""
+        fresh = TupleNames(self._source)
+        fresh._declared = self._declared
+        fresh._seen = sorted(self._declared or ())
+        return fresh
+
     def use(self, token: Token) -> str:
         """Accept a tuple name in a predicate and return it normalised."""
         name = self._accept(token)

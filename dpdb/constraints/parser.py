@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from dpdb.constraints.conjunction import comparison, conjunction, function
+from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
+from dpdb.constraints.conjunction import conjunction, denied, function
 from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.lexer import Kind, Token
 from dpdb.constraints.names import ColumnNames, TupleNames
-from dpdb.constraints.predicate import ColumnRef, Operator, Predicate
+from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.source import Source
 
 __all__ = ["parse_constraint", "parse_from"]
@@ -22,7 +24,13 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 
     Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬(t0.A == t1.A ^ t0.B <> t1.B)`,
     `!(t.A == s.A and t.B != s.B)`), HoloClean's (`t1&t2&EQ(t1.A,t2.A)&IQ(t1.B,t2.B)`), functional
-    dependencies (`A, B -> C`), keys (`UNIQUE(A, B)`) and constraints on single tuples (`not(t1.age < 0)`).
+    dependencies (`A, B -> C`), keys (`UNIQUE(A, B)`) and constraints on single tuples (`not(t1.age < 0)`,
+    `CHECK (age >= 0)`, `NOT NULL (age)`).
+
+    Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
+    terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
+    constraint to the rows that satisfy it (`cc = 44: zip -> street`, `UNIQUE(id) WHERE active`). One word and a colon
+    before all of that is a name (`city_by_zip: zip -> city`).
 
     Parameters
     ----------
@@ -52,14 +60,66 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 
 def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Read one constraint from a cursor, up to the end of its text."""
+    name = _name(cursor)
+    start = cursor.peek().offset
+    among = _condition_before(cursor)
     constraints = _form(cursor)(cursor)
+    if cursor.at_word("where"):
+        cursor.take()
+        among += _condition(cursor)
+    text = cursor.source.text[start : cursor.peek().offset].strip()
     cursor.accept(Kind.SEMICOLON)
     cursor.expect(Kind.END, "the end of the constraint")
-    return constraints
+    if among:
+        constraints = tuple(constraint.among(among) for constraint in constraints)
+    if name is None:
+        return constraints
+    # One text that is several constraints: each is shown by what it says itself.
+    return tuple(
+        replace(constraint, name=name, text=text if len(constraints) == 1 else str(constraint))
+        for constraint in constraints
+    )
+
+
+def _name(cursor: Cursor) -> str | None:
+    """Take `city_by_zip:`, one word, which is never a condition."""
+    if not (cursor.at(Kind.NAME) and cursor.at(Kind.COLON, ahead=1)):
+        return None
+    name = cursor.take().text
+    cursor.take()
+    return name
+
+
+def _condition_before(cursor: Cursor) -> tuple[Predicate, ...]:
+    """Take `cc = 44:`, the condition of a conditional dependency, if there is one."""
+    if _at_quantifier(cursor) or not _has_colon(cursor):
+        return ()
+    among = _condition(cursor)
+    cursor.expect(Kind.COLON, "':'")
+    return among
+
+
+def _has_colon(cursor: Cursor) -> bool:
+    ahead = 0
+    while not cursor.at(Kind.END, ahead):
+        if cursor.at(Kind.COLON, ahead):
+            return True
+        ahead += 1
+    return False
+
+
+def _condition(cursor: Cursor) -> tuple[Predicate, ...]:
+    from dpdb.constraints.conditions import conditions  # loads sqlglot
+
+    return conditions(cursor, TupleNames(cursor.source), bare=True)
 
 
 def _form(cursor: Cursor) -> Callable[[Cursor], tuple[DenialConstraint, ...]]:
     """Return the parser of the notation that the first tokens announce."""
+    if cursor.at_word("not") and cursor.at_word("null", ahead=1) and cursor.at(Kind.LPAREN, ahead=2):
+        return _not_null
+    if cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1):
+        return _check
     if _at_denial(cursor):
         return _denial
     if _at_key(cursor):
@@ -74,9 +134,11 @@ def _form(cursor: Cursor) -> Callable[[Cursor], tuple[DenialConstraint, ...]]:
 def _at_denial(cursor: Cursor) -> bool:
     if cursor.at_word("not"):
         return cursor.at(Kind.LPAREN, ahead=1) or cursor.at(Kind.DOT, ahead=2)
-    if cursor.at_word("forall"):
-        return cursor.at(Kind.NAME, ahead=1)
-    return cursor.at(Kind.NOT) or cursor.at(Kind.FORALL)
+    return cursor.at(Kind.NOT) or _at_quantifier(cursor)
+
+
+def _at_quantifier(cursor: Cursor) -> bool:
+    return cursor.at(Kind.FORALL) or (cursor.at_word("forall") and cursor.at(Kind.NAME, ahead=1))
 
 
 def _at_key(cursor: Cursor) -> bool:
@@ -94,7 +156,7 @@ def _denial(cursor: Cursor) -> tuple[DenialConstraint, ...]:
         raise cursor.error("'not('")
     cursor.take()
     cursor.expect(Kind.LPAREN, "'('")
-    constraint = conjunction(cursor, tuples, comparison)
+    constraint = denied(cursor, tuples)
     cursor.expect(Kind.RPAREN, "'&' or ')'")
     return (constraint,)
 
@@ -137,6 +199,28 @@ def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     columns = dict(_columns(cursor))
     cursor.expect(Kind.RPAREN, "',' or ')'")
     return (DenialConstraint(tuple(_between(column, Operator.EQ) for column in columns)),)
+
+
+def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take `CHECK (a < b OR c IS NULL)`: as in SQL a row violates it where it is false, not where it is NULL."""
+    from dpdb.constraints.conditions import violations_of_check  # loads sqlglot
+
+    cursor.take()
+    cursor.expect(Kind.LPAREN, "'('")
+    violations = violations_of_check(cursor, TupleNames(cursor.source))
+    cursor.expect(Kind.RPAREN, "')'")
+    return (DenialConstraint(violations),)
+
+
+def _not_null(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take `NOT NULL (A, B)`."""
+    cursor.take()
+    cursor.take()
+    cursor.expect(Kind.LPAREN, "'('")
+    columns = dict(_columns(cursor))
+    cursor.expect(Kind.RPAREN, "',' or ')'")
+    missing = [RowExpression(("", " IS NULL"), (column,), is_condition=True) for column in columns]
+    return tuple(DenialConstraint((Predicate(computed(0, each), Operator.EQ, Constant(True)),)) for each in missing)
 
 
 def _column_list(cursor: Cursor) -> list[tuple[str, Token]]:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.source import shortened
 from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 
-__all__ = ["ColumnRef", "Constant", "Operator", "Predicate", "quoted_name"]
+__all__ = ["Constant", "Operator", "Predicate"]
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_DIGITS = 100
 _MAX_EXPONENT = 400
-
-
-def quoted_name(name: str) -> str:
-    """Return a column name as it is written in a constraint: plain if it can be, else in double quotes."""
-    if _PLAIN_NAME.fullmatch(name):
-        return name
-    return '"' + name.replace('"', '""') + '"'
 
 
 class Operator(Enum):
@@ -56,35 +48,6 @@ _FLIPPED = {
     Operator.LE: Operator.GE,
     Operator.GE: Operator.LE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRef:
-    """A column of one of the two tuples.
-
-    Parameters
-    ----------
-    tuple_index
-        0 for t1, 1 for t2.
-    column
-        The column's name as the table spells it.
-    """
-
-    tuple_index: int
-    column: str
-
-    def __post_init__(self) -> None:
-        if self.tuple_index not in {0, 1}:
-            raise ParameterError(f"tuple_index must be 0 (t1) or 1 (t2), got {self.tuple_index!r}")
-        if not isinstance(self.column, str) or not self.column:
-            raise ParameterError(f"a column name must be a text that is not empty, got {self.column!r}")
-
-    def __str__(self) -> str:
-        return f"t{self.tuple_index + 1}.{quoted_name(self.column)}"
-
-    def swapped(self) -> ColumnRef:
-        """Return the same column of the other tuple."""
-        return ColumnRef(1 - self.tuple_index, self.column)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +129,15 @@ class Predicate:
         raise ParameterError(f"a predicate needs a column on at least one side, got {left} and {right}")
 
     def __str__(self) -> str:
-        return f"{self.left}{self.op}{self.right}"
+        if self.is_condition:
+            return str(self.left)
+        gap = " " if any(isinstance(ref, ComputedRef) for ref in self.columns) else ""
+        return f"{self.left}{gap}{self.op}{gap}{self.right}"
+
+    @property
+    def is_condition(self) -> bool:
+        """Return whether this says that a condition over one tuple is true, and is written as that condition."""
+        return self.left.is_condition and self.op is Operator.EQ and self.right == Constant(True)
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
@@ -175,15 +146,19 @@ class Predicate:
 
     def swapped(self) -> Predicate:
         """Return the predicate with t1 and t2 exchanged."""
-        right = self.right.swapped() if isinstance(self.right, ColumnRef) else self.right
-        return Predicate(self.left.swapped(), self.op, right)
+        return self._mapped(lambda ref: ref.swapped())
 
     def renamed(self, names: Mapping[str, str]) -> Predicate:
         """Return the predicate with columns renamed; `names` has every column of the predicate."""
-        left = ColumnRef(self.left.tuple_index, names[self.left.column])
-        if isinstance(self.right, Constant):
-            return Predicate(left, self.op, self.right)
-        return Predicate(left, self.op, ColumnRef(self.right.tuple_index, names[self.right.column]))
+        return self._mapped(lambda ref: ref.renamed(names))
+
+    def kept_as(self, names: Mapping[RowExpression, str]) -> Predicate:
+        """Return the predicate whose computed columns are called as the engine keeps them."""
+        return self._mapped(lambda ref: ref.kept_as(names))
+
+    def _mapped(self, change: Callable[[ColumnRef], ColumnRef]) -> Predicate:
+        right = self.right if isinstance(self.right, Constant) else change(self.right)
+        return Predicate(change(self.left), self.op, right)
 
     def canonical(self) -> Predicate:
         """Return the equivalent predicate whose sides are in ascending order of (tuple_index, column)."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dpdb.constraints.column_ref import ColumnRef, quoted_name
 from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.predicate import ColumnRef, Operator, Predicate, quoted_name
+from dpdb.constraints.predicate import Operator, Predicate
 
 __all__ = [
     "FunctionalDependency",
@@ -135,14 +136,15 @@ def describe(dc: DenialConstraint) -> str:
     >>> describe(*parse_constraint("zip -> city"))
     'rows with the same zip must have the same city'
     """
+    shown = {ref.column: ref.shown for predicate in dc.predicates for ref in predicate.columns}
     if (fd := functional_dependency(dc)) is not None:
-        rows = f"rows with the same {_listed(fd.lhs)}" if fd.lhs else "all rows"
-        return f"{rows} must have the same {quoted_name(fd.rhs)}"
+        rows = f"rows with the same {_listed(fd.lhs, shown)}" if fd.lhs else "all rows"
+        return f"{rows} must have the same {shown[fd.rhs]}"
     if (key := key_columns(dc)) is not None:
-        names = ", ".join(map(quoted_name, key))
+        names = ", ".join(shown[name] for name in key)
         return f"no two rows may share {names if len(key) == 1 else f'({names})'}"
     if (order := order_dependency(dc)) is not None:
-        return _describe_order(order, dc)
+        return _describe_order(order, dc, shown)
     if dc.is_single_tuple:
         return f"no row may have {' and '.join(map(_row_comparison, dc.predicates))}"
     return f"no two rows t1, t2 may have {' and '.join(map(_pair_comparison, dc.predicates))}"
@@ -168,23 +170,24 @@ def _is_same_column(predicate: Predicate) -> bool:
     return predicate.right == predicate.left.swapped()
 
 
-def _describe_order(order: OrderDependency, dc: DenialConstraint) -> str:
-    among = f"among rows with the same {_listed(order.prefix)}, " if order.prefix else ""
+def _describe_order(order: OrderDependency, dc: DenialConstraint, shown: Mapping[str, str]) -> str:
+    among = f"among rows with the same {_listed(order.prefix, shown)}, " if order.prefix else ""
     compared = [predicate.left.column for predicate in dc.predicates if predicate.op is not Operator.EQ]
-    first, second = map(quoted_name, dict.fromkeys(compared))
+    first, second = (shown[name] for name in dict.fromkeys(compared))
     return f"{among}a higher {first} must not come with a {'lower' if order.opposite else 'higher'} {second}"
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    *most, last = map(quoted_name, names)
+def _listed(names: tuple[str, ...], shown: Mapping[str, str]) -> str:
+    *most, last = (shown[name] for name in names)
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def _row_comparison(predicate: Predicate) -> str:
     right = predicate.right
-    shown = quoted_name(right.column) if isinstance(right, ColumnRef) else str(right)
-    return f"{quoted_name(predicate.left.column)} {predicate.op} {shown}"
+    if predicate.is_condition:
+        return predicate.left.shown
+    return f"{predicate.left.shown} {predicate.op} {right.shown if isinstance(right, ColumnRef) else right}"
 
 
 def _pair_comparison(predicate: Predicate) -> str:
-    return f"{predicate.left} {predicate.op} {predicate.right}"
+    return str(predicate) if predicate.is_condition else f"{predicate.left} {predicate.op} {predicate.right}"

@@ -80,7 +80,8 @@ class LocalSlice:
         self.coded = coded_columns(constraints, self.columns)
         self.rank = free_name("id", self.columns)
         self.kept = tuple(keep)
-        taken = [*self.columns, *self.kept, self.rank]
+        # Beside it are kept, selected and computed-from columns, too.
+        taken = [*rows.schema.names, self.rank]
         self.source_row = free_name("source_row", taken) if keep_source_row else None
         self.tuples = self.table("tuple_row")
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")

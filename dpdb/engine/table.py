@@ -15,6 +15,7 @@ from dpdb.engine.sources.open import declared_schema, open_source
 from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.comparison import bind_literals
+from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
 from dpdb.predicates import LiteralValue
 from dpdb.predicates.nodes import Literal
@@ -56,7 +57,10 @@ class LocalTable:
 
             self.rows = UnitRows(database, source, self.unit, most)
         loaded = () if constraints is None else distinct(load_constraints(constraints, source.schema.names))
-        self.constraints = bind(database, loaded, source.schema)
+        named, schema = with_computed_columns(database, loaded, source.schema)
+        if schema is not source.schema:
+            self.rows = ComputedRows(self.rows, schema)
+        self.constraints = bind(database, named, schema)
         self._source = source
         self._progress = progress
         self._made = 0

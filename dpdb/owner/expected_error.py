@@ -193,7 +193,7 @@ def _constrained_types(
         else empty_table(source, table=table, csv_schema=schema, constraints=constraints)
     ) as known:
         dcs = tuple(bound.constraint for bound in known.constraints)
-        named = {name for dc in dcs for name in dc.columns}
+        named = {name for dc in dcs for name in dc.table_columns}
         return dcs, {column.name: column.type or "VARCHAR" for column in known.schema.columns if column.name in named}
 
 

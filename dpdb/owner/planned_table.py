@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from dpdb.constraints import DenialConstraint, describe, functional_dependency, key_columns, order_dependency
+from dpdb.constraints import (
+    ColumnRef,
+    DenialConstraint,
+    Predicate,
+    describe,
+    functional_dependency,
+    key_columns,
+    order_dependency,
+)
 from dpdb.errors import ParameterError
 from dpdb.owner.consistent_rows import consistent_rows
 from dpdb.owner.dirt import rnoise
@@ -96,15 +104,16 @@ def _clean(
 ) -> tuple[SyntheticTable, list[str]]:
     """Make a table without conflicts: rows that still have some are left out, and others made in their place."""
     rng, rows = generator(seed, Purpose.SYNTHETIC), shape.rows
+    plain = [built for dc in dcs if (built := _built_around(dc)) is not None]
 
     def made(count: int) -> SyntheticTable:
-        return synthesize(dcs, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng)
+        return synthesize(plain, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng)
 
     first = made(rows)
     kept = consistent_rows(first.rows, dcs)
     if len(kept) == rows:
         return first, []
-    beside = "; ".join(map(describe, _general(dcs)))
+    beside = "; ".join(map(_said, _general(dcs)))
     if _LEAST_KEPT * len(kept) < rows:
         raise ParameterError(
             f"no synthetic table for these constraints: of {rows:,} rows only {len(kept):,} agree with one another"
@@ -118,7 +127,36 @@ def _clean(
     ]
 
 
+def _built_around(dc: DenialConstraint) -> DenialConstraint | None:
+    """Return a constraint without computed columns which, for values as they are made, mostly implies this one.
+
+    Conditions are left out, which makes it stricter, and a term of one column stands for that column. What is violated
+    all the same is left out of the table later.
+    """
+    if not dc.computed:
+        return dc
+
+    def plain(ref: ColumnRef) -> ColumnRef | None:
+        names = set(ref.table_columns)
+        return ColumnRef(ref.tuple_index, names.pop()) if len(names) == 1 else None
+
+    kept = []
+    for predicate in dc.predicates:
+        left = plain(predicate.left)
+        right = plain(predicate.right) if isinstance(predicate.right, ColumnRef) else predicate.right
+        if not predicate.is_condition:
+            if left is None or right is None:
+                return None
+            kept.append(Predicate(left, predicate.op, right))
+    return DenialConstraint(tuple(kept)) if kept else None
+
+
+def _said(dc: DenialConstraint) -> str:
+    return describe(dc) if dc.name is None else dc.label
+
+
 def _general(dcs: Sequence[DenialConstraint]) -> list[DenialConstraint]:
     """The constraints that tables are not built around."""
     shapes = (functional_dependency, key_columns, order_dependency)
-    return [dc for dc in dcs if not any(shape(dc) is not None for shape in shapes)]
+    around = [(dc, _built_around(dc)) for dc in dcs]
+    return [dc for dc, built in around if built is None or not any(shape(built) is not None for shape in shapes)]

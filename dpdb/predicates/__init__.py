@@ -15,9 +15,22 @@ if TYPE_CHECKING:
     from dpdb.predicates.attribute_sets import Cut, ValueSet
     from dpdb.predicates.boxes import Box, hull, meet
     from dpdb.predicates.covered import covered_groups
-    from dpdb.predicates.nodes import TRUE, Column, Comparison, Literal, LiteralValue, Node, Value, all_of, columns_of
+    from dpdb.predicates.nodes import (
+        TRUE,
+        Column,
+        Comparison,
+        Constant,
+        Literal,
+        LiteralValue,
+        Node,
+        Term,
+        Value,
+        all_of,
+        columns_in,
+        columns_of,
+    )
     from dpdb.predicates.region import Region
-    from dpdb.predicates.sql import COMPARISONS, condition, data_type, in_type, literal_sql
+    from dpdb.predicates.sql import COMPARISONS, condition, data_type, in_type, literal_sql, term_sql
     from dpdb.predicates.stored_region import region_from_text, region_to_text
 
 __all__ = [
@@ -26,14 +39,17 @@ __all__ = [
     "Box",
     "Column",
     "Comparison",
+    "Constant",
     "Cut",
     "Literal",
     "LiteralValue",
     "Node",
     "Region",
+    "Term",
     "Value",
     "ValueSet",
     "all_of",
+    "columns_in",
     "columns_of",
     "condition",
     "covered_groups",
@@ -44,6 +60,7 @@ __all__ = [
     "meet",
     "region_from_text",
     "region_to_text",
+    "term_sql",
 ]
 
 if not TYPE_CHECKING:
@@ -53,9 +70,10 @@ if not TYPE_CHECKING:
             "attribute_sets": "Cut ValueSet",
             "boxes": "Box hull meet",
             "covered": "covered_groups",
-            "nodes": "Column Comparison Literal LiteralValue Node TRUE Value all_of columns_of",
+            "nodes": "Column Comparison Constant Literal LiteralValue Node TRUE Term Value "
+            "all_of columns_in columns_of",
             "region": "Region",
-            "sql": "COMPARISONS condition data_type in_type literal_sql",
+            "sql": "COMPARISONS condition data_type in_type literal_sql term_sql",
             "stored_region": "region_from_text region_to_text",
         },
     )

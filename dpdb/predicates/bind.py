@@ -13,7 +13,6 @@ from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import (
     NULL,
     Column,
-    ColumnComparison,
     Comparison,
     Constant,
     Flag,
@@ -23,13 +22,17 @@ from dpdb.predicates.nodes import (
     Membership,
     Node,
     NullTest,
+    Term,
+    TermComparison,
     all_of,
     any_of,
+    columns_in,
     negation,
 )
 from dpdb.predicates.parse import refused
+from dpdb.predicates.terms import arithmetic, call, number_literal, term_words
 
-__all__ = ["Types", "bind"]
+__all__ = ["Types", "bind", "bind_term"]
 
 _OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.EQ: Operator.EQ,
@@ -38,6 +41,21 @@ _OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.LTE: Operator.LE,
     exp.GT: Operator.GT,
     exp.GTE: Operator.GE,
+}
+_SIGNS: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "//",
+    exp.Mod: "%",
+}
+_FUNCTIONS: dict[type[exp.Expr], str] = {
+    exp.Lower: "lower",
+    exp.Upper: "upper",
+    exp.Trim: "trim",
+    exp.Length: "length",
+    exp.Abs: "abs",
 }
 # Nesting, AND and OR chains aside. Far below what exhausts the stack, so that a predicate that passes here never fails
 # when it is used, which is after the debit.
@@ -59,7 +77,7 @@ class Types(Protocol):
         """
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
-        """Check that a column may be compared so, with a literal or (value None) with another column or NULL.
+        """Check that a column may be compared so, with a literal or (value None) with another term or NULL.
 
         Raises
         ------
@@ -67,11 +85,11 @@ class Types(Protocol):
             The column is text that nobody has declared, and the comparison means more than equal texts.
         """
 
-    def literals(self, values: Sequence[LiteralValue], column: Column) -> list[Literal | None]:
-        """Read literals as values to compare a column with; None for what is no value of the column's kind."""
+    def literals(self, values: Sequence[LiteralValue], kind: str) -> list[Literal | None]:
+        """Read literals as values to compare with those of a type; None for what is no value of the type's kind."""
 
     def common_type(self, left: str, right: str) -> str | None:
-        """Name the type in which columns of two types compare, None if they do not."""
+        """Name the type in which values of two types compare, None if they do not."""
 
 
 def bind(tree: exp.Expr, types: Types) -> Node:
@@ -85,6 +103,11 @@ def bind(tree: exp.Expr, types: Types) -> Node:
         If a column does not exist.
     """
     return _Binder(types).truth(tree)
+
+
+def bind_term(tree: exp.Expr, types: Types) -> Term:
+    """Bind a parsed term, which has a column. Errors as `bind`."""
+    return _Binder(types).term(tree, tree)
 
 
 class _Binder:
@@ -130,7 +153,7 @@ class _Binder:
     def _null_test(self, node: exp.Expr) -> Node:
         if not isinstance(node.expression, exp.Null):
             raise refused(node)
-        return _negated(node, NullTest(self._column(_bare(node.this), node)))
+        return _negated(node, NullTest(self.term(node.this, node)))
 
     def _flag(self, node: exp.Expr) -> Node:
         column = self._column(node, node)
@@ -142,62 +165,123 @@ class _Binder:
         return self._comparison(_OPERATORS[type(node)], _bare(node.this), _bare(node.expression), node)
 
     def _comparison(self, operator: Operator, left: exp.Expr, right: exp.Expr, context: exp.Expr) -> Node:
-        if not isinstance(left, exp.Column):
+        if _is_literal(left):
             operator, left, right = operator.flipped, right, left
-        column = self._column(left, context)
-        if isinstance(right, exp.Column):
-            return self._column_comparison(operator, column, self._column(right, context))
         if isinstance(right, exp.Null):
-            self._types.check(column, operator, None)
+            self._check(self.term(left, context), operator, None)
             return NULL  # SQL: a comparison with NULL is NULL
-        return Comparison(operator, column, *self._literals([right], column, operator))
+        if _is_literal(right):
+            term = self.term(left, context)
+            return Comparison(operator, term, *self._literals([right], term, operator))
+        return self._term_comparison(operator, self._part(left, context), self._part(right, context), context)
 
-    def _column_comparison(self, operator: Operator, left: Column, right: Column) -> Node:
-        self._types.check(left, operator, None)
-        self._types.check(right, operator, None)
+    def _term_comparison(self, operator: Operator, left: Term, right: Term, context: exp.Expr) -> Node:
+        if not any(True for side in (left, right) for _ in columns_in(side)):
+            raise refused(context)
+        for side in (left, right):
+            self._check(side, operator, None)
         common = self._types.common_type(left.type, right.type)
         if common is None:
             raise PredicateError(
-                f"where: cannot compare {left.name!r} ({left.type}) with {right.name!r} ({right.type})"
+                f"where: cannot compare {term_words(left)!r} ({left.type}) with {term_words(right)!r} ({right.type})"
             )
-        return ColumnComparison(operator, left, right, common)
+        return TermComparison(operator, left, right, common)
 
     def _membership(self, node: exp.Expr) -> Node:
         if node.args.get("query") or node.args.get("unnest") or node.args.get("field") or not node.expressions:
             raise refused(node)
         operand, items = _bare(node.this), [_bare(item) for item in node.expressions]
-        if not isinstance(operand, exp.Column):
+        if _is_literal(operand):
             return any_of([self._comparison(Operator.EQ, operand, item, node) for item in items])
-        column = self._column(operand, node)
-        apart = [item for item in items if isinstance(item, (exp.Column, exp.Null))]
-        written = [item for item in items if not isinstance(item, (exp.Column, exp.Null))]
-        literals = self._literals(written, column, Operator.EQ)
-        listed: list[Node] = [Membership(column, tuple(dict.fromkeys(literals)))] if literals else []
+        term = self.term(operand, node)
+        written = [item for item in items if _is_literal(item) and not isinstance(item, exp.Null)]
+        apart = [item for item in items if item not in written]
+        literals = self._literals(written, term, Operator.EQ)
+        listed: list[Node] = [Membership(term, tuple(dict.fromkeys(literals)))] if literals else []
         return any_of([*listed, *(self._comparison(Operator.EQ, operand, item, node) for item in apart)])
 
     def _like(self, node: exp.Expr) -> Node:
         pattern = _bare(node.expression)
-        column = self._column(_bare(node.this), node)
+        term = self.term(node.this, node)
         if not (isinstance(pattern, exp.Literal) and pattern.is_string):
             raise refused(node)
-        if column.type != "VARCHAR":
-            raise PredicateError(f"where: LIKE needs a text column; {node.this.name!r} is {column.type}")
-        return _negated(node, Like(column, str(pattern.this)))
+        if term.type != "VARCHAR":
+            raise PredicateError(f"where: LIKE needs a text column; {term_words(term)!r} is {term.type}")
+        return _negated(node, Like(term, str(pattern.this)))
+
+    # -- terms ----------------------------------------------------------------------------------------------------
+
+    def term(self, node: exp.Expr, context: exp.Expr) -> Term:
+        """Build something that has a value, of at least one column."""
+        built = self._part(node, context)
+        if not any(True for _ in columns_in(built)):
+            raise refused(context)
+        return built
+
+    def _part(self, node: exp.Expr, context: exp.Expr) -> Term:
+        if self._depth == _MAX_DEPTH:
+            raise PredicateError(f"where: nested more than {_MAX_DEPTH} deep")
+        self._depth += 1
+        built = self._built_term(_bare(node), context)
+        self._depth -= 1
+        return built
+
+    def _built_term(self, node: exp.Expr, context: exp.Expr) -> Term:
+        if isinstance(node, exp.Column):
+            return self._column(node, context)
+        if _is_literal(node):
+            return self._literal_in_term(node)
+        if isinstance(node, exp.Neg):
+            return self._arithmetic("-", Literal("HUGEINT", "0", 0), self._part(node.this, context))
+        if type(node) in _SIGNS:
+            left, right = self._part(node.this, context), self._part(node.expression, context)
+            return self._arithmetic(_SIGNS[type(node)], left, right)
+        if type(node) in _FUNCTIONS and not node.args.get("expression"):
+            argument = self._part(node.this, context)
+            if isinstance(node, exp.Abs):
+                self._refuse_untyped(argument)
+            return call(_FUNCTIONS[type(node)], argument)
+        raise refused(context)
+
+    def _arithmetic(self, sign: str, left: Term, right: Term) -> Term:
+        self._refuse_untyped(left)
+        self._refuse_untyped(right)
+        return arithmetic(sign, left, right)
+
+    def _refuse_untyped(self, term: Term) -> None:
+        """Refuse text that nobody has declared where it must be something else."""
+        self._check(term, Operator.LT, None)
+
+    def _literal_in_term(self, node: exp.Expr) -> Literal:
+        """Type a number, a date or an interval that stands in a term."""
+        value = _value(node)
+        literal = number_literal(value) if isinstance(value, Decimal) else None
+        if isinstance(node, (exp.Cast, exp.Interval)):
+            kind = "INTERVAL" if isinstance(node, exp.Interval) else _cast_type(node)
+            [literal] = self._types.literals([value], kind)
+        if literal is None:
+            raise refused(node)
+        return literal
+
+    def _check(self, term: Term, operator: Operator, value: LiteralValue | None) -> None:
+        """Check what is compared as the text that a column has."""
+        for column in columns_in(term) if term.type == "VARCHAR" else ():
+            self._types.check(column, operator, value)
 
     def _column(self, node: exp.Expr, context: exp.Expr) -> Column:
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or node.table:
             raise refused(context)
         return self._types.column(node.name)
 
-    def _literals(self, nodes: Sequence[exp.Expr], column: Column, operator: Operator) -> list[Literal]:
+    def _literals(self, nodes: Sequence[exp.Expr], term: Term, operator: Operator) -> list[Literal]:
         values = [_value(node) for node in nodes]
         for value in values:
-            self._types.check(column, operator, value)
+            self._check(term, operator, value)
         bound = []
-        for node, literal in zip(nodes, self._types.literals(values, column), strict=True):
-            if literal is None:
+        for node, literal in zip(nodes, self._types.literals(values, term.type), strict=True):
+            if literal is None or (isinstance(node, exp.Interval) and term.type != "INTERVAL"):
                 shown = shortened(node.sql("duckdb", comments=False))
-                raise PredicateError(f"where: {shown} is not a value for {column.name!r} ({column.type})")
+                raise PredicateError(f"where: {shown} is not a value for {term_words(term)!r} ({term.type})")
             bound.append(literal)
         return bound
 
@@ -211,6 +295,15 @@ def _bare(node: exp.Expr) -> exp.Expr:
 def _negated(node: exp.Expr, built: Node) -> Node:
     """Negate what was built where the parser put a NOT into the node itself (`NOT LIKE`)."""
     return negation(built) if node.args.get("negate") else built
+
+
+def _is_literal(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Neg):
+        node = _bare(node.this)
+        return isinstance(node, exp.Literal) and not node.is_string
+    return isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Interval)) or (
+        isinstance(node, exp.Cast) and _is_temporal_literal(node)
+    )
 
 
 def _value(node: exp.Expr) -> LiteralValue:
@@ -229,6 +322,9 @@ def _value(node: exp.Expr) -> LiteralValue:
             raise refused(node) from None
     if isinstance(node, exp.Cast) and not negative and _is_temporal_literal(node):
         return str(node.this.this)  # DATE '2020-01-31'
+    if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal):
+        unit = node.args.get("unit")
+        return f"{node.this.this} {unit.name}" if isinstance(unit, exp.Var) else str(node.this.this)
     raise refused(node)
 
 
@@ -237,3 +333,9 @@ def _is_temporal_literal(node: exp.Cast) -> bool:
     # TIMESTAMPNTZ is what sqlglot calls DuckDB's TIMESTAMP.
     kinds = ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIME")
     return bool(literal and type(node) is exp.Cast and node.to.is_type(*kinds))
+
+
+def _cast_type(node: exp.Cast) -> str:
+    if node.to.is_type("DATE"):
+        return "DATE"
+    return "TIME" if node.to.is_type("TIME") else "TIMESTAMP"

@@ -17,10 +17,10 @@ from dpdb.predicates.meaning import Meaning
 from dpdb.predicates.nodes import (
     And,
     Column,
-    ColumnComparison,
     Comparison,
     Constant,
     Flag,
+    Leaf,
     Like,
     Literal,
     Membership,
@@ -28,6 +28,9 @@ from dpdb.predicates.nodes import (
     Not,
     NullTest,
     Or,
+    TermComparison,
+    columns_in,
+    terms_of,
 )
 from dpdb.predicates.places import meaning
 from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region
@@ -80,25 +83,33 @@ class _Reader:
                 return self._connective(parts, truth, all_of=isinstance(tree, And) is truth)
             case Not(part):
                 return self.rows(part, not truth)
-            case Comparison(operator, column, literal):
-                [meant] = self.meanings([literal], column)
-                return _side(column, _matched(meant, operator if truth else _NEGATED[operator]))
-            case Membership(column, literals):
-                return _side(column, self._listed(column, literals, truth))
-            case NullTest(column):
-                return _side(column, ValueSet.only_null() if truth else ValueSet.present())
             case Flag(column):
                 return _side(column, ValueSet.points([int(truth)]))
-            case Like(column, _):
+            case Comparison(operator, Column() as column, literal):
+                [meant] = self.meanings([literal], column)
+                return _side(column, _matched(meant, operator if truth else _NEGATED[operator]))
+            case Membership(Column() as column, literals):
+                return _side(column, self._listed(column, literals, truth))
+            case NullTest(Column() as column):
+                return _side(column, ValueSet.only_null() if truth else ValueSet.present())
+            case Like(Column() as column, _):
                 self.notes.append(f"a pattern on column {_named(column)} is taken to cover all its values except NULL")
                 return _side(column, ValueSet.present())
-            case ColumnComparison(_, left, right, _):
+            case TermComparison(_, Column() as left, Column() as right, _):
                 self.notes.append(
                     f"a comparison of columns {_named(left)} and {_named(right)} is taken to cover all their values "
                     "except NULL"
                 )
                 sides = {_named(column): ValueSet.present() for column in (left, right)}
                 return [make_box(sides) or ()]
+            case _:
+                return self._computed(tree)
+
+    def _computed(self, leaf: Leaf) -> list[Box]:
+        """Every row, NULL or not: which values a function takes to which is not looked at."""
+        columns = dict.fromkeys(_named(column) for term in terms_of(leaf) for column in columns_in(term))
+        self.notes.append(f"what is computed from column {', '.join(columns)} is taken to cover every row")
+        return EVERYTHING
 
     def _connective(self, parts: Sequence[Node], truth: bool, *, all_of: bool) -> list[Box]:
         found = [self.rows(part, truth) for part in parts]

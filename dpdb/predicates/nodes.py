@@ -19,11 +19,13 @@ __all__ = [
     "NULL",
     "TRUE",
     "And",
+    "Arithmetic",
+    "Call",
     "Column",
-    "ColumnComparison",
     "Comparison",
     "Constant",
     "Flag",
+    "Leaf",
     "Like",
     "Literal",
     "LiteralValue",
@@ -32,11 +34,15 @@ __all__ = [
     "Not",
     "NullTest",
     "Or",
+    "Term",
+    "TermComparison",
     "Value",
     "all_of",
     "any_of",
+    "columns_in",
     "columns_of",
     "negation",
+    "terms_of",
 ]
 
 LiteralValue: TypeAlias = bool | int | Decimal | str
@@ -74,6 +80,41 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Two terms and a sign between them; NULL where the result is none of the type's values.
+
+    Attributes
+    ----------
+    sign : str
+        One of ``+ - * / // %``.
+    left_as, right_as : str
+        The types in which the engine takes both sides.
+    type : str
+        Of the result.
+    """
+
+    sign: str
+    left: Term
+    right: Term
+    left_as: str
+    right_as: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of one term: ``lower``, ``upper``, ``trim``, ``length`` or ``abs``, which takes it in `taken_as`."""
+
+    function: str
+    argument: Term
+    taken_as: str
+    type: str
+
+
+Term: TypeAlias = Column | Literal | Arithmetic | Call
+
+
+@dataclass(frozen=True, slots=True)
 class Constant:
     """TRUE, FALSE or NULL."""
 
@@ -82,28 +123,28 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A column against a literal, both in the literal's type."""
+    """A term, mostly a column, against a literal, both in the literal's type."""
 
     operator: Operator
-    column: Column
+    term: Term
     literal: Literal
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnComparison:
-    """A column against a column of the same row, both in `type`."""
+class TermComparison:
+    """A term against another one of the same row, both in `type`."""
 
     operator: Operator
-    left: Column
-    right: Column
+    left: Term
+    right: Term
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The predicate that a column equals one of several literals (at least one), each in its own type."""
+    """The predicate that a term equals one of several literals (at least one), each in its own type."""
 
-    column: Column
+    term: Term
     literals: tuple[Literal, ...]
 
 
@@ -111,14 +152,14 @@ class Membership:
 class NullTest:
     """IS NULL: never unknown."""
 
-    column: Column
+    term: Term
 
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """A text column against a pattern."""
+    """A term of text against a pattern."""
 
-    column: Column
+    term: Term
     pattern: str
 
 
@@ -150,9 +191,9 @@ class Not:
     part: Node
 
 
-Node: TypeAlias = (
-    Constant | Comparison | ColumnComparison | Membership | NullTest | Like | Flag | And | Or | Not
-)  # fmt: skip
+Leaf: TypeAlias = Comparison | TermComparison | Membership | NullTest | Like
+
+Node: TypeAlias = Constant | Leaf | Flag | And | Or | Not
 
 TRUE, FALSE, NULL = Constant(True), Constant(False), Constant(None)
 
@@ -197,7 +238,27 @@ def _columns(tree: Node) -> Iterator[Column]:
                 yield from _columns(part)
         case Not(part):
             yield from _columns(part)
-        case ColumnComparison(_, left, right, _):
-            yield from (left, right)
+        case Flag(column):
+            yield column
         case _:
-            yield tree.column
+            for term in terms_of(tree):
+                yield from columns_in(term)
+
+
+def terms_of(leaf: Leaf) -> tuple[Term, ...]:
+    """The terms that a leaf of a tree reads."""
+    return (leaf.left, leaf.right) if isinstance(leaf, TermComparison) else (leaf.term,)
+
+
+def columns_in(term: Term) -> Iterator[Column]:
+    """The columns that a term reads, in the order written."""
+    match term:
+        case Column():
+            yield term
+        case Arithmetic(_, left, right):
+            yield from columns_in(left)
+            yield from columns_in(right)
+        case Call(_, argument):
+            yield from columns_in(argument)
+        case Literal():
+            return

@@ -11,18 +11,33 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
+from dpdb.bounded_parser import NotOneConditionError, TooMuchWorkError, parse_condition
 from dpdb.constraints import shortened
 from dpdb.encodable import is_encodable
 from dpdb.errors import PredicateError
 
 __all__ = ["parse", "refused"]
 
-_ALLOWED = "columns, literals, comparisons, AND, OR, NOT, IN (list), BETWEEN, IS [NOT] NULL, LIKE with a literal"
+_ALLOWED = (
+    "columns, literals, comparisons, AND, OR, NOT, IN (list), BETWEEN, IS [NOT] NULL, LIKE with a literal, "
+    "+ - * / // %, lower, upper, trim, length, abs"
+)
 _MAX_LENGTH = 100_000
 _MAX_NODES = 10_000
 # What the nodes of the grammar consist of; whatever else the parser attaches to a node is refused.
-_KNOWN_ARGS = {"this", "expression", "expressions", "low", "high", "to", "negate", "is_string", "quoted", "nested"}
+_KNOWN_ARGS = {
+    "this",
+    "expression",
+    "expressions",
+    "low",
+    "high",
+    "to",
+    "negate",
+    "is_string",
+    "quoted",
+    "nested",
+    "unit",
+}
 
 
 def parse(text: str) -> exp.Expr:
@@ -55,20 +70,13 @@ def refused(node: exp.Expr) -> PredicateError:
 
 
 def _condition(text: str) -> exp.Expr:
-    # Parsed behind WHERE, so that a column called `comment` or `set` does not start a statement.
     try:
-        statements = parse_duckdb(f"SELECT 1 FROM t WHERE {text}\n")
+        return parse_condition(text)
+    except NotOneConditionError:
+        raise PredicateError(f"where: {shortened(text)} is more than one predicate; allowed are {_ALLOWED}") from None
     except TooMuchWorkError as error:
         raise PredicateError(f"where: {shortened(text)} {error}") from None
     except (SqlglotError, RecursionError) as error:
         details = getattr(error, "errors", None)
         where = f": {details[0]['description']}, near {shortened(details[0]['highlight'])}" if details else ""
         raise PredicateError(f"where: {shortened(text)} is not a predicate{where}") from None
-    select = statements[0] if len(statements) == 1 else None
-    parts = {key for key, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
-    if not parts <= {"expressions", "from", "from_", "where", "kind"} or "where" not in parts:
-        raise PredicateError(f"where: {shortened(text)} is more than one predicate; allowed are {_ALLOWED}")
-    assert isinstance(select, exp.Select)
-    condition = select.args["where"].this
-    assert isinstance(condition, exp.Expr)
-    return condition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from sqlglot import exp
@@ -9,8 +10,9 @@ from sqlglot import exp
 from dpdb.constraints import Operator
 from dpdb.predicates.nodes import (
     And,
+    Arithmetic,
+    Call,
     Column,
-    ColumnComparison,
     Comparison,
     Constant,
     Flag,
@@ -21,9 +23,11 @@ from dpdb.predicates.nodes import (
     Not,
     NullTest,
     Or,
+    Term,
+    TermComparison,
 )
 
-__all__ = ["COMPARISONS", "condition", "data_type", "in_type", "literal_sql"]
+__all__ = ["COMPARISONS", "condition", "data_type", "in_type", "literal_sql", "term_sql"]
 
 COMPARISONS: dict[Operator, type[exp.Binary]] = {
     Operator.EQ: exp.EQ,
@@ -42,16 +46,16 @@ def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kin
             return exp.cast(exp.null(), "BOOLEAN")
         case Constant(value):
             return exp.convert(value)
-        case Comparison(operator, column, literal):
-            return COMPARISONS[operator](this=_operand(column, literal.type), expression=literal_sql(literal))
-        case ColumnComparison(operator, left, right, kind):
+        case Comparison(operator, term, literal):
+            return COMPARISONS[operator](this=_operand(term, literal.type), expression=literal_sql(literal))
+        case TermComparison(operator, left, right, kind):
             return COMPARISONS[operator](this=_operand(left, kind), expression=_operand(right, kind))
-        case Membership(column, literals):
-            return _membership(column, literals)
-        case NullTest(column):
-            return exp.Is(this=_operand(column, column.type), expression=exp.null())
-        case Like(column, pattern):
-            return exp.Like(this=_operand(column, column.type), expression=exp.Literal.string(pattern))
+        case Membership(term, literals):
+            return _membership(term, literals)
+        case NullTest(term):
+            return exp.Is(this=term_sql(term), expression=exp.null())
+        case Like(term, pattern):
+            return exp.Like(this=term_sql(term), expression=exp.Literal.string(pattern))
         case Flag(column):
             return _operand(column, column.type)
         case Not(part):
@@ -86,15 +90,59 @@ def _parsed_type(name: str) -> exp.DataType:
     return exp.DataType.build(name, dialect="duckdb")
 
 
-def _operand(column: Column, kind: str) -> exp.Expr:
-    return in_type(exp.column(column.name, quoted=True), column.type, kind)
+def term_sql(term: Term) -> exp.Expr:
+    """Write a term: NULL for every row for which its type has no value.
+
+    What can fail is in TRY, which gives NULL instead and looks at no other row (tested at the ends of every type). No
+    setting has a say: DOUBLE is IEEE 754's, `lower` and `upper` go by fixed tables of Unicode, `trim` takes spaces
+    only, `length` counts code points, and what is divided by zero is NULL.
+    """
+    match term:
+        case Column(name):
+            return exp.column(name, quoted=True)
+        case Literal():
+            return literal_sql(term)
+        case Arithmetic(sign, left, right, left_as, right_as):
+            return _total(_SIGNS[sign](_inside(left, left_as), _inside(right, right_as)))
+        case Call(function, argument, taken_as):
+            spaces = [exp.Literal.string(" ")] if function == "trim" else []
+            return _total(exp.Anonymous(this=function, expressions=[_inside(argument, taken_as), *spaces]))
 
 
-def _membership(column: Column, literals: tuple[Literal, ...]) -> exp.Expr:
+def _total(value: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="TRY", expressions=[value])
+
+
+def _inside(term: Term, kind: str) -> exp.Expr:
+    return exp.paren(_operand(term, kind), copy=False)
+
+
+def _operand(term: Term, kind: str) -> exp.Expr:
+    """Write a term in a type. Casts of times fail beyond the calendar, even TRY_CAST: columns do not reach there."""
+    if isinstance(term, Column) or term.type == kind:
+        return in_type(term_sql(term), term.type, kind)
+    return _total(exp.Cast(this=term_sql(term), to=data_type(kind)))
+
+
+def _divided(kind: type[exp.Binary]) -> Callable[[exp.Expr, exp.Expr], exp.Expr]:
+    return lambda left, right: kind(this=left, expression=exp.func("nullif", right, exp.convert(0)))
+
+
+_SIGNS: dict[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
+    "+": lambda left, right: exp.Add(this=left, expression=right),
+    "-": lambda left, right: exp.Sub(this=left, expression=right),
+    "*": lambda left, right: exp.Mul(this=left, expression=right),
+    "/": _divided(exp.Div),
+    "//": _divided(exp.IntDiv),
+    "%": _divided(exp.Mod),
+}
+
+
+def _membership(term: Term, literals: tuple[Literal, ...]) -> exp.Expr:
     """One list per type of comparison."""
     kinds = dict.fromkeys(literal.type for literal in literals)
     lists = [
-        exp.In(this=_operand(column, kind), expressions=[literal_sql(item) for item in literals if item.type == kind])
+        exp.In(this=_operand(term, kind), expressions=[literal_sql(item) for item in literals if item.type == kind])
         for kind in kinds
     ]
     return exp.or_(*(exp.paren(items, copy=False) for items in lists), copy=False) if len(lists) > 1 else lists[0]

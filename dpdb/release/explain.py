@@ -108,7 +108,7 @@ def _constraint(empty: LocalSlice, position: int) -> dict[str, Any]:
     bound = empty.constraints[position]
     dc, explained = bound.constraint, explained_constraint(empty, position)
     return {
-        "constraint": str(dc),
+        "constraint": dc.label,
         "words": describe(dc),
         "shape": _shape(dc),
         "representation": "rows in blocks" if has_blocks(bound, empty.coded) else "edge table",

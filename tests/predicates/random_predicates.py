@@ -159,10 +159,12 @@ class Predicates:
             return text == "true"
         return self.rng.choice([text, text, f" {text}", f"{text}.0", f"0{text}", text.upper()])
 
-    def _atom(self) -> str:
+    def _atom(self) -> str:  # noqa: C901 - one line per kind of atom
         rng, x = self.rng, self.rng.random()
         column = rng.choice(self.columns)
         name, kind = rng.choice([f'"{column.name}"', column.name, column.name.upper(), f"({column.name})"]), column.kind
+        if rng.random() < 0.12:
+            return self._computed(name, kind)
         if x < 0.45:
             sides = [name, rng.choice(["{}", "({})"]).format(self._literal(kind))]
             left, right = sides if rng.random() < 0.8 else reversed(sides)
@@ -185,6 +187,40 @@ class Predicates:
         if x < 0.96:
             return f"{name} {self._operator()} NULL"
         return f'{name} {self._operator()} "{rng.choice(self.columns).name}"'
+
+    def _computed(self, name: str, kind: str) -> str:
+        """A condition on what is computed from a column; of types without arithmetic and functions an atom."""
+        rng = self.rng
+        if kind in TEXTS:
+            term = rng.choice(["lower({})", "UPPER({})", "trim({})", "length({})", "lower(trim({}))"]).format(name)
+            value = str(rng.randint(0, 3)) if "length" in term else self._literal("VARCHAR")
+        elif kind in NUMBERS:
+            term, value = self._arithmetic(name, kind), self._number(kind)
+        elif kind == "DATE":
+            steps = ["+ 1", "- 30", "+ INTERVAL '1 month'", "- INTERVAL 1 YEAR"]
+            term, value = f"{name} {rng.choice(steps)}", self._literal(kind)
+        elif kind in MOMENTS:
+            steps = ["+ INTERVAL '1 month'", "- INTERVAL '1 year'", "+ INTERVAL 1 SECOND"]
+            term, value = f"{name} {rng.choice(steps)}", self._literal(kind)
+        else:
+            return self._atom()
+        x = rng.random()
+        if x < 0.6:
+            return f"{term} {self._operator()} {value}"
+        if x < 0.7:
+            return f"{term} IS {self._no()}NULL"
+        if x < 0.8:
+            return f"{term} {self._no()}IN ({value}, {value})"
+        if x < 0.9:
+            return f"{term} {self._no()}BETWEEN {value} AND {value}"
+        return f"{value if x < 0.95 else name} {self._operator()} {term}"
+
+    def _arithmetic(self, name: str, kind: str) -> str:
+        rng = self.rng
+        number = rng.choice(["0", "1", "2", "60", "0.5", "1e3", "-1", str(2**63), str(2**126)])
+        other = rng.choice([column.name for column in self.columns if column.kind in NUMBERS] or [number])
+        terms = [f"abs({name})", f"-{name}", f"{name} {rng.choice('+-*/%')} {rng.choice([number, number, other])}"]
+        return rng.choice([*terms, f"({name} + 1) * 2 - {number}"])
 
     def _operator(self) -> str:
         return self.rng.choice(["=", "=", "<>", "!=", "<", "<=", ">", ">=", "=="])

@@ -11,6 +11,7 @@ from dpdb.constraints import ColumnRef, DenialConstraint, Operator, Predicate
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.comparison import bind_literal, common_type
+from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
 from dpdb.predicates import COMPARISONS, in_type, literal_sql
@@ -102,7 +103,7 @@ def _bind_predicate(
         if kind is None:
             untyped = [f"; {typing_advice(column)}" for column in _columns(predicate, schema) if column.is_untyped]
             raise ConstraintTypeError(
-                f"{dc}: cannot compare {left.column!r} ({left_type}) with {right.column!r} ({right_type})"
+                f"{dc.label}: cannot compare {left.column!r} ({left_type}) with {right.column!r} ({right_type})"
                 + "".join(untyped[:1])
             )
         return BoundPredicate(
@@ -112,7 +113,7 @@ def _bind_predicate(
         )
     bound = bind_literal(database, right.value, left_type)
     if bound is None:
-        raise ConstraintTypeError(f"{dc}: cannot compare {left.column!r} ({left_type}) with the constant {right}")
+        raise ConstraintTypeError(f"{dc.label}: cannot compare {left.column!r} ({left_type}) with the constant {right}")
     return BoundPredicate(
         Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, literal_sql(bound)
     )
@@ -124,17 +125,23 @@ def _refuse_untyped(dc: DenialConstraint, predicate: Predicate, schema: TableSch
     for column in _columns(predicate, schema):
         problem = untyped_problem(column, value, ordered=ordered)
         if problem is not None:
-            raise ConstraintTypeError(f"{dc}: {problem}")
+            raise ConstraintTypeError(f"{dc.label}: {problem}")
 
 
 def _columns(predicate: Predicate, schema: TableSchema) -> list[Column]:
-    return [schema[ref.column] for ref in predicate.columns]
+    """The columns compared; of text that is computed those that it is the text of."""
+    compared = [schema[ref.column] for ref in predicate.columns]
+    return [
+        source
+        for column in compared
+        for source in (column.text_of if isinstance(column, ComputedColumn) else (column,))
+    ]
 
 
 def _column_type(dc: DenialConstraint, ref: ColumnRef, schema: TableSchema) -> str:
     column = schema[ref.column]
     if column.type is None:
         raise ConstraintTypeError(
-            f"{dc}: column {ref.column!r} has type {column.declared_type}, which constraints cannot compare"
+            f"{dc.label}: column {ref.column!r} has type {column.declared_type}, which constraints cannot compare"
         )
     return column.type

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
+from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import Rows
+from dpdb.engine.sql.computed import ComputedColumn
 
 __all__ = ["in_schema_order", "read_columns"]
 
@@ -23,17 +26,28 @@ def read_columns(
     Every release reads its rows through here. Times that DuckDB's calendar does not reach are NULL: casts to another
     time type, even TRY_CAST, fail on them.
 
+    Computed columns are generated ones of the new table: they see its types and calendar, and no collation.
+
     `position` names a further column for the row's place in the source, from 0.
     """
-    names = in_schema_order(columns, rows.schema)
+    asked = [rows.schema[name] for name in in_schema_order(columns, rows.schema)]
+    computed = [column for column in asked if isinstance(column, ComputedColumn)]
+    names = in_schema_order({*_own(asked), *(name for column in computed for name in column.sources)}, rows.schema)
     definitions = [_column_def(name, rows.schema[name].type or "VARCHAR") for name in names]
     selected = [_in_calendar(exp.column(name, quoted=True), rows.schema[name].type) for name in names]
     if position is not None:
         definitions.append(_column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
         selected.append(exp.Sub(this=number, expression=exp.convert(1)))
-    database.execute(exp.Create(this=exp.Schema(this=target.copy(), expressions=definitions), kind="TABLE"))
-    database.execute(exp.insert(exp.select(*selected).from_(rows.scan.copy()), target.copy()))
+    stored = [definition.this.copy() for definition in definitions]
+    written = [*(definition.sql("duckdb") for definition in definitions), *map(_computed_def, computed)]
+    database.execute(f"CREATE TABLE {target.sql('duckdb')} ({', '.join(written)})")
+    copied = exp.select(*selected).from_(rows.scan.copy())
+    database.execute(exp.insert(copied, target.copy(), columns=stored))
+
+
+def _own(columns: Sequence[Column]) -> set[str]:
+    return {column.name for column in columns if not isinstance(column, ComputedColumn)}
 
 
 def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:
@@ -52,3 +66,9 @@ def in_schema_order(names: set[str], schema: TableSchema) -> tuple[str, ...]:
 
 def _column_def(name: str, kind: str) -> exp.ColumnDef:
     return exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
+
+
+def _computed_def(column: ComputedColumn) -> str:
+    """Define a generated column, which sqlglot cannot write."""
+    value = column.value.sql("duckdb", normalize_functions=False)
+    return f"{_column_def(column.name, column.declared_type).sql('duckdb')} GENERATED ALWAYS AS ({value}) VIRTUAL"

@@ -112,8 +112,8 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
         blocks = functional_dependency(dc.constraint) is not None or key_columns(dc.constraint) is not None
         if not dc.constraint.is_single_tuple and not blocks and _comparisons(dc) == (0, 0):
             raise ParameterError(
-                f"{dc.constraint}: compares every row with every other one; declare a public bound of the number of "
-                f"rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"
+                f"{dc.constraint.label}: compares every row with every other one; declare a public bound of the "
+                f"number of rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"
             )
 
 

@@ -14,11 +14,20 @@ from dpdb.engine.sql.comparison import bind_literals, common_type
 from dpdb.engine.sql.untyped import untyped_problem
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.names import close_name
-from dpdb.predicates import Column, Literal, LiteralValue, Node, columns_of, condition
-from dpdb.predicates.bind import bind
+from dpdb.predicates import Column, Literal, LiteralValue, Node, Term, columns_of, condition
+from dpdb.predicates.bind import bind, bind_term
 from dpdb.predicates.parse import parse
 
-__all__ = ["WherePredicate", "comparable_column", "parse_where", "resolve_column", "unit_column"]
+__all__ = [
+    "TableTypes",
+    "WherePredicate",
+    "comparable_column",
+    "parse_condition",
+    "parse_term",
+    "parse_where",
+    "resolve_column",
+    "unit_column",
+]
 
 
 @dataclass(frozen=True)
@@ -51,13 +60,23 @@ def parse_where(database: Database, text: str, schema: TableSchema) -> WherePred
     """
     try:
         parsed = parse(text)
-        tree = bind(parsed, _TableTypes(database, schema))
+        tree = bind(parsed, TableTypes(database, schema))
         return WherePredicate(parsed.sql("duckdb", comments=False), tree)
     except RecursionError:
         raise PredicateError("where: nested too deeply") from None
 
 
-class _TableTypes:
+def parse_term(text: str, types: TableTypes) -> Term:
+    """Check and type a term of at least one column. Errors as `parse_where`."""
+    return bind_term(parse(text), types)
+
+
+def parse_condition(text: str, types: TableTypes) -> Node:
+    """Check and type a condition. Errors as `parse_where`."""
+    return bind(parse(text), types)
+
+
+class TableTypes:
     """A table's columns, and what this database's casts make of literals (`dpdb.predicates.bind.Types`)."""
 
     def __init__(self, database: Database, schema: TableSchema) -> None:
@@ -65,18 +84,22 @@ class _TableTypes:
         self._schema = schema
 
     def column(self, name: str) -> Column:
+        """Find a column; see `comparable_column`."""
         return comparable_column(name, self._schema, "where")
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
+        """Refuse what text that nobody has declared does not bear."""
         ordered = operator not in (Operator.EQ, Operator.NE)
         problem = untyped_problem(self._schema[column.name], value, ordered=ordered)
         if problem is not None:
             raise PredicateError(f"where: {problem}")
 
-    def literals(self, values: Sequence[LiteralValue], column: Column) -> list[Literal | None]:
-        return bind_literals(self._database, values, column.type)
+    def literals(self, values: Sequence[LiteralValue], kind: str) -> list[Literal | None]:
+        """Read literals by this database's casts."""
+        return bind_literals(self._database, values, kind)
 
     def common_type(self, left: str, right: str) -> str | None:
+        """Name the type in which values of two types compare."""
         return common_type(left, right)
 
 

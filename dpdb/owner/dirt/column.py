@@ -88,7 +88,7 @@ def constrained_columns(table: pa.Table, constraints: Iterable[DenialConstraint]
         If two columns have one name.
     """
     refuse_duplicate_names(table.column_names)
-    named = {name for dc in constraints for name in dc.columns}
+    named = {name for dc in constraints for name in dc.table_columns}
     return [Column(table, name) for name in table.column_names if name in named]
 
 

@@ -69,12 +69,17 @@ def conoise(
     Raises
     ------
     ParameterError, UnknownColumnError, ConstraintTypeError
-        For parameters out of range, no constraints, too few rows, unknown columns, and types that do not compare or
-        that noise cannot change.
+        For parameters out of range, no constraints, constraints that compute (`t2.b + 60`, `t1.a IS NULL`), too few
+        rows, unknown columns, and types that do not compare or that noise cannot change.
     """
     iterations = check_count("iterations", iterations)
     rng = generator(check_seed(seed), Purpose.CONOISE)
     loaded = load_constraints(list(constraints), table.column_names)
+    for dc in loaded:
+        if dc.computed:
+            raise ParameterError(
+                f"conoise changes what is compared, and {dc.label} computes it; leave it out, or use rnoise"
+            )
     needed = 1 if all(dc.is_single_tuple for dc in loaded) else 2
     if table.num_rows < needed:
         raise ParameterError(f"conoise needs at least {needed} row(s) to make these constraints violated")
@@ -134,7 +139,7 @@ class _Comparison:
         self._left = _Side(left, predicate.left.tuple_index, predicate.op)
         self._right: _Side | Key
         right = predicate.right
-        problem = f"{dc}: cannot compare {predicate.left.column!r} ({left.cell.arrow}) with"
+        problem = f"{dc.label}: cannot compare {predicate.left.column!r} ({left.cell.arrow}) with"
         if isinstance(right, ColumnRef):
             other = columns[right.column]
             if other.cell.family != left.cell.family:

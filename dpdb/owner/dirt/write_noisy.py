@@ -129,7 +129,7 @@ def write_noisy(
     else:
         done = _DEFAULT_ITERATIONS if iterations is None else iterations
         noisy = conoise(clean, loaded, iterations=done, seed=seed)
-    named = {name for dc in loaded for name in dc.columns}
+    named = {name for dc in loaded for name in dc.table_columns}
     target.write(noisy, _types_to_restore(schema, named), "data" if table is None else table.rpartition(".")[2])
     constrained = tuple(name for name in clean.column_names if name in named)
     return NoiseSummary(

@@ -120,7 +120,7 @@ def for_each_constraint(
             charged=share,
             epsilon=parse_share(share, rows_per_person),
             position=position,
-            constraint=str(dc.constraint),
+            constraint=dc.constraint.label,
         )
         for position, (share, dc) in enumerate(zip(shares, constraints, strict=True))
     )

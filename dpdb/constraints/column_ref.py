@@ -1,0 +1,156 @@
+"""`ColumnRef`: a column of one of the two tuples, the table's own or computed from some of them.
+
+A computed column is a term or condition over one tuple, such as `b + 60` or `carrier IN ('AA', 'UA')`. Here it is
+canonical text with its columns apart; `dpdb.predicates` gives it types and meaning when a constraint meets a table. Its
+value depends on one row only, so whatever holds of columns (codes, ranks, groups, sensitivities) holds of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from dpdb.errors import ParameterError
+
+__all__ = ["ColumnRef", "ComputedRef", "RowExpression", "computed", "quoted_name"]
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def quoted_name(name: str) -> str:
+    """Return a column name as it is written in a constraint: plain if it can be, else in double quotes."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True, slots=True)
+class RowExpression:
+    """A term or condition over one tuple.
+
+    Parameters
+    ----------
+    pieces
+        Its text before, between and after the columns.
+    columns
+        The names of the columns, in the order written; a name may occur more than once.
+    is_condition
+        Whether it is true, false or NULL by its form, and violated by itself.
+    """
+
+    pieces: tuple[str, ...]
+    columns: tuple[str, ...]
+    is_condition: bool
+
+    def written(self, before: str = "") -> str:
+        """Return the text as it is written in a constraint, with `before` (such as ``t1.``) before each column."""
+        return self._joined(before + quoted_name(name) for name in self.columns)
+
+    @property
+    def sql(self) -> str:
+        """The text with every column in double quotes: to be parsed as a predicate."""
+        return self._joined('"' + name.replace('"', '""') + '"' for name in self.columns)
+
+    def renamed(self, names: Mapping[str, str]) -> RowExpression:
+        """Return the expression with columns renamed; `names` has every column of it."""
+        return RowExpression(self.pieces, tuple(names[name] for name in self.columns), self.is_condition)
+
+    def _joined(self, names: Iterable[str]) -> str:
+        return "".join(part for both in zip_longest(self.pieces, names, fillvalue="") for part in both)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A column of one of the two tuples.
+
+    Parameters
+    ----------
+    tuple_index
+        0 for t1, 1 for t2.
+    column
+        The column's name as the table spells it.
+    """
+
+    tuple_index: int
+    column: str
+
+    def __post_init__(self) -> None:
+        if self.tuple_index not in {0, 1}:
+            raise ParameterError(f"tuple_index must be 0 (t1) or 1 (t2), got {self.tuple_index!r}")
+        if not isinstance(self.column, str) or not self.column:
+            raise ParameterError(f"a column name must be a text that is not empty, got {self.column!r}")
+
+    def __str__(self) -> str:
+        return f"t{self.tuple_index + 1}.{quoted_name(self.column)}"
+
+    @property
+    def shown(self) -> str:
+        """The column without its tuple, as it is written in a constraint."""
+        return quoted_name(self.column)
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The table's own columns that are read for it; more or others than itself where it is computed."""
+        return (self.column,)
+
+    @property
+    def is_condition(self) -> bool:
+        """Return whether it is computed and a condition: true, false or NULL."""
+        return False
+
+    def swapped(self) -> ColumnRef:
+        """Return the same column of the other tuple."""
+        return ColumnRef(1 - self.tuple_index, self.column)
+
+    def renamed(self, names: Mapping[str, str]) -> ColumnRef:
+        """Return the column under another name; `names` has every column of the table that is read for it."""
+        return ColumnRef(self.tuple_index, names[self.column])
+
+    def kept_as(self, names: Mapping[RowExpression, str]) -> ColumnRef:
+        """Return the same column; a computed one under the name by which the engine keeps it."""
+        del names
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedRef(ColumnRef):
+    """A computed column of one of the two tuples; `column` is the name under which the engine keeps it."""
+
+    expression: RowExpression
+
+    def __str__(self) -> str:
+        return self.expression.written(f"t{self.tuple_index + 1}.")
+
+    @property
+    def shown(self) -> str:
+        """The column without its tuple, as it is written in a constraint."""
+        return self.expression.written()
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The table's own columns that it is computed from."""
+        return self.expression.columns
+
+    @property
+    def is_condition(self) -> bool:
+        """Return whether it is a condition, true, false or NULL."""
+        return self.expression.is_condition
+
+    def swapped(self) -> ComputedRef:
+        """Return the same column of the other tuple."""
+        return ComputedRef(1 - self.tuple_index, self.column, self.expression)
+
+    def renamed(self, names: Mapping[str, str]) -> ComputedRef:
+        """Return the column computed from renamed columns."""
+        return computed(self.tuple_index, self.expression.renamed(names))
+
+    def kept_as(self, names: Mapping[RowExpression, str]) -> ComputedRef:
+        """Return the same column under the name by which the engine keeps it."""
+        return ComputedRef(self.tuple_index, names[self.expression], self.expression)
+
+
+def computed(tuple_index: int, expression: RowExpression) -> ComputedRef:
+    """Return the computed column of an expression, which is called by its text."""
+    return ComputedRef(tuple_index, expression.written(), expression)

@@ -1,0 +1,224 @@
+"""Conditions as predicates: comparisons stay what they are, everything else becomes computed columns of one tuple.
+
+They are parsed as SQL, so AND binds before OR and `BETWEEN a AND b` is one condition. What they mean to a table, and
+what is not allowed in them, is said where a constraint meets one (`dpdb.predicates.bind`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dpdb.bounded_parser import parse_condition
+from dpdb.constraints.canonical_sql import row_expression
+from dpdb.constraints.column_ref import ColumnRef, computed
+from dpdb.constraints.cursor import Cursor
+from dpdb.constraints.names import TupleNames
+from dpdb.constraints.predicate import Constant, Operator, Predicate
+from dpdb.constraints.solving import solved
+from dpdb.constraints.source import shortened
+from dpdb.constraints.sql_fragment import SqlFragment, sql_fragment
+from dpdb.errors import ConstraintSyntaxError, ParameterError
+
+__all__ = ["conditions", "violations_of_check"]
+
+_OPERATORS: dict[type[exp.Expr], Operator] = {
+    exp.EQ: Operator.EQ,
+    exp.NEQ: Operator.NE,
+    exp.LT: Operator.LT,
+    exp.LTE: Operator.LE,
+    exp.GT: Operator.GT,
+    exp.GTE: Operator.GE,
+}
+_NEGATED = {
+    Operator.EQ: Operator.NE,
+    Operator.NE: Operator.EQ,
+    Operator.LT: Operator.GE,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
+    Operator.GE: Operator.LT,
+}
+_CLASSES = {operator: kind for kind, operator in _OPERATORS.items()}
+
+
+def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predicate, ...]:
+    """Take conditions joined by `and` in any spelling, up to what ends them.
+
+    Parameters
+    ----------
+    bare
+        Whether they speak of one row, so that columns need no name of a tuple.
+    """
+    fragment = sql_fragment(cursor, tuples, bare=bare)
+    reader = _Reader(cursor, fragment, tuples, bare=bare)
+    return reader.predicates(_conjuncts(reader.tree))
+
+
+def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, ...]:
+    """Take a condition that every row must satisfy (or find unknown), and return what makes it false."""
+    fragment = sql_fragment(cursor, tuples, bare=True)
+    reader = _Reader(cursor, fragment, tuples, bare=True)
+    return reader.predicates(_conjuncts(_denied(reader.tree)))
+
+
+def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
+    tree = _bare(tree)
+    if isinstance(tree, exp.And):
+        yield from (part for each in tree.flatten(unnest=False) for part in _conjuncts(each))
+    elif isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
+        yield exp.GTE(this=tree.this.copy(), expression=tree.args["low"].copy())
+        yield exp.LTE(this=tree.this.copy(), expression=tree.args["high"].copy())
+    else:
+        yield tree
+
+
+def _denied(tree: exp.Expr) -> exp.Expr:
+    """NOT of a tree, moved inwards as far as no OR comes of it: true exactly where the tree is false."""
+    tree = _bare(tree)
+    if isinstance(tree, exp.Or):
+        return exp.and_(*(_denied(part) for part in tree.flatten(unnest=False)), wrap=False)
+    if isinstance(tree, exp.Not):
+        return _bare(tree.this).copy()
+    operator = _OPERATORS.get(type(tree))
+    if operator is not None:
+        return _CLASSES[_NEGATED[operator]](this=tree.this.copy(), expression=tree.expression.copy())
+    return exp.Not(this=exp.paren(tree) if isinstance(tree, exp.And) else tree.copy())
+
+
+def _bare(tree: exp.Expr) -> exp.Expr:
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return tree
+
+
+class _Reader:
+    """Reads the parsed conditions of one fragment."""
+
+    def __init__(self, cursor: Cursor, fragment: SqlFragment, tuples: TupleNames, *, bare: bool) -> None:
+        self._cursor, self._fragment, self._tuples, self._bare = cursor, fragment, tuples, bare
+        if not fragment.sql:
+            raise cursor.error("a condition")
+        try:
+            self.tree = parse_condition(fragment.sql)
+        except (SqlglotError, RecursionError):
+            text = cursor.source.text[fragment.start.offset : cursor.peek().offset]
+            raise self._error("a condition", shortened(text.strip())) from None
+        if bare and len({name for name, _ in fragment.columns if name is not None}) > 1:
+            raise self._error("a condition over one row", "two tuple names")
+
+    def predicates(self, conjuncts: Iterator[exp.Expr]) -> tuple[Predicate, ...]:
+        try:
+            return tuple(self._predicate(conjunct) for conjunct in conjuncts)
+        except RecursionError:
+            raise self._error("a condition that is nested less deeply", "more") from None
+
+    def _error(self, expected: str, found: str) -> ConstraintSyntaxError:
+        return self._cursor.source.syntax_error(self._fragment.start.offset, expected, found)
+
+    def _predicate(self, tree: exp.Expr) -> Predicate:
+        operator = _OPERATORS.get(type(tree))
+        if operator is not None and len(self._indices(tree)) == 2:
+            return self._comparison_of_tuples(operator, tree.this, tree.expression)
+        if operator is not None:
+            left, right = self._operand(tree.this), self._operand(tree.expression)
+            if left is not None and right is not None and self._indices(tree):
+                return Predicate.of(left, operator, right)
+        return self._condition(tree)
+
+    def _condition(self, tree: exp.Expr) -> Predicate:
+        """Return the predicate that a condition over one tuple is true."""
+        index = self._only_index(
+            tree,
+            "one constraint for each alternative"
+            if isinstance(tree, exp.Or)
+            else "a comparison such as t1.a > t2.b + 60, where a condition is over both tuples",
+        )
+        if isinstance(tree, exp.Column):
+            return Predicate(ColumnRef(index, self._name(tree.name)), Operator.EQ, Constant(True))
+        if isinstance(tree, exp.Not) and isinstance(column := _bare(tree.this), exp.Column):
+            return Predicate(ColumnRef(index, self._name(column.name)), Operator.EQ, Constant(False))
+        found = row_expression(tree, self._name, is_condition=True)
+        return Predicate(computed(index, found), Operator.EQ, Constant(True))
+
+    def _comparison_of_tuples(self, operator: Operator, left: exp.Expr, right: exp.Expr) -> Predicate:
+        if max(len(self._indices(left)), len(self._indices(right))) > 1:
+            made = solved(operator, left, right, self._indices)
+            if made is None:
+                raise self._error(
+                    "each side of a comparison over one tuple (for abs(t1.a - t2.b) > 5, write t1.a > t2.b + 5)",
+                    shortened(self._shown(left if len(self._indices(left)) > 1 else right)),
+                )
+            operator, left, right = made
+        mine, theirs = self._operand(left), self._operand(right)
+        assert isinstance(mine, ColumnRef), "it has a column"
+        assert theirs is not None, "it has one, too"
+        return Predicate(mine, operator, theirs)
+
+    def _operand(self, tree: exp.Expr) -> ColumnRef | Constant | None:
+        """Return a side of a comparison; None for what has no column and is no plain constant."""
+        tree = _bare(tree)
+        if not self._indices(tree):
+            return self._constant(tree)
+        index = self._only_index(tree, "a term over one tuple")
+        if isinstance(tree, exp.Column):
+            return ColumnRef(index, self._name(tree.name))
+        return computed(index, row_expression(tree, self._name, is_condition=False))
+
+    def _constant(self, tree: exp.Expr) -> Constant | None:
+        negative = isinstance(tree, exp.Neg)
+        literal = _bare(tree.this) if negative else tree
+        if isinstance(literal, exp.Literal) and not literal.is_string:
+            try:
+                number = Decimal(literal.this)
+                return Constant(number.copy_negate() if negative else number)
+            except (ParameterError, InvalidOperation):
+                raise self._error(
+                    "a number with at most 100 digits and an exponent within 400", shortened(literal.this)
+                ) from None
+        if isinstance(tree, exp.Literal):
+            return Constant(str(tree.this))
+        if isinstance(tree, exp.Boolean):
+            return Constant(bool(tree.this))
+        if isinstance(tree, exp.Null):
+            raise self._error(
+                "a constant other than NULL (a comparison with NULL is never true; write IS NULL)", "NULL"
+            )
+        if type(tree) is exp.Cast and isinstance(tree.this, exp.Literal) and tree.this.is_string:
+            return Constant(str(tree.this.this))  # DATE '2020-01-31': nothing else is read as a cast of a literal
+        return None
+
+    # -- columns and their tuples ------------------------------------------------------------------------------------
+
+    def _name(self, number: str) -> str:
+        return self._fragment.columns[int(number)][1]
+
+    def _indices(self, tree: exp.Expr) -> frozenset[int]:
+        return frozenset(self._index(column) for column in tree.find_all(exp.Column))
+
+    def _index(self, column: exp.Column) -> int:
+        name = self._fragment.columns[int(column.name)][0]
+        return 0 if name is None or self._bare else self._tuples.index(name)
+
+    def _only_index(self, tree: exp.Expr, expected: str) -> int:
+        indices = self._indices(tree)
+        if not indices:
+            raise self._error("a condition with a column", shortened(self._shown(tree)))
+        if len(indices) > 1:
+            raise self._error(expected, shortened(self._shown(tree)))
+        return next(iter(indices))
+
+    def _shown(self, tree: exp.Expr) -> str:
+        """A part as it is written, for messages."""
+
+        def name_of(number: str) -> str:
+            name, column = self._fragment.columns[int(number)]
+            return column if name is None else f"{name}.{column}"
+
+        text = row_expression(tree, str, is_condition=False)
+        return "".join(
+            part + (name_of(number) if number else "")
+            for part, number in zip(text.pieces, (*text.columns, ""), strict=True)
+        )

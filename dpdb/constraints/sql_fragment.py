@@ -1,0 +1,120 @@
+"""A part of a constraint text as SQL: its columns are found and numbered, everything else stays as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dpdb.constraints.cursor import Cursor
+from dpdb.constraints.lexer import Kind, Token
+from dpdb.constraints.names import TupleNames
+
+__all__ = ["SqlFragment", "is_rich", "sql_fragment"]
+
+_ENDS = frozenset([Kind.RPAREN, Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW])
+_SIGNS = {"==": "=", "≠": "<>", "≤": "<=", "≥": ">="}
+_WORDS = ("and", "or", "not", "is", "null", "in", "like", "between", "true", "false", "isnull", "notnull")
+_RICH_WORDS = ("or", "not", "is", "in", "like", "between", "isnull", "notnull", "interval")
+_RICH_KINDS = frozenset([Kind.ARITHMETIC, Kind.LPAREN, Kind.OR])
+_OPERANDS = frozenset([Kind.NAME, Kind.QUOTED, Kind.NUMBER, Kind.DATE, Kind.TEXT, Kind.RPAREN])
+_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
+
+
+class SqlFragment(NamedTuple):
+    """SQL in which column number k is called `"k"`, and the columns: name of the tuple (None: left out) and column."""
+
+    sql: str
+    columns: tuple[tuple[str | None, str], ...]
+    start: Token
+
+
+def is_rich(cursor: Cursor) -> bool:
+    """Return whether what follows, up to its end, has more than comparisons of columns and constants."""
+    ahead = 0
+    while (token := cursor.peek(ahead)).kind not in _ENDS:
+        after_dot = ahead > 0 and cursor.at(Kind.DOT, ahead - 1)
+        signed = token.kind is Kind.NUMBER and token.text[0] in "+-" and ahead > 0
+        if (
+            token.kind in _RICH_KINDS
+            or (not after_dot and cursor.at_word(*_RICH_WORDS, ahead=ahead))
+            or (signed and cursor.peek(ahead - 1).kind in _OPERANDS)
+        ):
+            return True
+        ahead += 1
+    return False
+
+
+def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> SqlFragment:
+    """Take everything up to what ends a condition.
+
+    Parameters
+    ----------
+    bare
+        Whether columns may stand without the name of a tuple.
+    """
+    taker = _Taker(cursor, tuples, bare)
+    start, depth = cursor.peek(), 0
+    while depth or cursor.peek().kind not in _ENDS:
+        kind = cursor.peek().kind
+        if kind is Kind.END:
+            raise cursor.error("')'")
+        depth += (kind is Kind.LPAREN) - (kind is Kind.RPAREN)
+        taker.take()
+    return SqlFragment(" ".join(taker.words), tuple(taker.columns), start)
+
+
+class _Taker:
+    """Takes token after token."""
+
+    def __init__(self, cursor: Cursor, tuples: TupleNames, bare: bool) -> None:
+        self._cursor, self._tuples, self._bare = cursor, tuples, bare
+        self.words: list[str] = []
+        self.columns: list[tuple[str | None, str]] = []
+
+    def take(self) -> None:
+        cursor = self._cursor
+        kind = cursor.peek().kind
+        if kind is Kind.NAME:
+            self._name()
+        elif kind is Kind.QUOTED:
+            self._bare_column()
+        elif kind in _VERBATIM:
+            self.words.append(_VERBATIM[kind](cursor.take()))
+        else:
+            raise cursor.error("a column, a literal, an operator or a function")
+
+    def _name(self) -> None:
+        cursor = self._cursor
+        if cursor.at(Kind.DOT, ahead=1):
+            name = self._tuples.use(cursor.take())
+            cursor.take()
+            self._column(name, cursor.column(stop_at_and=True))
+        elif cursor.at_word(*_WORDS) or cursor.at(Kind.LPAREN, ahead=1):
+            self.words.append(cursor.take().text)
+        elif cursor.at_word("date", "timestamp") and cursor.at(Kind.TEXT, ahead=1):
+            self.words += [cursor.take().text, cursor.take().text]
+        elif cursor.at_word("interval") and (cursor.at(Kind.TEXT, ahead=1) or cursor.at(Kind.NUMBER, ahead=1)):
+            self.words += [cursor.take().text, cursor.take().text]
+            if cursor.at_word(*_UNITS, *(f"{unit}s" for unit in _UNITS)):
+                self.words.append(cursor.take().text)
+        else:
+            self._bare_column()
+
+    def _bare_column(self) -> None:
+        if not self._bare:
+            raise self._cursor.error("a column such as t1.name, a literal or a function")
+        self._column(None, self._cursor.column(stop_at_and=True))
+
+    def _column(self, name: str | None, column: str) -> None:
+        self.words.append(f'"{len(self.columns)}"')
+        self.columns.append((name, column))
+
+
+_VERBATIM: dict[Kind, Callable[[Token], str]] = {
+    **dict.fromkeys((Kind.NUMBER, Kind.TEXT, Kind.ARITHMETIC, Kind.LPAREN, Kind.RPAREN, Kind.COMMA), lambda t: t.text),
+    Kind.OPERATOR: lambda token: _SIGNS.get(token.text, token.text),
+    Kind.DATE: lambda token: f"DATE '{token.text}'",
+    Kind.AND: lambda _: "AND",
+    Kind.OR: lambda _: "OR",
+    Kind.NOT: lambda _: "NOT",
+}

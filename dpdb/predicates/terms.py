@@ -1,0 +1,142 @@
+"""The types of terms: in which types arithmetic and functions take their arguments, and what they give.
+
+All are chosen from public types alone and wide enough that few results are missing: whole numbers are HUGEINT, numbers
+with digits after the point DECIMAL(38, ...), and what is computed with FLOAT or DOUBLE is DOUBLE. What a type does not
+hold is NULL. A number beside a DATE counts days; beside a TIMESTAMP an INTERVAL says what is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from itertools import permutations
+
+from dpdb.errors import PredicateError
+from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term
+
+__all__ = ["arithmetic", "call", "number_literal", "term_words"]
+
+_WHOLE = frozenset(f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"))
+_FLOATS = frozenset(["FLOAT", "DOUBLE"])
+_MOMENTS = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"])
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_MOST_DIGITS = 38
+_MOST_EXPONENT = 400
+
+
+def number_literal(number: Decimal) -> Literal | None:
+    """Type a number that stands in a term; None if it is not finite or far too long."""
+    if not number.is_finite() or abs(number.adjusted()) > _MOST_EXPONENT:
+        return None
+    if number == number.to_integral_value():
+        kind = "HUGEINT" if abs(int(number)) < 2**127 else "DOUBLE"
+        return Literal(kind, str(int(number)), int(number) if kind == "HUGEINT" else float(number))
+    _, digits, exponent = number.as_tuple()
+    scale = -int(exponent)
+    width = max(len(digits), scale)
+    if width > _MOST_DIGITS:
+        return Literal("DOUBLE", str(number), float(number))
+    return Literal(f"DECIMAL({width},{scale})", f"{number:f}", number)
+
+
+def arithmetic(sign: str, left: Term, right: Term) -> Arithmetic:
+    """Type ``left sign right``.
+
+    Raises
+    ------
+    PredicateError
+        If the types have no such arithmetic.
+    """
+    kinds = _numbers(sign, left.type, right.type) or _times(sign, left.type, right.type)
+    if kinds is not None:
+        return Arithmetic(sign, left, right, *kinds)
+    turned = _times(sign, right.type, left.type) if sign == "+" else None  # 1 + day is day + 1
+    if turned is None:
+        raise PredicateError(f"where: {_problem(sign, left, right)}")
+    return Arithmetic(sign, right, left, *turned)
+
+
+def call(function: str, argument: Term) -> Call:
+    """Type a function of one term. Errors as `arithmetic`."""
+    kind = argument.type
+    if function == "abs" and (taken := _absolute(kind)) is not None:
+        return Call(function, argument, taken, taken)
+    if function != "abs" and kind == "VARCHAR":
+        return Call(function, argument, kind, "BIGINT" if function == "length" else kind)
+    wanted = "a number" if function == "abs" else "text"
+    raise PredicateError(f"where: {function} needs {wanted}; {term_words(argument)!r} is {kind}")
+
+
+def term_words(term: Term) -> str:
+    """A term for messages."""
+    match term:
+        case Column(name):
+            return name
+        case Literal(_, text):
+            return text
+        case Arithmetic(sign, left, right):
+            return f"{term_words(left)} {sign} {term_words(right)}"
+        case Call(function, argument):
+            return f"{function}({term_words(argument)})"
+
+
+def _numbers(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
+    """Types of both sides and of the result for two numbers; None if they are none, or not for this sign."""
+    scales = _scale(left), _scale(right)
+    floats = left in _FLOATS or right in _FLOATS
+    if not (_is_number(left) and _is_number(right)):
+        return None
+    if sign == "/" or (floats and sign != "//"):
+        return "DOUBLE", "DOUBLE", "DOUBLE"
+    if left in _WHOLE and right in _WHOLE:
+        return "HUGEINT", "HUGEINT", "HUGEINT"
+    if sign == "//" or scales[0] is None or scales[1] is None:
+        return None
+    if sign == "*":
+        product = scales[0] + scales[1]
+        return (_decimal(scales[0]), _decimal(scales[1]), _decimal(product)) if product <= _MOST_DIGITS else None
+    kind = _decimal(max(scales[0], scales[1]))
+    return kind, kind, kind
+
+
+def _times(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
+    """The same for a date or time on the left."""
+    if sign not in ("+", "-") or left not in _MOMENTS:
+        return None
+    if right == "INTERVAL":
+        return "TIMESTAMP", "INTERVAL", "TIMESTAMP"
+    if left == "DATE" and right in _WHOLE:
+        return "DATE", "INTEGER", "DATE"
+    if sign == "-" and right in _MOMENTS:
+        days = left == right == "DATE"
+        return ("DATE", "DATE", "BIGINT") if days else ("TIMESTAMP", "TIMESTAMP", "INTERVAL")
+    return None
+
+
+def _problem(sign: str, left: Term, right: Term) -> str:
+    words = repr(f"{term_words(left)} {sign} {term_words(right)}")
+    if any(kind in _MOMENTS and _is_number(other) for kind, other in permutations((left.type, right.type))):
+        return f"{words} adds a number to a time; write what is meant, such as INTERVAL '1 day'"
+    return f"{words} is not defined for {left.type} and {right.type}"
+
+
+def _absolute(kind: str) -> str | None:
+    if kind in _WHOLE:
+        return "HUGEINT"
+    return "DOUBLE" if kind in _FLOATS else kind if _scale(kind) is not None else None
+
+
+def _is_number(kind: str) -> bool:
+    return kind in _FLOATS or _scale(kind) is not None
+
+
+def _scale(kind: str) -> int | None:
+    """Digits after the point of an exact number; None for other types."""
+    if kind in _WHOLE:
+        return 0
+    match = _DECIMAL.fullmatch(kind)
+    return int(match[2]) if match else None
+
+
+def _decimal(scale: int) -> str:
+    return f"DECIMAL({_MOST_DIGITS},{scale})"

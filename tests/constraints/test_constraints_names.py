@@ -1,0 +1,49 @@
+"""Names of constraints: one word and a colon, for readers only."""
+
+import pytest
+
+from dpdb.constraints import distinct, load_constraints, parse_constraint
+from dpdb.errors import ConstraintSyntaxError
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("city_by_zip: zip->city", "city_by_zip: zip->city"),
+        ("late : not( t1.a > t2.b+60 ) ;", "late: not( t1.a > t2.b+60 )"),
+        ("us: country = 'US': zip -> city", "us: country = 'US': zip -> city"),
+        ("active: zip -> city", "active: zip -> city"),
+        ("n: CHECK (a > 0) WHERE b = 1", "n: CHECK (a > 0) WHERE b = 1"),
+        ("q: forall t1, t2: not(t1.a=t2.a)", "q: forall t1, t2: not(t1.a=t2.a)"),
+        ("zip -> city", "not(t1.zip=t2.zip&t1.city!=t2.city)"),
+        ("active = true: zip -> city", "not(t1.zip=t2.zip&t1.city!=t2.city&t1.active=TRUE&t2.active=TRUE)"),
+    ],
+)
+def test_label(text, label):
+    (dc,) = parse_constraint(text)
+    assert dc.label == label
+    (again,) = parse_constraint(dc.label)
+    assert (again, again.name, again.label) == (dc, dc.name, label)
+
+
+def test_constraints_of_one_text_are_told_apart():
+    assert [dc.label for dc in parse_constraint("k: zip -> city, state")] == [
+        "k: not(t1.zip=t2.zip&t1.city!=t2.city)",
+        "k: not(t1.zip=t2.zip&t1.state!=t2.state)",
+    ]
+
+
+def test_a_name_is_no_part_of_what_a_constraint_is():
+    named, plain = parse_constraint("k: a -> b")[0], parse_constraint("a -> b")[0]
+    assert (named, str(named), repr(named)) == (plain, str(plain), repr(plain))
+    assert distinct([named, plain])[0].label == "k: a -> b"
+    assert load_constraints(named, ["A", "B"])[0].label == "k: a -> b"
+
+
+def test_a_name_is_given_once(tmp_path):
+    rules = tmp_path / "rules.txt"
+    rules.write_text("k: a -> b, c\nl: a -> d\nK: UNIQUE(a)\n")
+    with pytest.raises(ConstraintSyntaxError, match=r"line 3, column 1: expected a name that no other .*, found 'K'"):
+        load_constraints(rules)
+    with pytest.raises(ConstraintSyntaxError, match="a name that no other constraint has, found 'k'"):
+        load_constraints(["k: a -> b", "k: a -> b"])
