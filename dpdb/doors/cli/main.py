@@ -33,6 +33,7 @@ COMMANDS = (
     "plan",
     "exact",
     "schema",
+    "rules",
     "noise",
     "budget",
     "overlap",
