@@ -69,7 +69,8 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
     ----------
     path
         A dbt `schema.yml`, SQL DDL, a Great Expectations suite (JSON), Soda checks or contract, or an Open Data
-        Contract; or the folder of a dbt project. The kind is recognised by what the file holds. YAML needs PyYAML, which the extra `rules` installs.
+        Contract; or the folder of a dbt project. The kind is recognised by what the file holds. YAML needs PyYAML,
+        which the extra `rules` installs.
     table
         The table whose rules are wanted; needed where the file has rules for several.
     dialect
@@ -107,11 +108,22 @@ def _read(path: Path) -> str:
         raise ParameterError(f"{path} is no UTF-8 text") from None
 
 
-def _import(text: str, path: Path, found: Found, dialect: str) -> str:
-    """Read a text by its kind, and return the kind in words."""
-    if path.suffix.lower() in {".sql", ".ddl"} or (
-        path.suffix.lower() not in {".json", ".yml", ".yaml"} and is_ddl(text)
-    ):
+def _import_folder(folder: Path, found: Found) -> str:
+    """Read the schemas of a dbt project; its packages and what it has built are none of its own."""
+    for path in sorted(folder.rglob("*.y*ml")):
+        inside = path.relative_to(folder).parts
+        if path.is_file() and not {"dbt_packages", "target", "dbt_modules"} & set(inside) and inside[0][0] != ".":
+            document = _document(_read(path), path)
+            if is_schema(document):
+                import_schema(document, found)
+    return "dbt project"
+
+
+def _import(path: Path, found: Found, dialect: str) -> str:
+    """Read a file by its kind, and return the kind in words."""
+    text = _read(path)
+    ending = path.suffix.lower()
+    if ending in {".sql", ".ddl"} or (ending not in {".json", ".yml", ".yaml"} and is_ddl(text)):
         import_ddl(text, found, dialect)
         return "SQL schema"
     document = _document(text, path)

@@ -22,7 +22,7 @@ def add(actions: Any) -> None:
         "write the constraints that a dbt schema, SQL DDL, Great Expectations suite, Soda file or data contract states",
         "dpdb rules import models/schema.yml --table orders > rules.txt",
     )
-    parser.add_argument("file", metavar="FILE", help="schema.yml or dbt project, .sql, suite.json, checks.yml, .odcs.yaml")
+    parser.add_argument("file", metavar="FILE", help="schema.yml, dbt project, .sql, suite.json, .odcs.yaml, ...")
     parser.add_argument("--table", metavar="T", help="the table whose rules are wanted, where the file has several")
     parser.add_argument("--dialect", default="postgres", metavar="D", help="SQL dialect of DDL, as sqlglot names it")
     format_option(parser)
