@@ -14,7 +14,7 @@ from dpdb.errors import ParameterError
 __all__ = ["among", "between", "checked", "column_name", "dependency", "keyed", "one_line", "present", "value"]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEYWORDS = frozenset(DuckDB.Tokenizer.KEYWORDS)
+_KEYWORDS = frozenset(words.split()[0] for words in DuckDB.Tokenizer.KEYWORDS if words.strip())
 
 
 def column_name(name: object) -> str:
