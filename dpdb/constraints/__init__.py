@@ -11,6 +11,7 @@ from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,
     OrderDependency,
+    compares_every_pair,
     describe,
     distinct,
     equality_columns,
@@ -33,6 +34,7 @@ __all__ = [
     "OrderDependency",
     "Predicate",
     "RowExpression",
+    "compares_every_pair",
     "describe",
     "distinct",
     "equality_columns",

@@ -36,6 +36,7 @@ COMMANDS = (
     "plan",
     "exact",
     "schema",
+    "rules",
     "noise",
     "budget",
     "overlap",

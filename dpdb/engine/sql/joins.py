@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.constraints import Operator, functional_dependency, is_symmetric, key_columns, order_dependency
+from dpdb.constraints import Operator, compares_every_pair, functional_dependency, is_symmetric, order_dependency
 from dpdb.engine.schema import free_name
 from dpdb.engine.sql.bind import BoundConstraint, Operand
 from dpdb.engine.sql.constraint_sql import PairQuery, plain_pairs
@@ -109,8 +109,7 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
     if row_bound is not None and row_bound <= NESTED_LOOP_ROWS:
         return
     for dc in constraints:
-        blocks = functional_dependency(dc.constraint) is not None or key_columns(dc.constraint) is not None
-        if not dc.constraint.is_single_tuple and not blocks and _comparisons(dc) == (0, 0):
+        if compares_every_pair(dc.constraint):
             raise ParameterError(
                 f"{dc.constraint.label}: compares every row with every other one; declare a public bound of the "
                 f"number of rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"

@@ -1,0 +1,92 @@
+"""What an importer finds in a file: rules for tables, and what it leaves out with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dpdb.constraints import parse_constraint
+from dpdb.errors import ConstraintSyntaxError, ParameterError
+from dpdb.rules.texts import checked, keyed, present
+
+__all__ = ["Found", "ImportedRule", "LeftOut", "TableRules"]
+
+
+@dataclass(frozen=True)
+class ImportedRule:
+    """A rule as dpdb writes it.
+
+    Attributes
+    ----------
+    table : str
+        As the file names it; empty where it names none.
+    text : str
+        One line of constraint text.
+    origin : str
+        What it comes from, in the file's words.
+    note : str or None
+        What the file says beside it that dpdb says elsewhere, such as a tolerated share.
+    """
+
+    table: str
+    text: str
+    origin: str
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A check of the file that is no constraint of dpdb, and why."""
+
+    table: str
+    origin: str
+    reason: str
+
+
+@dataclass
+class Found:
+    """All that importers have found so far, in the order of the file."""
+
+    rules: list[ImportedRule] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def table(self, name: str) -> TableRules:
+        """Return what writes down the rules of one table."""
+        return TableRules(self, name)
+
+
+@dataclass(frozen=True)
+class TableRules:
+    """Writes down what is found for one table; each rule is read again by dpdb's own parser before it is taken."""
+
+    found: Found
+    name: str
+
+    def take(self, text: str, origin: str, note: str | None = None) -> None:
+        """Take a rule, or leave it out where its text is no constraint."""
+        try:
+            parse_constraint(text)
+        except (ConstraintSyntaxError, ParameterError) as error:
+            self.leave(origin, f"dpdb cannot read {text}: {str(error).splitlines()[0]}")
+        else:
+            rule = ImportedRule(self.name, text, origin, note)
+            if all((rule.table, rule.text) != (known.table, known.text) for known in self.found.rules):
+                self.found.rules.append(rule)
+
+    def leave(self, origin: str, reason: str) -> None:
+        """Leave something out."""
+        self.found.left_out.append(LeftOut(self.name, origin, reason))
+
+    # -- the rules that all tools know ------------------------------------------------------------------------
+
+    def unique(self, columns: Sequence[str], origin: str, *, where: str | None = None, note: str | None = None) -> None:
+        """Take a key."""
+        self.take(keyed(columns, where), origin, note)
+
+    def not_null(self, column: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
+        """Take that a column has no missing value."""
+        self.take(present(column, where), origin, note)
+
+    def check(self, condition: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
+        """Take a condition that no row may fail."""
+        self.take(checked(condition, where), origin, note)

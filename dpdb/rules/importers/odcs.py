@@ -1,0 +1,139 @@
+"""Open Data Contract Standard (ODCS 3): keys, required and unique properties, quality rules, `engine: dpdb`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from dpdb.errors import ParameterError
+from dpdb.rules.found import Found, TableRules
+from dpdb.rules.importers.shapes import mapping, sequence, single, texts
+from dpdb.rules.importers.soda import take_check
+from dpdb.rules.texts import among, between, column_name
+
+__all__ = ["import_contract", "is_contract"]
+
+_Options: TypeAlias = Mapping[str, Any]
+_ACROSS = "a rule across tables"
+_PATTERN = "dpdb has no regular expressions and formats"
+
+
+def is_contract(document: object) -> bool:
+    """Return True for a data contract of the standard."""
+    keys = mapping(document)
+    return keys.get("kind") == "DataContract" and "apiVersion" in keys
+
+
+def import_contract(document: object, found: Found) -> None:
+    """Read all tables of a contract."""
+    for item in sequence(mapping(document).get("schema")):
+        entry = mapping(item)
+        table = found.table(_physical(entry))
+        properties = [mapping(item) for item in sequence(entry.get("properties"))]
+        _primary_key(properties, table)
+        for each in properties:
+            _property(each, table)
+        for quality in sequence(entry.get("quality")):
+            _quality(mapping(quality), None, table)
+        for relation in sequence(entry.get("relationships")):
+            table.leave(f"relationship from {', '.join(texts(mapping(relation).get('from')))}", _ACROSS)
+
+
+def _physical(entry: _Options) -> str:
+    """The name in the database, else the name in the contract."""
+    return str(entry.get("physicalName") or entry.get("name") or "")
+
+
+def _primary_key(properties: list[Mapping[str, Any]], table: TableRules) -> None:
+    key = [each for each in properties if each.get("primaryKey") is True]
+    key.sort(key=lambda each: each.get("primaryKeyPosition") or 0)
+    columns = [_physical(each) for each in key]
+    if columns:
+        origin = f"primaryKey ({', '.join(columns)})"
+        table.unique(columns, origin)
+        for column in columns:
+            table.not_null(column, origin)
+
+
+def _property(entry: _Options, table: TableRules) -> None:
+    column = _physical(entry)
+    if entry.get("required") is True:
+        table.not_null(column, f"{column}: required")
+    if entry.get("unique") is True:
+        table.unique([column], f"{column}: unique")
+    _limits(mapping(entry.get("logicalTypeOptions")), column, table)
+    for relation in sequence(entry.get("relationships")):
+        table.leave(f"{column}: relationship to {mapping(relation).get('to')}", _ACROSS)
+    for quality in sequence(entry.get("quality")):
+        _quality(mapping(quality), column, table)
+
+
+def _limits(options: _Options, column: str, table: TableRules) -> None:
+    name = column_name(column)
+    below, above = (options.get(key) for key in ("exclusiveMaximum", "exclusiveMinimum"))
+    ranges = [
+        ("minimum, maximum", name, options.get("minimum"), options.get("maximum"), False),
+        ("exclusiveMinimum, exclusiveMaximum", name, _number(above), _number(below), True),
+        ("minLength, maxLength", f"length({name})", options.get("minLength"), options.get("maxLength"), False),
+    ]
+    for words, term, low, high, strict in ranges:
+        if low is not None or high is not None:
+            condition = between(term, low, high, strict_low=strict, strict_high=strict)
+            table.check(condition, f"{column}: {words}")
+    if "pattern" in options:
+        table.leave(f"{column}: pattern", _PATTERN)
+
+
+def _number(value: object) -> object:
+    return None if isinstance(value, bool) else value
+
+
+def _quality(quality: _Options, column: str | None, table: TableRules) -> None:
+    metric = str(quality.get("metric") or quality.get("rule") or "")
+    origin = f"{column or 'table'}: {metric or quality.get('type', 'quality')}"
+    arguments = mapping(quality.get("arguments"))
+    columns = texts(arguments.get("properties")) if column is None else [column]
+    try:
+        if quality.get("engine"):
+            _custom(quality, column, table, origin)
+        elif metric in {"duplicateValues", "duplicateCount", "unique"} and columns:
+            table.unique(columns, origin, note=_tolerated(quality))
+        elif metric in {"nullValues", "nullCheck"} and columns:
+            table.not_null(columns[0], origin, note=_tolerated(quality))
+        elif metric == "missingValues" and columns:
+            table.not_null(columns[0], origin, note=_tolerated(quality))
+            others = [item for item in sequence(arguments.get("missingValues")) if item is not None]
+            if others:
+                table.check(among(columns[0], others, inside=False), origin, note=_tolerated(quality))
+        elif metric == "invalidValues" and "validValues" in arguments and columns:
+            table.check(among(columns[0], sequence(arguments["validValues"])), origin, note=_tolerated(quality))
+        elif metric == "invalidValues":
+            table.leave(origin, _PATTERN)
+        elif metric == "rowCount":
+            table.leave(origin, "it is about the table as a whole, not about rows")
+        else:
+            table.leave(origin, "dpdb does not know this rule")
+    except ParameterError as error:
+        table.leave(origin, str(error))
+
+
+def _custom(quality: _Options, column: str | None, table: TableRules, origin: str) -> None:
+    """Take a rule for a named engine: dpdb's own text, or a check of Soda's."""
+    implementation = quality.get("implementation")
+    if quality["engine"] == "dpdb":
+        lines = implementation.splitlines() if isinstance(implementation, str) else texts(implementation)
+        for line in lines:
+            if line.strip():
+                table.take(line.strip(), f"{column or 'table'}: engine dpdb")
+    elif quality["engine"] == "soda" and isinstance(implementation, Mapping):
+        name, _ = single(implementation)
+        takes_table = column if "columns" not in implementation else None
+        take_check(implementation if "type" in implementation else {name: implementation[name]}, takes_table, table, {})
+    else:
+        table.leave(origin, f"it is written for {quality['engine']}")
+
+
+def _tolerated(quality: _Options) -> str | None:
+    said = {key: item for key, item in quality.items() if key.startswith("mustBe")}
+    parts = [f"{key} {item}" for key, item in said.items() if (key, item) != ("mustBe", 0)]
+    return f"tolerated there: {', '.join(parts)}" if parts else None

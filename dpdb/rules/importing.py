@@ -1,0 +1,172 @@
+"""`import_rules`: constraints from files of other tools, recognised by what they hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpdb.errors import ParameterError
+from dpdb.names import nearest_words
+from dpdb.rules.found import Found, ImportedRule, LeftOut
+from dpdb.rules.importers.dbt import import_schema, is_schema
+from dpdb.rules.importers.ddl import import_ddl, is_ddl
+from dpdb.rules.importers.great_expectations import import_suite, is_suite
+from dpdb.rules.importers.odcs import import_contract, is_contract
+from dpdb.rules.importers.soda import import_soda, is_soda
+
+__all__ = ["ImportedRules", "import_rules"]
+
+_LARGEST = 16 << 20
+_DOCUMENTS: tuple[tuple[str, Callable[[object], bool], Callable[[object, Found], None]], ...] = (
+    ("Great Expectations suite", is_suite, import_suite),
+    ("Open Data Contract", is_contract, import_contract),
+    ("Soda checks", is_soda, import_soda),
+    ("dbt schema", is_schema, import_schema),
+)
+
+
+@dataclass(frozen=True)
+class ImportedRules:
+    """Rules that a file of another tool states for one table.
+
+    Attributes
+    ----------
+    kind : str
+        The file's format, in words.
+    table : str
+        The table that they are for, as the file names it; empty where it names none.
+    rules : tuple of ImportedRule
+        In the order of the file, each once.
+    left_out : tuple of LeftOut
+        Checks of that table that are no constraints of dpdb, with the reason.
+    """
+
+    kind: str
+    table: str
+    rules: tuple[ImportedRule, ...]
+    left_out: tuple[LeftOut, ...]
+
+    def text(self) -> str:
+        """Return the rules as a constraints file, with what was left out as comments."""
+        about = f" for {self.table}" if self.table else ""
+        lines = [f"# {len(self.rules)} rules{about} from a {self.kind}"]
+        for rule in self.rules:
+            note = f" ({rule.note})" if rule.note else ""
+            lines.append(f"{rule.text}  # {_comment(rule.origin)}{_comment(note)}")
+        if self.left_out:
+            lines += ["", f"# left out: {len(self.left_out)}"]
+            lines += [f"# {_comment(item.origin)}: {_comment(item.reason)}" for item in self.left_out]
+        return "\n".join(lines) + "\n"
+
+
+def import_rules(path: str | Path, table: str | None = None, dialect: str = "postgres") -> ImportedRules:
+    """Read the constraints that a file of another tool states; no table is opened and no row is read.
+
+    Parameters
+    ----------
+    path
+        A dbt `schema.yml`, SQL DDL, a Great Expectations suite (JSON), Soda checks or contract, or an Open Data
+        Contract; or the folder of a dbt project. The kind is recognised by what the file holds. YAML needs PyYAML,
+        which the extra `rules` installs.
+    table
+        The table whose rules are wanted; needed where the file has rules for several.
+    dialect
+        The SQL dialect of DDL, by sqlglot's names.
+
+    Raises
+    ------
+    ParameterError
+        If the file cannot be read, is of none of these kinds, has no such table, or has several and none is named.
+
+    Examples
+    --------
+    >>> import_rules("examples/rules/schema.yml").rules[0].text
+    'UNIQUE(provider_number, measure_code)'
+    """
+    found = Found()
+    kind = _import_folder(Path(path), found) if Path(path).is_dir() else _import(Path(path), found, dialect)
+    chosen = _chosen(found, table, path)
+    return ImportedRules(
+        kind,
+        chosen,
+        tuple(rule for rule in found.rules if rule.table == chosen),
+        tuple(item for item in found.left_out if item.table == chosen),
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ParameterError(f"{path} is larger than {_LARGEST >> 20} MiB: is it a file of rules?")
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"{path} is no UTF-8 text") from None
+
+
+def _import_folder(folder: Path, found: Found) -> str:
+    """Read the schemas of a dbt project; its packages and what it has built are none of its own."""
+    for path in sorted(folder.rglob("*.y*ml")):
+        inside = path.relative_to(folder).parts
+        if path.is_file() and not {"dbt_packages", "target", "dbt_modules"} & set(inside) and inside[0][0] != ".":
+            document = _document(_read(path), path)
+            if is_schema(document):
+                import_schema(document, found)
+    return "dbt project"
+
+
+def _import(path: Path, found: Found, dialect: str) -> str:
+    """Read a file by its kind, and return the kind in words."""
+    text = _read(path)
+    ending = path.suffix.lower()
+    if ending in {".sql", ".ddl"} or (ending not in {".json", ".yml", ".yaml"} and is_ddl(text)):
+        import_ddl(text, found, dialect)
+        return "SQL schema"
+    document = _document(text, path)
+    for kind, recognises, read in _DOCUMENTS:
+        if recognises(document):
+            read(document, found)
+            return kind
+    raise ParameterError(f"{path} is none of: dbt schema, SQL schema, {', '.join(kind for kind, *_ in _DOCUMENTS[:3])}")
+
+
+def _document(text: str, path: Path) -> Any:
+    """Read JSON or YAML."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        if path.suffix.lower() == ".json":
+            raise ParameterError(f"{path} is no JSON") from None
+    try:
+        import yaml
+    except ImportError:
+        raise ParameterError("reading YAML needs PyYAML: pip install 'dpdb[rules]'") from None
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        raise ParameterError(f"{path} is no YAML{where}: {getattr(error, 'problem', None) or 'too deep'}") from None
+
+
+def _chosen(found: Found, table: str | None, path: str | Path) -> str:
+    named = [rule.table for rule in found.rules] + [item.table for item in found.left_out]
+    tables = list(dict.fromkeys(named))
+    if table is not None:
+        same = [name for name in tables if name == table] or [n for n in tables if n.casefold() == table.casefold()]
+        if len(same) != 1:
+            raise ParameterError(f"{path} has no rules for {table!r}{nearest_words(table, tables)}")
+        return same[0]
+    if not tables:
+        raise ParameterError(f"{path} has no rules")
+    if len(tables) > 1:
+        raise ParameterError(f"{path} has rules for several tables, name one with --table: {', '.join(tables)}")
+    return tables[0]
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())

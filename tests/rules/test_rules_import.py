@@ -1,0 +1,337 @@
+"""Files of other tools become constraint texts that dpdb itself reads, and what does not is named with its reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpdb.constraints import load_constraints
+from dpdb.errors import ParameterError
+from dpdb.rules import ImportedRules, import_rules
+
+
+def _imported(folder: Path, name: str, text: str, table: str | None = None) -> ImportedRules:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return import_rules(path, table)
+
+
+def _texts(imported: ImportedRules) -> list[str]:
+    return [rule.text for rule in imported.rules]
+
+
+def _left_out(imported: ImportedRules) -> dict[str, str]:
+    return {item.origin: item.reason for item in imported.left_out}
+
+
+DBT = """
+models:
+  - name: orders
+    constraints:
+      - {type: primary_key, columns: [id, part]}
+      - {type: check, expression: "total >= 0"}
+      - {type: foreign_key, columns: [customer]}
+    tests:
+      - dbt_utils.unique_combination_of_columns: {combination_of_columns: [day, shop]}
+      - dbt_utils.expression_is_true: {arguments: {expression: "shipped >= ordered"}}
+      - dbt_utils.expression_is_true: {expression: "a = {{ var('a') }}"}
+      - {name: own, test_name: dpdb.denial_constraint, arguments: {constraint: "not(t1.a<t2.a & t1.b>t2.b)"}}
+    columns:
+      - name: status
+        tests:
+          - not_null
+          - accepted_values: {values: [open, closed], config: {where: "day > '2026-01-01'"}}
+          - accepted_values: {values: [1, 2], quote: false}
+          - relationships: {to: ref('states'), field: code}
+          - unique: {config: {enabled: false}}
+          - some_package.never_seen
+      - name: customer_name
+        data_tests:
+          - dbt_utils.functional_dependency: {depends_on: [customer_id]}
+          - dbt_utils.not_empty_string
+      - name: total
+        data_tests:
+          - dbt_utils.accepted_range: {min_value: 0, max_value: "limit_total", inclusive: false}
+          - dbt_expectations.expect_column_values_to_be_between: {min_value: 0, max_value: 9.5}
+      - name: order
+        data_tests: [unique: {config: {where: "live"}}]
+"""
+
+
+def test_a_dbt_schema(tmp_path: Path) -> None:
+    imported = _imported(tmp_path, "schema.yml", DBT)
+    assert (imported.kind, imported.table) == ("dbt schema", "orders")
+    assert _texts(imported) == [
+        "UNIQUE(day, shop)",
+        "CHECK (shipped >= ordered)",
+        "not(t1.a<t2.a & t1.b>t2.b)",
+        "UNIQUE(id, part)",
+        "NOT NULL(id)",
+        "NOT NULL(part)",
+        "CHECK (total >= 0)",
+        "NOT NULL(status)",
+        "CHECK (NOT (day > '2026-01-01') OR (status IN ('open', 'closed')))",
+        "CHECK (status IN (1, 2))",
+        "customer_id -> customer_name",
+        "CHECK (trim(customer_name) <> '')",
+        "CHECK (total > 0 AND total < limit_total)",
+        "CHECK (total >= 0 AND total <= 9.5)",
+        'UNIQUE("order") WHERE live',
+    ]
+    assert _left_out(imported) == {
+        "constraint foreign_key(customer)": "a rule across tables",
+        "dbt_utils.expression_is_true": "it has a template, which only its own tool fills in",
+        "relationships(status)": "a rule across tables",
+        "unique(status)": "it is not enabled",
+        "some_package.never_seen(status)": "dpdb does not know this test",
+    }
+
+
+def test_a_dbt_project_is_read_without_its_packages(tmp_path: Path) -> None:
+    for folder, table in (("models", "orders"), ("dbt_packages/other", "theirs"), (".hidden", "secret")):
+        (tmp_path / folder).mkdir(parents=True)
+        text = f"models: [{{name: {table}, columns: [{{name: id, tests: [unique]}}]}}]"
+        (tmp_path / folder / "a.yml").write_text(text, encoding="utf-8")
+    assert import_rules(tmp_path).table == "orders"
+
+
+DDL = """
+CREATE TABLE shop.orders (
+    id integer PRIMARY KEY, customer int NOT NULL REFERENCES customers(id), status text CHECK (status IN ('a', 'b')),
+    a int UNIQUE, b int, CONSTRAINT whole CHECK (a < b OR b IS NULL), UNIQUE (a, b), FOREIGN KEY (a) REFERENCES x (y),
+    EXCLUDE USING gist (room WITH =, during WITH &&)
+);
+ALTER TABLE ONLY shop.orders ADD CONSTRAINT second PRIMARY KEY (a, b);
+ALTER TABLE orders ALTER COLUMN status SET NOT NULL;
+CREATE UNIQUE INDEX live ON orders (customer) WHERE status = 'a';
+CREATE UNIQUE INDEX low ON orders (lower(status));
+CREATE INDEX slow ON orders (b);
+SET search_path = shop;
+"""
+
+
+def test_sql_ddl(tmp_path: Path) -> None:
+    imported = _imported(tmp_path, "schema.sql", DDL)
+    assert _texts(imported) == [
+        "UNIQUE(id)",
+        "NOT NULL(id)",
+        "NOT NULL(customer)",
+        "CHECK (status IN ('a', 'b'))",
+        "UNIQUE(a)",
+        "CHECK (a < b OR b IS NULL)",
+        "UNIQUE(a, b)",
+        "NOT NULL(a)",
+        "NOT NULL(b)",
+        "NOT NULL(status)",
+        "UNIQUE(customer) WHERE status = 'a'",
+    ]
+    assert list(_left_out(imported).values()) == [
+        "a rule across tables",
+        "a rule across tables",
+        "write it as a denial constraint: not(t1... & t2...)",
+        "it is over expressions",
+    ]
+
+
+@pytest.mark.parametrize("key", ["type", "expectation_type"])
+def test_a_great_expectations_suite(tmp_path: Path, key: str) -> None:
+    said = [
+        ("expect_column_values_to_not_be_null", {"column": "id", "mostly": 0.95}),
+        ("expect_column_values_to_be_unique", {"column": "id"}),
+        ("expect_compound_columns_to_be_unique", {"column_list": ["a", "b"]}),
+        ("expect_column_values_to_be_in_set", {"column": "state", "value_set": ["O'Hare", None, 3]}),
+        ("expect_column_values_to_be_between", {"column": "age", "min_value": 0, "strict_min": True}),
+        ("expect_column_value_lengths_to_equal", {"column": "code", "value": 4}),
+        ("expect_column_pair_values_a_to_be_greater_than_b", {"column_A": "end", "column_B": "start"}),
+        ("expect_select_column_values_to_be_unique_within_record", {"column_list": ["a", "b", "c"]}),
+        ("expect_column_values_to_match_like_pattern", {"column": "code", "like_pattern": "A%"}),
+        ("expect_column_values_to_be_unique", {"column": "id", "row_condition": "live", "condition_parser": "spark"}),
+        ("expect_column_values_to_be_unique", {"column": "id", "row_condition": "col('x') > 1"}),
+        ("expect_column_values_to_match_regex", {"column": "code", "regex": "x"}),
+        ("expect_column_mean_to_be_between", {"column": "age", "min_value": 1}),
+        ("expect_column_values_to_be_in_set", {"column": "state"}),
+    ]
+    suite = {"name": "s", "expectations": [{key: name, "kwargs": options} for name, options in said], "meta": {}}
+    imported = _imported(tmp_path, "suite.json", json.dumps(suite))
+    assert _texts(imported) == [
+        "NOT NULL(id)",
+        "UNIQUE(id)",
+        "UNIQUE(a, b)",
+        "CHECK (state IN ('O''Hare', 3))",
+        "CHECK (age > 0)",
+        "CHECK (length(code) = 4)",
+        'CHECK ("end" > start)',
+        "CHECK (a <> b AND a <> c AND b <> c)",
+        "CHECK (code LIKE 'A%')",
+        "UNIQUE(id) WHERE live",
+    ]
+    assert imported.rules[0].note == "mostly 0.95: gate with --rate --fail-above problematic=0.05"
+    assert len(imported.left_out) == 4
+
+
+SODA = """
+checks for orders:
+  - row_count > 0
+  - duplicate_count(id, part) = 0
+  - missing_count(status) < 5
+  - missing_percent(email) = 0%:
+      missing values: [n/a, '']
+  - invalid_count(status) = 0:
+      valid values: [open, closed]
+      filter: day > 3
+  - invalid_percent(age) < 1 %:
+      valid min: 0
+      valid max: 120
+  - invalid_count(phone) = 0:
+      valid format: phone number
+  - values in (state) must exist in states (code)
+  - failed rows:
+      fail condition: shipped < ordered
+"""
+
+SODA_CONTRACT = """
+dataset: source/db/orders
+columns:
+  - name: id
+    checks: [missing:, duplicate:, {type: no_missing}]
+  - name: size
+    valid_values: ['S', 'M']
+    checks:
+      - invalid: {threshold: {metric: percent, must_be_less_than: 1}}
+checks:
+  - duplicate: {columns: [a, b]}
+  - failed_rows: {expression: "a > b"}
+  - schema:
+"""
+
+
+def test_soda_checks(tmp_path: Path) -> None:
+    imported = _imported(tmp_path, "checks.yml", SODA)
+    assert _texts(imported) == [
+        "UNIQUE(id, part)",
+        "NOT NULL(status)",
+        "NOT NULL(email)",
+        "CHECK (email NOT IN ('n/a', ''))",
+        "CHECK (NOT (day > 3) OR (status IN ('open', 'closed')))",
+        "CHECK (age >= 0 AND age <= 120)",
+        "CHECK (NOT (shipped < ordered))",
+    ]
+    assert [rule.note for rule in imported.rules][1] == "tolerated there: < 5"
+    assert len(imported.left_out) == 3
+
+
+def test_a_soda_contract(tmp_path: Path) -> None:
+    imported = _imported(tmp_path, "contract.yml", SODA_CONTRACT)
+    assert imported.table == "orders"
+    assert _texts(imported) == [
+        "NOT NULL(id)",
+        "UNIQUE(id)",
+        "CHECK (size IN ('S', 'M'))",
+        "UNIQUE(a, b)",
+        "CHECK (NOT (a > b))",
+    ]
+    assert [item.origin for item in imported.left_out] == ["schema"]
+
+
+ODCS = """
+apiVersion: v3.1.0
+kind: DataContract
+schema:
+  - name: orders
+    physicalName: tbl_orders
+    quality:
+      - {metric: duplicateValues, mustBe: 0, arguments: {properties: [a, b]}}
+      - {metric: rowCount, mustBeGreaterThan: 10}
+      - {type: custom, engine: dpdb, implementation: "zip -> city"}
+      - {type: custom, engine: soda, implementation: {type: duplicate, columns: [c, d]}}
+      - {type: custom, engine: montecarlo, implementation: "x"}
+    properties:
+      - {name: part, primaryKey: true, primaryKeyPosition: 2}
+      - {name: id, primaryKey: true, primaryKeyPosition: 1, unique: true}
+      - name: age
+        required: true
+        logicalTypeOptions: {minimum: 0, exclusiveMaximum: 130, pattern: "x"}
+        quality:
+          - {metric: invalidValues, arguments: {validValues: [1, null]}, mustBeLessThan: 5, unit: percent}
+        relationships: [{to: people.age}]
+  - {name: empty}
+"""
+
+
+def test_an_open_data_contract(tmp_path: Path) -> None:
+    imported = _imported(tmp_path, "orders.odcs.yaml", ODCS)
+    assert imported.table == "tbl_orders"
+    assert _texts(imported) == [
+        "UNIQUE(id, part)",
+        "NOT NULL(id)",
+        "NOT NULL(part)",
+        "UNIQUE(id)",
+        "NOT NULL(age)",
+        "CHECK (age >= 0)",
+        "CHECK (age < 130)",
+        "CHECK (age IN (1))",
+        "UNIQUE(a, b)",
+        "zip -> city",
+        "UNIQUE(c, d)",
+    ]
+    assert len(imported.left_out) == 4
+
+
+def test_the_text_is_a_constraints_file(tmp_path: Path) -> None:
+    imported = _imported(tmp_path, "schema.yml", DBT)
+    written = tmp_path / "rules.txt"
+    written.write_text(imported.text(), encoding="utf-8")
+    assert len(load_constraints(written)) == len(imported.rules)
+    assert all(item.reason in imported.text() for item in imported.left_out)
+
+
+TWO = "models: [{name: a, columns: [{name: x, tests: [unique]}]}, {name: B, columns: [{name: x, tests: [not_null]}]}]"
+
+
+def test_several_tables_need_a_name(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="several tables, name one with --table: a, B"):
+        _imported(tmp_path, "two.yml", TWO)
+    assert _texts(_imported(tmp_path, "two.yml", TWO, "b")) == ["NOT NULL(x)"]
+    with pytest.raises(ParameterError, match="has no rules for 'c'"):
+        _imported(tmp_path, "two.yml", TWO, "c")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", "{", "is no JSON"),
+        ("a.yml", "a: [", "is no YAML, line"),
+        ("a.yml", "[" * 100_000, "is no YAML"),
+        ("a.yml", "just: text", "is none of"),
+        ("a.yml", "!!python/object/apply:os.system [x]", "is no YAML"),
+        ("a.yml", "", "is none of"),
+        ("a.yml", "models: [{name: a}]", "has no rules"),
+        ("a.sql", "CREATE TABLE a (b int CHECK (", "is no SQL of dialect 'postgres'"),
+        ("a.sql", "SELECT 1", "has no rules"),
+    ],
+)
+def test_what_is_no_file_of_rules_is_one_clear_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as raised:
+        _imported(tmp_path, name, text)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("item", ["null", "3", "[]", "{}", "[[1]]", "text", "{name: {}}", "{name: [1], tests: 3}"])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "models: [{0}, {{name: a, columns: {0}, tests: {0}}}, {{name: a, columns: [{{name: x, tests: [{0}]}}]}}]",
+        "{{checks for a: {0}, dataset: a, columns: {0}, checks: [{0}]}}",
+        "{{kind: DataContract, apiVersion: v3, schema: [{0}, {{name: a, properties: {0}, quality: [{0}]}}]}}",
+        "{{expectations: [{0}, {{type: {0}, kwargs: {0}}}]}}",
+    ],
+)
+def test_odd_shapes_are_refused_or_left_out(tmp_path: Path, frame: str, item: str) -> None:
+    try:
+        imported = _imported(tmp_path, "odd.yml", frame.format(item))
+    except ParameterError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - either is right
+    else:
+        assert imported.text()
