@@ -3,6 +3,7 @@
 Pure: no database, no table, no randomness.
 """
 
+from dpdb.constraints.block_shape import BlockShape, block_shape
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.load import ConstraintsLike, load_constraints
 from dpdb.constraints.parser import parse_constraint
@@ -22,6 +23,7 @@ from dpdb.constraints.source import shortened
 
 __all__ = [
     "MAX_PREDICATES",
+    "BlockShape",
     "ColumnRef",
     "Constant",
     "ConstraintsLike",
@@ -30,6 +32,7 @@ __all__ = [
     "Operator",
     "OrderDependency",
     "Predicate",
+    "block_shape",
     "describe",
     "distinct",
     "equality_columns",
