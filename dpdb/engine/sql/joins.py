@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.constraints import Operator, functional_dependency, is_symmetric, key_columns, order_dependency
+from dpdb.constraints import Operator, block_shape, functional_dependency, is_symmetric, order_dependency
 from dpdb.engine.schema import free_name
 from dpdb.engine.sql.bind import BoundConstraint, Operand
 from dpdb.engine.sql.constraint_sql import PairQuery, plain_pairs
@@ -100,7 +100,7 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
     Raises
     ------
     ParameterError
-        If a constraint has neither an equality nor a range between its tuples, nor blocks, and no public `row_bound`
+        If a constraint has neither an equality nor a range between its tuples, nor classes, and no public `row_bound`
         of at most `NESTED_LOOP_ROWS` is declared; or if the bound is no whole number of at least 1. The data is not
         looked at.
     """
@@ -109,8 +109,9 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
     if row_bound is not None and row_bound <= NESTED_LOOP_ROWS:
         return
     for dc in constraints:
-        blocks = functional_dependency(dc.constraint) is not None or key_columns(dc.constraint) is not None
-        if not dc.constraint.is_single_tuple and not blocks and _comparisons(dc) == (0, 0):
+        shape = block_shape(dc.constraint)
+        classes = shape is not None and shape.order is None and shape.differences < 2
+        if not dc.constraint.is_single_tuple and not classes and _comparisons(dc) == (0, 0):
             raise ParameterError(
                 f"{dc.constraint}: compares every row with every other one; declare a public bound of the number of "
                 f"rows of at most {NESTED_LOOP_ROWS:,} with row_bound (--row-bound) to admit it"
