@@ -3,6 +3,7 @@
 Pure: no database, no table, no randomness.
 """
 
+from dpdb.constraints.block_shape import BlockShape, block_shape, compares_every_pair
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, quoted_name
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.load import ConstraintsLike, load_constraints
@@ -11,7 +12,6 @@ from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,
     OrderDependency,
-    compares_every_pair,
     describe,
     distinct,
     equality_columns,
@@ -24,6 +24,7 @@ from dpdb.constraints.source import shortened
 
 __all__ = [
     "MAX_PREDICATES",
+    "BlockShape",
     "ColumnRef",
     "ComputedRef",
     "Constant",
@@ -34,6 +35,7 @@ __all__ = [
     "OrderDependency",
     "Predicate",
     "RowExpression",
+    "block_shape",
     "compares_every_pair",
     "describe",
     "distinct",

@@ -12,7 +12,6 @@ from dpdb.constraints.predicate import Operator, Predicate
 __all__ = [
     "FunctionalDependency",
     "OrderDependency",
-    "compares_every_pair",
     "describe",
     "distinct",
     "equality_columns",
@@ -113,17 +112,6 @@ def equality_columns(dc: DenialConstraint) -> frozenset[str]:
         for predicate in dc.predicates
         if predicate.op is Operator.EQ and _is_same_column(predicate)
     )
-
-
-def compares_every_pair(dc: DenialConstraint) -> bool:
-    """Return True if nothing but comparing every row with every other one finds the constraint's violations.
-
-    It has neither an equality nor a range between the two tuples, and is no dependency whose groups could be counted.
-    """
-    if dc.is_single_tuple or functional_dependency(dc) is not None or key_columns(dc) is not None:
-        return False
-    between = [p for p in dc.predicates if isinstance(p.right, ColumnRef) and p.left.tuple_index != p.right.tuple_index]
-    return all(predicate.op is Operator.NE for predicate in between)
 
 
 def is_symmetric(dc: DenialConstraint) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sources.source import SourceLike
     from dpdb.engine.sources.text_columns import column_definition
     from dpdb.engine.sources.urls import refuse_url
-    from dpdb.engine.sql.bind import BoundConstraint
+    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.codes import coded_columns
     from dpdb.engine.sql.constraint_sql import may_coincide
     from dpdb.engine.sql.degree_bound import CrossTerm, DegreeTerms, GroupTerm, degree_terms
@@ -45,6 +45,7 @@ __all__ = [
     "NESTED_LOOP_ROWS",
     "WRITTEN",
     "BoundConstraint",
+    "BoundPredicate",
     "Column",
     "CrossTerm",
     "DegreeTerms",
@@ -109,7 +110,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sources.urls": "refuse_url",
             "sources.source": "SourceLike",
             "sources.text_columns": "column_definition",
-            "sql.bind": "BoundConstraint",
+            "sql.bind": "BoundConstraint BoundPredicate",
             "sql.codes": "coded_columns",
             "sql.constraint_sql": "may_coincide",
             "sql.degree_bound": "CrossTerm DegreeTerms GroupTerm degree_terms",

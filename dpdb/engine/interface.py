@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.schema import TableSchema
     from dpdb.engine.sources.source import Reading, SourceLike
-    from dpdb.engine.sql.bind import BoundConstraint
+    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
     from dpdb.predicates import LiteralValue
     from dpdb.predicates.nodes import Literal
@@ -152,6 +152,11 @@ class Edges(Protocol):
         """Rows in the graph."""
         ...
 
+    @property
+    def edge_count(self) -> int:
+        """Edges. Private."""
+        ...
+
     def batches(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
         """Start a new scan: arrays (u, v) of ranks, u below v."""
         ...
@@ -164,8 +169,6 @@ class Slice(Protocol):
     ----------
     constraints : tuple of BoundConstraint
         In the order in which they order edges.
-    coded : tuple of str
-        The columns that `codes` has. Public.
     self_conflicts : int
         Rows that violate a single-tuple constraint; they are not in the graph.
     node_count : int
@@ -173,7 +176,6 @@ class Slice(Protocol):
     """
 
     constraints: tuple[BoundConstraint, ...]
-    coded: tuple[str, ...]
     self_conflicts: int
     node_count: int
 
@@ -187,8 +189,16 @@ class Slice(Protocol):
         """The edges, listed."""
         ...
 
-    def codes(self) -> Mapping[str, NDArray[np.int32]]:
-        """Return the coded columns in rank order: order-preserving codes, -1 for NULL."""
+    def first_violations(self, position: int) -> Edges:
+        """List, in any order, the edges that violate the constraint at `position` of those over two tuples, first."""
+        ...
+
+    def codes(self, columns: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
+        """Return constrained columns in rank order: order-preserving codes, -1 for NULL."""
+        ...
+
+    def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[NDArray[np.bool_]]:
+        """Mark, in rank order, the rows that meet each condition: all of some predicates that read one tuple."""
         ...
 
     def degree_bound(self) -> int:

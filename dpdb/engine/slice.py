@@ -18,8 +18,8 @@ from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.schema import TableSchema, free_name
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql import degree_bound
-from dpdb.engine.sql.bind import BoundConstraint
-from dpdb.engine.sql.codes import coded_columns
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.engine.sql.codes import code_of, coded_columns, create_codes, with_codes
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
@@ -30,6 +30,7 @@ from dpdb.engine.sql.where import WherePredicate
 __all__ = ["LocalSlice"]
 
 Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 
 
 class LocalSlice:
@@ -84,6 +85,7 @@ class LocalSlice:
         taken = [*rows.schema.names, self.rank]
         self.source_row = free_name("source_row", taken) if keep_source_row else None
         self.tuples = self.table("tuple_row")
+        self._joined: set[int] = set()
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
         try:
             progress("reading the table")
@@ -156,49 +158,77 @@ class LocalSlice:
             return TableEdges(self.database, None, self.node_count)
         self._progress("joining conflicts")
         self.database.execute(sql_statement("conflict_edge", self._name))
-        found, members = self.table("edge"), self.table("member")
+        found = self.table("edge")
         for position in range(len(self.pairwise)):
-            plan = join_plan(
-                position,
-                self.pairwise,
-                self.tuples,
-                self.rank,
-                members=members,
-                coded=self.coded,
-                taken=self.tuple_columns,
-            )
-            if plan.members is not None:
-                self.database.execute(plan.members.ctas(members.copy()))
-            first = position == 0
-            self.database.execute(plan.edges.ctas(found.copy()) if first else exp.insert(plan.edges, found.copy()))
-            if plan.members is not None:
-                self.database.execute(f"DROP TABLE {members.sql('duckdb')}")
+            self._join(position, found, create=position == 0)
         ordered = exp.select("u", "v", "dc").from_(found.copy()).order_by(*edge_order())
         self.database.execute(exp.insert(ordered, self.table("conflict_edge")))
         self.database.execute(f"DROP TABLE {found.sql('duckdb')}")
         return TableEdges(self.database, self.table("conflict_edge"), self.node_count)
 
-    def codes(self) -> dict[str, Codes]:
-        """Read the coded columns, in rank order: int32 codes, -1 for NULL. Private."""
-        if not self.coded:
-            return {}
-        integers = [
-            exp.alias_(
-                exp.cast(
-                    exp.func("coalesce", exp.cast(exp.column(name, quoted=True), "INTEGER"), exp.convert(-1)), "INTEGER"
-                ),
-                f"c{number}",
-            )
-            for number, name in enumerate(self.coded)
-        ]
-        query = exp.select(*integers).from_(self.tuples.copy()).order_by(exp.column(self.rank, quoted=True))
+    def first_violations(self, position: int) -> TableEdges:
+        """Return the edges whose first violated constraint is the one at `position` of those over two tuples.
+
+        In no order; joined on first use. Private.
+        """
+        found = self.table(f"edge_{position}")
+        if position not in self._joined:
+            self._progress("joining conflicts")
+            self._join(position, found, create=True)
+            self._joined.add(position)
+        return TableEdges(self.database, found, self.node_count)
+
+    def _join(self, position: int, found: exp.Table, *, create: bool) -> None:
+        members = self.table("member")
+        plan = join_plan(
+            position,
+            self.pairwise,
+            self.tuples,
+            self.rank,
+            members=members,
+            coded=self.coded,
+            taken=self.tuple_columns,
+        )
+        if plan.members is not None:
+            self.database.execute(plan.members.ctas(members.copy()))
+        self.database.execute(plan.edges.ctas(found.copy()) if create else exp.insert(plan.edges, found.copy()))
+        if plan.members is not None:
+            self.database.execute(f"DROP TABLE {members.sql('duckdb')}")
+
+    def codes(self, columns: Sequence[str]) -> dict[str, Codes]:
+        """Read constrained columns in rank order, as order-preserving codes: int32, -1 for NULL. Private."""
+        others = [(name, self.table(f"code_{k}")) for k, name in enumerate(columns) if name not in self.coded]
+        for name, table in others:
+            create_codes(self.database, self.tuples, name, table)
+        codes = [exp.cast(code_of(name, "row", others), "INTEGER") for name in columns]
+        known = [exp.cast(exp.func("coalesce", code, exp.convert(-1)), "INTEGER") for code in codes]
+        found = self._read_ranked(known, others)
+        for _, table in others:
+            self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
+        return dict(zip(columns, found, strict=True))
+
+    def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[Flags]:
+        """Mark, in rank order, the rows that meet each condition: all of some predicates, that read one tuple. Private.
+
+        Their columns are never coded, because a constraint over two tuples compares them with something else.
+        """
+        met = [exp.and_(*(predicate.over(("row", "row")) for predicate in each)) for each in conditions]
+        ones = [exp.Case(ifs=[exp.If(this=one, true=exp.convert(1))], default=exp.convert(0)) for one in met]
+        return [found > 0 for found in self._read_ranked([exp.cast(one, "TINYINT", dialect="duckdb") for one in ones])]
+
+    def _read_ranked(
+        self, integers: Sequence[exp.Expr], dictionaries: Sequence[tuple[str, exp.Table]] = ()
+    ) -> list[Codes]:
+        """Read integers without NULL of the ranked tuples, aliased `row`, in rank order."""
+        if not integers:
+            return []
+        query = exp.select(*(exp.alias_(one, f"c{number}") for number, one in enumerate(integers)))
+        query = with_codes(query.from_(exp.alias_(self.tuples.copy(), "row", table=True)), "row", dictionaries)
+        query = query.order_by(exp.column(self.rank, table="row", quoted=True))
         batches = list(self.database.stream(query))
-        return {
-            name: np.concatenate([integer_column(batch, number) for batch in batches])
-            if batches
-            else np.empty(0, np.int32)
-            for number, name in enumerate(self.coded)
-        }
+        if not batches:
+            return [np.empty(0, np.int32) for _ in integers]
+        return [np.concatenate([integer_column(batch, number) for batch in batches]) for number in range(len(integers))]
 
     @property
     def row_count(self) -> int:

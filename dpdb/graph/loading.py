@@ -19,9 +19,10 @@ from dpdb.graph.lp_truncation import twice_truncated_edges
 from dpdb.graph.projection import projected_counts
 from dpdb.graph.solver import start_solver
 from dpdb.graph.steps import finished
-from dpdb.graph.unlisted_edges.block_constraint import by_class, by_order
+from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
 from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
+from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
 from dpdb.graph.witness import witness_counts
 
 __all__ = ["load_all_kernels", "load_block_kernels", "load_edge_kernels"]
@@ -32,12 +33,20 @@ _WIDTHS = (3, 300, 70_000)
 
 
 @cache
-def load_block_kernels(statistic: str, *, ordered: bool) -> None:
-    """Load what a `BlockGraph` needs for one method of `GraphStatistics`, with order constraints or without."""
+def load_block_kernels(statistic: str, *, ordered: bool, listed: bool) -> None:
+    """Load what a `BlockGraph` needs for one method of `GraphStatistics`, with these constraints or without.
+
+    Parameters
+    ----------
+    ordered, listed : bool
+        Whether there are order constraints, and constraints without blocks.
+    """
     zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
-    constraints = [by_class([zeros], codes, 4)]
+    constraints: list[BlockConstraint | ListedConstraint] = [by_class([zeros], codes, 4)]
     if ordered:
         constraints.append(by_order([zeros], codes, codes[::-1].copy(), opposite=True, row_count=4))
+    if listed:
+        constraints.append(by_edges(EdgeArrays.from_pairs(4, [(0, 1), (1, 2)])))
     graph = BlockGraph(4, constraints)
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         graph.degree_summary()
@@ -45,8 +54,8 @@ def load_block_kernels(statistic: str, *, ordered: bool) -> None:
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
     elif statistic == "twice_fractional_cover":
-        finished(Matching(graph.blocks).start())
-        finished(Matching(graph.blocks).grow())
+        finished(Matching(graph.blocks, graph.cover).start())
+        finished(Matching(graph.blocks, graph.cover).grow())
     else:
         _load_truncation(graph.adjacency)
 

@@ -107,7 +107,7 @@ class GraphStatistics(Protocol):
 
     @property
     def scans_once(self) -> bool:
-        """Return whether thetas asked for together cost one scan, not one each; changes no answer. Public."""
+        """Return whether thetas asked for together cost one scan, not one each; changes no answer. Private."""
         ...
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:

@@ -1,24 +1,42 @@
-"""The choice of a slice's conflict graph: blocks of rows where every constraint allows, else edges.
+"""The choice of a slice's conflict graph: blocks of rows where a constraint allows, listed edges where none does.
 
-Both scan in one canonical order, so every statistic is the same value on either. The choice reads constraint shapes
-only; it changes time and memory, never an answer.
+Both scan in one canonical order, so every statistic is the same value on either. The choice reads constraint shapes,
+and how many edges are to be listed beside blocks; it changes time and memory, never an answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.constraints import DenialConstraint, functional_dependency, key_columns, order_dependency
-from dpdb.engine import BoundConstraint, Slice, coded_columns, may_coincide
-from dpdb.graph import BlockConstraint, BlockGraph, EdgeGraph, by_class, by_order, load_block_kernels, load_edge_kernels
+from dpdb.constraints import BlockShape, block_shape
+from dpdb.engine import BoundConstraint, BoundPredicate, Slice, may_coincide
+from dpdb.graph import (
+    BlockConstraint,
+    BlockGraph,
+    EdgeGraph,
+    ListedConstraint,
+    by_class,
+    by_edges,
+    by_order,
+    by_two_classes,
+    load_block_kernels,
+    load_edge_kernels,
+)
 
 __all__ = ["ConflictGraph", "conflict_graph", "has_blocks", "load_kernels"]
 
 ConflictGraph = BlockGraph | EdgeGraph
-Codes = Mapping[str, NDArray[np.int32]]
+
+Codes: TypeAlias = NDArray[np.int32]
+Flags: TypeAlias = NDArray[np.bool_]
+Condition: TypeAlias = tuple[BoundPredicate, ...]
+
+_MOST_LISTED = 25_000_000
+"""Edges listed beside blocks, of 70 bytes each in memory; where there are more, all edges are listed on disk."""
 
 
 def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[str]) -> None:
@@ -26,40 +44,90 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
 
     Compiles it at the first time on a machine. Reads constraint shapes only; see `dpdb.graph.loading`.
     """
-    pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
-    coded = coded_columns(constraints, sorted({name for dc in constraints for name in dc.columns}))
-    blocks = all(has_blocks(dc, coded) for dc in pairwise)
-    ordered = any(order_dependency(dc.constraint) is not None for dc in pairwise)
+    shapes = [block_shape(dc.constraint) for dc in constraints if not dc.constraint.is_single_tuple]
+    ordered = any(shape is not None and shape.order is not None for shape in shapes)
+    listed = None in shapes
     for statistic in statistics:
-        if blocks:
-            load_block_kernels(statistic, ordered=ordered)
-        else:
+        if any(shapes) or not shapes:
+            load_block_kernels(statistic, ordered=ordered, listed=listed)
+        if listed:
             load_edge_kernels(statistic)
 
 
 def conflict_graph(slice_: Slice, *, materialize: bool = False) -> ConflictGraph:
-    """Return the conflict graph of a slice, factorized unless a constraint has no blocks or `materialize` is asked."""
+    """Return the conflict graph of a slice: all edges listed if no constraint has blocks or `materialize` is asked."""
     pairwise = [dc for dc in slice_.constraints if not dc.constraint.is_single_tuple]
-    if materialize or not all(has_blocks(dc, slice_.coded) for dc in pairwise):
+    shapes = [block_shape(dc.constraint) for dc in pairwise]
+    if materialize or (shapes and not any(shapes)):
         return EdgeGraph(slice_.edges)
-    codes = slice_.codes()
-    blocks = [_block(dc.constraint, codes, slice_.node_count) for dc in pairwise]
+    edges = {k: slice_.first_violations(k) for k, shape in enumerate(shapes) if shape is None}
+    if sum(each.edge_count for each in edges.values()) > _MOST_LISTED:
+        return EdgeGraph(slice_.edges)
+    rows = _Rows(slice_, list(zip(pairwise, shapes, strict=True)))
+    constraints: list[BlockConstraint | ListedConstraint] = [
+        by_edges(edges[k]) if shape is None else rows.block(dc, shape)
+        for k, (dc, shape) in enumerate(zip(pairwise, shapes, strict=True))
+    ]
     tested = np.array([may_coincide(one, other) for one in pairwise for other in pairwise], np.bool_)
-    return BlockGraph(slice_.node_count, blocks, tested.reshape(len(pairwise), len(pairwise)))
+    return BlockGraph(slice_.node_count, constraints, tested.reshape(len(pairwise), len(pairwise)))
 
 
-def has_blocks(dc: BoundConstraint, coded: Sequence[str]) -> bool:
-    """Return whether a constraint's conflicts lie inside groups of coded rows. Public: reads its shape only."""
-    shapes = (functional_dependency, key_columns, order_dependency)
-    return set(dc.columns) <= set(coded) and any(shape(dc.constraint) is not None for shape in shapes)
+def has_blocks(dc: BoundConstraint) -> bool:
+    """Return whether a constraint's conflicts lie inside groups of rows, so that none is listed. Public: its shape."""
+    return block_shape(dc.constraint) is not None
 
 
-def _block(dc: DenialConstraint, codes: Codes, row_count: int) -> BlockConstraint:
-    dependency, key, order = functional_dependency(dc), key_columns(dc), order_dependency(dc)
-    if dependency is not None:
-        return by_class([codes[name] for name in dependency.lhs], codes[dependency.rhs], row_count)
-    if key is not None:
-        return by_class([codes[name] for name in key], None, row_count)
-    assert order is not None
-    prefix = [codes[name] for name in order.prefix]
-    return by_order(prefix, codes[order.first], codes[order.second], opposite=order.opposite, row_count=row_count)
+class _Rows:
+    """What the blocks of some constraints are made of: codes of columns, and which rows meet which conditions."""
+
+    def __init__(self, slice_: Slice, constraints: Sequence[tuple[BoundConstraint, BlockShape | None]]) -> None:
+        shapes = [(dc, shape) for dc, shape in constraints if shape is not None]
+        columns = dict.fromkeys(name for _, shape in shapes for name in shape.columns)
+        conditions = dict.fromkeys(each for dc, shape in shapes for each in _conditions(dc, shape) if each)
+        self._row_count = slice_.node_count
+        self._codes: Mapping[str, Codes] = slice_.codes(list(columns))
+        self._met = dict(zip(conditions, slice_.rows_that(list(conditions)), strict=True))
+
+    def block(self, dc: BoundConstraint, shape: BlockShape) -> BlockConstraint:
+        """Build one constraint. A row that cannot conflict has no group, as if a column of it were NULL."""
+        codes, count = self._codes, self._row_count
+        equal = [codes[name] for name in shape.equal]
+        differing = [codes[name] for name in shape.differing]
+        present = [codes[name] >= 0 for name in shape.known]
+        met = [self._met.get(condition, np.ones(count, np.bool_)) for condition in _conditions(dc, shape)]
+        if not shape.alike:
+            differing.append(_sides(*met))
+        elif shape.is_conditional:
+            present.append(met[0])
+        if present:
+            absent = ~np.logical_and.reduce(present)
+            equal = [np.where(absent, np.int32(-1), column) for column in equal or [np.zeros(count, np.int32)]]
+        if shape.order is not None:
+            order = shape.order
+            return by_order(
+                equal,
+                codes[order.first],
+                codes[order.second],
+                opposite=order.opposite,
+                row_count=count,
+                ties=(order.first_ties, order.second_ties),
+            )
+        if len(differing) == 2:
+            return by_two_classes(equal, differing[0], differing[1], count)
+        return by_class(equal, differing[0] if differing else None, count)
+
+
+def _conditions(dc: BoundConstraint, shape: BlockShape) -> list[Condition]:
+    """Return what each row must meet; nothing of the second one if that says the same."""
+    places = [shape.first] if shape.alike else [shape.first, shape.second]
+    return [tuple(dc.predicates[place] for place in each) for each in places]
+
+
+def _sides(first: Flags, second: Flags) -> Codes:
+    """Number rows so that two differ iff one of them meets the first condition and the other the second one.
+
+    Rows that meet the same one only are alike, rows that meet both are like no other, rows that meet none have none.
+    """
+    own = np.arange(2, first.size + 2, dtype=np.int32)
+    numbers = np.select([first & second, first, second], [own, np.int32(0), np.int32(1)], np.int32(-1))
+    return numbers.astype(np.int32)

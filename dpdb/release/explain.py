@@ -9,6 +9,7 @@ from typing import Any
 from dpdb.constraints import (
     ConstraintsLike,
     DenialConstraint,
+    block_shape,
     describe,
     functional_dependency,
     is_symmetric,
@@ -16,6 +17,7 @@ from dpdb.constraints import (
     order_dependency,
 )
 from dpdb.engine import (
+    BoundConstraint,
     CrossTerm,
     GroupTerm,
     LocalSlice,
@@ -111,11 +113,18 @@ def _constraint(empty: LocalSlice, position: int) -> dict[str, Any]:
         "constraint": dc.label,
         "words": describe(dc),
         "shape": _shape(dc),
-        "representation": "rows in blocks" if has_blocks(bound, empty.coded) else "edge table",
+        "representation": _representation(bound),
         "sql": explained.sql,
         "operator": explained.operator,
         "plan": explained.plan,
     }
+
+
+def _representation(bound: BoundConstraint) -> str:
+    """Say how its conflicts are kept, whatever the other constraints are."""
+    if bound.constraint.is_single_tuple:
+        return "rows set apart"
+    return "rows in blocks" if has_blocks(bound) else "edge table"
 
 
 def _shape(dc: DenialConstraint) -> str:
@@ -124,6 +133,7 @@ def _shape(dc: DenialConstraint) -> str:
         "key": key_columns(dc) is not None,
         "functional dependency": functional_dependency(dc) is not None,
         "order constraint": order_dependency(dc) is not None,
+        str(block_shape(dc)): block_shape(dc) is not None,
         "symmetric": is_symmetric(dc),
     }
     return next((shape for shape, holds in recognised.items() if holds), "general")

@@ -47,7 +47,7 @@ class SliceStatistics:
 
     @property
     def scans_once(self) -> bool:
-        """Return whether thetas asked for together cost one scan: so for an edge table. Public."""
+        """Return whether thetas asked for together cost one scan: so for an edge table. Private."""
         return isinstance(self.graph, EdgeGraph)
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:

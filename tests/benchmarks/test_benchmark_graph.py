@@ -20,6 +20,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[2] / "shared" / "data"
+CROSS_COLUMN_RULE = "not(t1.zip=t2.zip&t1.gender=t2.gender&t1.child_exemp=t2.married_exemp&t1.rate!=t2.rate)"
 
 pytestmark = [
     pytest.mark.benchmark,
@@ -154,3 +155,34 @@ def test_one_gigabyte_is_enough_for_a_million_rows(tmp_path: Path) -> None:
     limited = run("dpdb", *arguments, json.dumps({"memory_limit": "1GB", "temp_directory": str(tmp_path)}))
     report("tax 1,000,000, 1GB", limited)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("dpdb-")]
+
+
+def test_a_condition_costs_less_than_the_dependency(tmp_path: Path) -> None:
+    """A dependency among a million rows against the same one among those that meet a condition: within 2x."""
+    source, _ = noisy(tmp_path, "tax_synthetic", "tax", 0.003, 1_000_000)
+    run("dpdb", source, "zip -> city")
+    plain = run("dpdb", source, "zip -> city")
+    conditional = run("dpdb", source, "not(t1.gender='M'&t2.gender='M'&t1.zip=t2.zip&t1.city!=t2.city)")
+    for label, found in (("zip -> city", plain), ("if gender = 'M'", conditional)):
+        report(label, found)
+    print(f"    cpu {conditional['cpu'] / plain['cpu']:.2f}x, memory {conditional['peak GB'] / plain['peak GB']:.2f}x")
+    assert conditional["cpu"] / plain["cpu"] < 2
+    assert conditional["peak GB"] / plain["peak GB"] < 2
+
+
+def test_a_constraint_without_blocks_lists_its_own_edges_only(tmp_path: Path) -> None:
+    """Dependencies of a million rows, and with a cross-column rule of a million conflicts: within 3x."""
+    source, _ = noisy(tmp_path, "tax_synthetic", "tax", 0.003, 1_000_000)
+    lines = [line for line in (DATA / "tax.dcs.txt").read_text().splitlines() if line.count("!=") == 1]
+    alone, beside = tmp_path / "alone.txt", tmp_path / "beside.txt"
+    alone.write_text("\n".join(lines))
+    beside.write_text("\n".join([*lines, CROSS_COLUMN_RULE]))
+    run("dpdb", source, str(beside))
+    blocks, mixed = run("dpdb", source, str(alone)), run("dpdb", source, str(beside))
+    for label, found in (("dependencies", blocks), ("and a rule without", mixed)):
+        report(label, found)
+    print(f"    {mixed['edges'] - blocks['edges']:,} edges more: cpu {mixed['cpu'] / blocks['cpu']:.2f}x,", end=" ")
+    print(f"memory {mixed['peak GB'] / blocks['peak GB']:.2f}x")
+    assert mixed["edges"] - blocks["edges"] > 900_000
+    assert mixed["cpu"] / blocks["cpu"] < 3
+    assert mixed["peak GB"] / blocks["peak GB"] < 3

@@ -92,12 +92,23 @@ def test_our_engine_implements_the_face() -> None:
         assert [str(bound.constraint) for bound in table.constraints]
         part = table.slice()
         assert (part.row_count, part.node_count, part.self_conflicts, part.degree_bound()) == (2, 2, 0, 0)
-        assert {name: codes.tolist() for name, codes in part.codes().items()}.keys() == {"zip", "city"}
+        assert part.codes(["zip", "city"]).keys() == {"zip", "city"}
         part.close()
         # The unit's row that is kept is the one that the hash puts first; there are two either way.
         assert table.count_rows([None, table.where("zip = 2")]) == [2, 1]
         assert table.opened_content() == table.content()
         assert "; duckdb " in table.content()
+
+
+def test_columns_that_are_compared_with_others_have_codes_too() -> None:
+    rows = pa.table({"a": [30, None, 10, 20], "b": [20, 7, None, 10]})
+    with open_table(rows, constraints=["not(t1.a=t2.b)", "not(t1.a>10&t1.b=t2.b)"]) as table:
+        part = table.slice()
+        codes = part.codes(["b", "a"])
+        assert sorted(zip(*(codes[name].tolist() for name in "ab"), strict=True)) == [(-1, 0), (0, -1), (1, 1), (2, 2)]
+        (above,) = part.rows_that([part.constraints[1].predicates[:1]])
+        assert above.tolist() == [code > 0 for code in codes["a"]]
+        assert [part.first_violations(0).edge_count for _ in range(2)] == [2, 2]
 
 
 def test_a_slice_of_one_constraint_has_its_conflicts_alone() -> None:

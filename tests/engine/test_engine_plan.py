@@ -93,10 +93,13 @@ def test_nested_loops_are_refused_by_shape_unless_a_public_bound_admits_them() -
             database.execute("DROP TABLE source_row")
 
 
-def test_a_constant_column_has_blocks_and_is_not_refused() -> None:
+@pytest.mark.parametrize(
+    "rule", ["[] -> city", "not(t1.zip='1'&t2.zip='1'&t1.city!=t2.city)", "not(t1.zip='1'&t2.zip='2')"]
+)
+def test_a_constant_column_has_blocks_and_is_not_refused(rule: str) -> None:
     with Database() as database:
         source = open_source(database, people(10))
-        refuse_nested_loops(bind(database, load_constraints("[] -> city", source.schema.names), source.schema), None)
+        refuse_nested_loops(bind(database, load_constraints(rule, source.schema.names), source.schema), None)
 
 
 def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.TempPathFactory) -> None:

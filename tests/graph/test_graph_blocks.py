@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,8 +17,11 @@ from dpdb.graph import (
     BlockGraph,
     EdgeArrays,
     EdgeGraph,
+    ListedConstraint,
     by_class,
+    by_edges,
     by_order,
+    by_two_classes,
     count_maximal_independent_sets,
     minimum_vertex_cover,
     steps,
@@ -27,51 +32,94 @@ from dpdb.graph.steps import finished
 THETAS = [1, 2, 3, 4, 6, 9, 1000]
 
 
-def violates(constraint: BlockConstraint, u: int, v: int) -> bool:
-    """The definition, for one pair."""
-    if constraint.group[u] < 0 or constraint.group[u] != constraint.group[v]:
-        return False
-    x, y = int(constraint.x[u]) - int(constraint.x[v]), int(constraint.y[u]) - int(constraint.y[v])
-    return x * y < 0 if constraint.ordered else x != 0
+Violates = Callable[[int, int], bool]
 
 
-def edges_of(row_count: int, constraints: list[BlockConstraint]) -> list[tuple[int, int, int]]:
+@dataclass(frozen=True)
+class Made:
+    """A constraint, and its definition for one pair, from the codes it was made of."""
+
+    constraint: BlockConstraint | ListedConstraint
+    violates: Violates
+
+
+def edges_of(row_count: int, made: Sequence[Made]) -> list[tuple[int, int, int]]:
     """All edges with their first violated constraint, in canonical order (u, constraint, v)."""
     found = []
     for u, v in combinations(range(row_count), 2):
-        first = next((k for k, constraint in enumerate(constraints) if violates(constraint, u, v)), None)
+        first = next((k for k, one in enumerate(made) if one.violates(u, v)), None)
         if first is not None:
             found.append((u, first, v))
     return sorted(found)
 
 
-def random_constraints(rng: np.random.Generator, row_count: int) -> list[BlockConstraint]:
+def random_constraints(rng: np.random.Generator, row_count: int, *, listed: bool = True) -> list[Made]:
     values = int(rng.integers(1, 6))
 
     def column() -> np.ndarray:
         lowest = -1 if rng.random() < 0.3 else 0
         return rng.integers(lowest, values, row_count).astype(np.int32)
 
-    constraints = []
+    made: list[Made] = []
     for _ in range(int(rng.integers(1, 5))):
-        kind = rng.choice(["dependency", "key", "order"])
+        kind = rng.choice(["dependency", "key", "two", "order", "listed" if listed else "order"])
         prefix = [column() for _ in range(int(rng.integers(0, 3)))]
+        x, y = column(), column()
         if kind == "dependency":
-            constraints.append(by_class(prefix, column(), row_count))
+            made.append(Made(by_class(prefix, x, row_count), differing(prefix, [x])))
         elif kind == "key":
-            constraints.append(by_class([*prefix, column()], None, row_count))
+            made.append(Made(by_class([*prefix, x], None, row_count), differing([*prefix, x], [])))
+        elif kind == "two":
+            made.append(Made(by_two_classes(prefix, x, y, row_count), differing(prefix, [x, y])))
+        elif kind == "order":
+            opposite, ties = bool(rng.random() < 0.5), (bool(rng.random() < 0.4), bool(rng.random() < 0.4))
+            constraint = by_order(prefix, x, y, opposite=opposite, row_count=row_count, ties=ties)
+            made.append(Made(constraint, crossing(prefix, x, y, opposite, ties)))
         else:
-            opposite = bool(rng.random() < 0.5)
-            constraints.append(by_order(prefix, column(), column(), opposite=opposite, row_count=row_count))
-    return constraints
+            made.append(listing(rng, row_count, made))
+    return made
+
+
+def known(columns: Sequence[np.ndarray], u: int, v: int) -> bool:
+    return all(column[u] >= 0 and column[v] >= 0 for column in columns)
+
+
+def differing(prefix: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> Violates:
+    return lambda u, v: (
+        known([*prefix, *others], u, v)
+        and all(column[u] == column[v] for column in prefix)
+        and all(column[u] != column[v] for column in others)
+    )
+
+
+def crossing(
+    prefix: Sequence[np.ndarray], x: np.ndarray, y: np.ndarray, opposite: bool, ties: tuple[bool, bool]
+) -> Violates:
+    def ordered(u: int, v: int) -> bool:
+        low, high = (u, v) if opposite else (v, u)
+        return bool((x[u] > x[v] or (ties[0] and x[u] == x[v])) and (y[low] < y[high] or (ties[1] and y[u] == y[v])))
+
+    return lambda u, v: (
+        known([*prefix, x, y], u, v)
+        and all(column[u] == column[v] for column in prefix)
+        and (ordered(u, v) or ordered(v, u))
+    )
+
+
+def listing(rng: np.random.Generator, row_count: int, earlier: list[Made]) -> Made:
+    """Any pairs, of which those are listed that violate nothing earlier."""
+    chance = rng.random() ** 2
+    chosen = {pair for pair in combinations(range(row_count), 2) if rng.random() < chance}
+    first = [pair for pair in sorted(chosen) if not any(one.violates(*pair) for one in earlier)]
+    return Made(by_edges(EdgeArrays.from_pairs(row_count, first)), lambda u, v: (u, v) in chosen)
 
 
 def agree(seed: int) -> int:
     rng = np.random.default_rng(seed)
     row_count = int(rng.integers(0, 24))
-    constraints = random_constraints(rng, row_count)
-    expected = edges_of(row_count, constraints)
-    blocks = BlockGraph(row_count, constraints)
+    made = random_constraints(rng, row_count)
+    expected = edges_of(row_count, made)
+    blocks = BlockGraph(row_count, [one.constraint for one in made])
     listed = [
         (int(u), int(k), int(v)) for us, vs, ks in blocks.labelled_batches() for u, v, k in zip(us, vs, ks, strict=True)
     ]
@@ -124,7 +172,7 @@ def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: py
     rng = np.random.default_rng(work)
     for _ in range(20):
         count = int(rng.integers(1, 60))
-        constraints = random_constraints(rng, count)
+        constraints = [one.constraint for one in random_constraints(rng, count)]
         whole = BlockGraph(count, constraints)
         with monkeypatch.context() as patched:
             patched.setattr(steps, "WORK", work)
@@ -151,10 +199,10 @@ def test_majority_rows_never_conflict_and_groups_hold_conflicting_rows_only() ->
     for seed in range(200):
         rng = np.random.default_rng(seed)
         row_count = int(rng.integers(0, 30))
-        for constraint in random_constraints(rng, row_count):
-            in_conflict = set()
+        for made in random_constraints(rng, row_count, listed=False):
+            constraint, in_conflict = made.constraint, set()
             for u, v in combinations(range(row_count), 2):
-                if violates(constraint, u, v):
+                if made.violates(u, v):
                     in_conflict |= {u, v}
                     assert constraint.minority[u] or constraint.minority[v]
             assert in_conflict == set(np.flatnonzero(constraint.group >= 0).tolist())

@@ -10,7 +10,8 @@ import pytest
 from dpdb.engine import open_table
 from dpdb.graph import BlockGraph, EdgeGraph
 from dpdb.release import Session
-from dpdb.release.conflict_graph import conflict_graph
+from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
+from dpdb.release.explain import explain
 
 THETAS = [1, 2, 5, 16, 64, 1_000, 100_000]
 
@@ -22,6 +23,7 @@ def both(source: object, rules: object) -> tuple[BlockGraph, EdgeGraph]:
         assert isinstance(blocks, BlockGraph)
         assert isinstance(edges, EdgeGraph)
         assert blocks.degree_summary() == edges.degree_summary()
+        assert conflict_graph(part).degree_summary() == edges.degree_summary()  # a second time
         assert blocks.projected_counts(THETAS) == edges.projected_counts(THETAS)
         assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
         assert blocks.greedy_cover_size() == edges.greedy_cover_size()
@@ -58,9 +60,29 @@ def test_order_constraints_keys_nulls_and_nan() -> None:
     assert blocks.degree_summary().edge_count > 100_000
 
 
+TABLE = pa.table({"age": [1, 1, 2, 2, 30], "pay": [11, 12, 1, 30, 2]})
+
+
 @pytest.mark.parametrize("rule", ["not(t1.age=t2.age&t1.pay>t2.pay&t1.pay>10)", "not(t1.age=t2.pay)"])
-def test_other_shapes_use_the_edge_table(rule: str) -> None:
-    table = pa.table({"age": [1, 1, 2, 2, 30], "pay": [11, 12, 1, 30, 2]})
-    with Session(table, constraints=[rule, "age -> pay"]) as session:
-        assert isinstance(session._private.statistics().graph, EdgeGraph)
-        assert session.dp_inconsistency("repair", 100_000).value > 0
+def test_a_constraint_of_another_shape_lists_its_own_edges_only(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def graph(*rules: str) -> ConflictGraph:
+        with Session(TABLE, constraints=list(rules)) as session:
+            assert session.dp_inconsistency("repair", 100_000).value > 0
+            return session._private.statistics().graph
+
+    assert isinstance(graph(rule), EdgeGraph)
+    both(TABLE, [rule, "age -> pay"])
+    assert isinstance(graph(rule, "age -> pay"), BlockGraph)
+    monkeypatch.setattr("dpdb.release.conflict_graph._MOST_LISTED", 0)
+    assert isinstance(graph(rule, "age -> pay"), EdgeGraph)  # too many to list them in memory
+
+
+def test_explain_says_what_is_listed() -> None:
+    rules = ["age -> pay", "not(t1.age=t2.pay)", "not(t1.age=1&t2.age=1&t1.pay!=t2.pay)", "not(t1.pay<0)"]
+    explained = explain(TABLE, rules)["constraints"]
+    assert [(each["shape"], each["representation"]) for each in explained] == [
+        ("functional dependency", "rows in blocks"),
+        ("general", "edge table"),
+        ("conditional functional dependency", "rows in blocks"),
+        ("single-tuple", "rows set apart"),
+    ]

@@ -28,8 +28,15 @@ from dpdb.release.ask import Ask
 
 FD, KEY = "a -> b", "UNIQUE(a, b)"
 ORDER, GROUPED = "not(t1.x>t2.x&t1.y<t2.y)", "not(t1.a=t2.a&t1.x>t2.x&t1.y<t2.y)"
-PAIRS = "not(t1.a=t2.a&t1.b!=t2.b&t1.x<t2.x)"  # no blocks: an edge table
-RULES = {"dependency": [FD], "key": [KEY], "order": [GROUPED, FD], "edges": [PAIRS], "alone": ["not(t1.x<0)"]}
+PAIRS = "not(t1.a=t2.a&t1.b!=t2.b&t1.x<t2.x&t2.x>0)"  # no blocks: an edge table
+RULES = {
+    "dependency": [FD],
+    "key": [KEY],
+    "order": [GROUPED, FD],
+    "edges": [PAIRS],
+    "mixed": [PAIRS, FD],
+    "alone": ["not(t1.x<0)"],
+}
 MEASURES = ("minimal_inconsistency", "problematic", "repair")
 
 

@@ -13,11 +13,14 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint
 
-__all__ = ["coded_columns", "create_codes", "with_codes"]
+__all__ = ["code_of", "coded_columns", "create_codes", "with_codes"]
 
 
 def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that no constraint over two tuples compares with another column or a constant."""
+    """Return the columns that no constraint over two tuples compares with another column or a constant.
+
+    They alone are stored as codes: of other columns constraints read the values, too.
+    """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
     compared = {name for dc in pairwise for name in dc.columns}
     other = {
@@ -52,3 +55,11 @@ def with_codes(query: exp.Select, row: str, dictionaries: Sequence[tuple[str, ex
         )
         query = query.join(exp.alias_(table.copy(), alias, table=True), on=match, join_type="left")
     return query
+
+
+def code_of(column: str, row: str, dictionaries: Sequence[tuple[str, exp.Table]]) -> exp.Expr:
+    """Return a column's code in such a query; a column that has no code table is the row's own."""
+    for number, (name, _) in enumerate(dictionaries):
+        if name == column:
+            return exp.column("code", table=f"code_{number}", quoted=True)
+    return exp.column(column, table=row, quoted=True)

@@ -100,7 +100,7 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
     Raises
     ------
     ParameterError
-        If a constraint has neither an equality nor a range between its tuples, nor blocks, and no public `row_bound`
+        If a constraint has neither an equality nor a range between its tuples, nor classes, and no public `row_bound`
         of at most `NESTED_LOOP_ROWS` is declared; or if the bound is no whole number of at least 1. The data is not
         looked at.
     """

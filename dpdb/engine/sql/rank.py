@@ -18,7 +18,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sql.codes import create_codes, with_codes
+from dpdb.engine.sql.codes import code_of, create_codes, with_codes
 
 __all__ = ["TableEdges", "edge_order", "integer_column", "rank_rows"]
 
@@ -58,16 +58,8 @@ def rank_rows(
     """
     for column, table in codes:
         create_codes(database, rows, column, table)
-    coded = [column for column, _ in codes]
-
-    def kept(name: str) -> exp.Expr:
-        """Return the column's code, or its value where codes would not do."""
-        if name in coded:
-            return exp.column("code", table=f"code_{coded.index(name)}", quoted=True)
-        return exp.column(name, table=_ROW, quoted=True)
-
     values: list[exp.Expr] = [exp.column(name, table=_ROW, quoted=True) for name in columns]
-    keys = [kept(name) for name in columns]
+    keys = [code_of(name, _ROW, codes) for name in columns]  # where codes would not do, the value
     order = [exp.Ordered(this=key.copy()) for key in (exp.Anonymous(this="hash", expressions=values), *keys)]
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order), over="OVER")
     place = exp.cast(exp.Sub(this=number, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
@@ -93,8 +85,15 @@ class TableEdges:
         """Rows in the graph; node i is the row of canonical rank i."""
         return self._node_count
 
+    @property
+    def edge_count(self) -> int:
+        """Edges. Private."""
+        if self._table is None:
+            return 0
+        return int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(self._table.copy())))
+
     def batches(self) -> Iterator[tuple[Nodes, Nodes]]:
-        """Stream (u, v) in the order in which the table was written: the canonical one."""
+        """Stream (u, v) in the order in which the table was written: of `conflict_edge`, the canonical one."""
         if self._table is None:
             return
         for batch in self._database.stream(exp.select("u", "v").from_(self._table.copy())):

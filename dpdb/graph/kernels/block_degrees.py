@@ -30,7 +30,7 @@ class Members(NamedTuple):
         How many plain rows each group has.
     row : int32 (members,)
         Ranks.
-    ordered : bool (constraints,)
+    ordered, both : bool (constraints,)
         The constraint itself, then the earlier ones that its pairs may also violate.
     group, x, y : int32 (constraints, members)
     minority : bool (constraints, members)
@@ -40,6 +40,7 @@ class Members(NamedTuple):
     plain: NDArray[np.int32]
     row: NDArray[np.int32]
     ordered: NDArray[np.bool_]
+    both: NDArray[np.bool_]
     group: NDArray[np.int32]
     x: NDArray[np.int32]
     y: NDArray[np.int32]
@@ -51,9 +52,9 @@ def _violates(members: Members, j: int, a: int, b: int) -> bool:
     if members.group[j, a] < 0 or members.group[j, a] != members.group[j, b]:
         return False
     xa, xb = members.x[j, a], members.x[j, b]
-    if not members.ordered[j]:
-        return bool(xa != xb)
     ya, yb = members.y[j, a], members.y[j, b]
+    if not members.ordered[j]:
+        return bool(xa != xb and ya != yb)
     return bool((xa > xb and ya < yb) or (xa < xb and ya > yb))
 
 
@@ -85,6 +86,10 @@ def _count_plain(
             for i in range(size):
                 xb, yb = members.x[0, low + i], members.y[0, low + i]
                 hit[i] = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
+        elif members.both[0]:
+            xa, ya = members.x[0, a], members.y[0, a]
+            for i in range(size):
+                hit[i] = (members.x[0, low + i] != xa) & (members.y[0, low + i] != ya)
         else:
             for i in range(size):
                 hit[i] = 1  # plain rows are of the majority class, a is not
@@ -97,6 +102,10 @@ def _count_plain(
                     xb, yb = members.x[j, low + i], members.y[j, low + i]
                     crossed = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
                     hit[i] &= not (crossed & (members.group[j, low + i] == g))
+            elif members.both[j]:
+                for i in range(size):
+                    alike = (members.x[j, low + i] == xa) | (members.y[j, low + i] == ya)
+                    hit[i] &= (members.group[j, low + i] != g) | alike
             else:
                 for i in range(size):
                     hit[i] &= (members.group[j, low + i] != g) | (members.x[j, low + i] == xa)
@@ -142,7 +151,7 @@ def add_degrees(
                 return False
             work -= 1
             if members.minority[0, a] and a % parts == part:
-                at_once = not members.ordered[0]
+                at_once = not members.ordered[0] and not members.both[0]
                 for j in range(1, members.ordered.shape[0]):
                     at_once = at_once and not members.minority[j, a]
                 if at_once:

@@ -27,7 +27,7 @@ class Candidates(NamedTuple):
     Attributes
     ----------
     slot, x, y : int32 (constraints, longest)
-        Where the row's state is kept, and its positions; y is read for order constraints only.
+        Where the row's state is kept, and its positions; y is read where it says more than x.
     """
 
     slot: Ints
@@ -88,7 +88,8 @@ def project(
             else:
                 slot, x, y, chain = short.slot[k], short.x[k], short.y[k], short_chains[k]
                 end = blocks.short_starts[k, group + 1]
-            ordered, x_u, y_u = blocks.ordered[k], blocks.row[u, k, _X], blocks.row[u, k, _Y]
+            ordered, both = blocks.ordered[k], blocks.both[k]
+            x_u, y_u = blocks.row[u, k, _X], blocks.row[u, k, _Y]
             while place < end:
                 work -= 1
                 following = chain[place]
@@ -103,7 +104,7 @@ def project(
                     if ordered:
                         conflict = (x[place] > x_u and y[place] < y_u) or (x[place] < x_u and y[place] > y_u)
                     else:
-                        conflict = x[place] != x_u
+                        conflict = x[place] != x_u and (not both or y[place] != y_u)
                     if conflict:
                         degree_and_last[v, 0] += 1
                         degree_and_last[v, 1] = u + 1

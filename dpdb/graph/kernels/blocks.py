@@ -31,7 +31,11 @@ class Blocks(NamedTuple):
 
     Attributes
     ----------
-    ordered : bool (constraints,)
+    ordered, both : bool (constraints,)
+        As of a `BlockConstraint`.
+    listed : bool (constraints,)
+        Whether each row has a list of its own, whose pairs are in conflict: a group of which it is the only row, and
+        its neighbours the minority.
     row : int32 (rows, constraints, 4)
         Everything a scan asks of a row lies together: group (-1: none), x, y, and where its list of candidates goes on:
         for a majority row the index in `short` of its group's first row above it, p; for a minority row -p - 1 with p
@@ -45,6 +49,8 @@ class Blocks(NamedTuple):
     """
 
     ordered: NDArray[np.bool_]
+    both: NDArray[np.bool_]
+    listed: NDArray[np.bool_]
     row: Ints
     members: Ints
     starts: Ints
@@ -59,7 +65,7 @@ def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     if a[_GROUP] < 0 or a[_GROUP] != b[_GROUP]:
         return False
     if not blocks.ordered[k]:
-        return bool(a[_X] != b[_X])
+        return bool(a[_X] != b[_X] and a[_Y] != b[_Y])
     if a[_X] > b[_X]:
         return bool(a[_Y] < b[_Y])
     return bool(a[_X] < b[_X] and a[_Y] > b[_Y])
@@ -67,7 +73,9 @@ def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
 
 @kernel
 def _first_violated(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    """Return whether k is the first constraint that the pair violates."""
+    """Return whether k is the first constraint that the pair, met in a list of k, violates; no listed one is tested."""
+    if blocks.listed[k]:
+        return True
     if not _violates(blocks, k, u, v):
         return False
     for j in range(k):
@@ -177,6 +185,9 @@ def witness(
     An edge (u, v) can still act if u has capacity and v is uncovered, or u is uncovered and v has capacity. So from
     u only uncovered rows, rows with capacity, or both are visited, and every visit of a conflict covers a row.
 
+    A pair is met at each constraint that it violates, and acts at the first one only: after that v is covered or u is
+    spent, and u is covered or v is spent, which stays so.
+
     Parameters
     ----------
     uncovered_longs, uncovered_shorts, able_longs, able_shorts : int32 (constraints, longest + 1)
@@ -217,7 +228,7 @@ def witness(
                 if place >= end:
                     break
                 v = np.int64(listed[place])
-                if _first_violated(blocks, k, u, v):
+                if blocks.listed[k] or _violates(blocks, k, u, v):
                     if not covered[v] and not spent[u]:
                         covered[v] = True
                         used[u] += 1
@@ -363,7 +374,7 @@ def _take(
         while place < end:
             v = np.int64(listed[place])
             seen += 1
-            if _violates(blocks, k, u, v):
+            if blocks.listed[k] or _violates(blocks, k, u, v):
                 gone[v] = True
                 _leave(blocks, v, left)
                 taken = v

@@ -1,8 +1,9 @@
 """`BlockConstraint`: one constraint whose conflicts lie inside groups of rows, without an edge list.
 
-Functional dependencies and keys: rows of one group conflict unless they are of one class. Order constraints: rows of
-one group conflict if one is above the other in x and below it in y. In both cases a large part of each group, its
-majority, is free of conflicts with itself: every conflict has a row outside it, in the minority.
+Functional dependencies and keys: rows of one group conflict unless they are of one class. Rows that must differ in two
+columns: they conflict unless they are of one class in either. Order constraints: rows of one group conflict if one is
+above the other in x and below it in y. In all cases a large part of each group, its majority, is free of conflicts with
+itself: every conflict has a row outside it, in the minority.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph.grouping import chain_members, crossed_rows, factorize, largest_class, sorted_by
 
-__all__ = ["BlockConstraint", "by_class", "by_order"]
+__all__ = ["BlockConstraint", "by_class", "by_order", "by_two_classes"]
 
 Codes = NDArray[np.int32]
 
@@ -27,22 +28,32 @@ class BlockConstraint:
     Attributes
     ----------
     ordered : bool
-        An order constraint: conflict iff x and y order the two rows in opposite ways. Else conflict iff x differs.
+        An order constraint: conflict iff x and y order the two rows in opposite ways. Else conflict iff x differs and
+        y differs.
+    both : bool
+        y is another class than x.
     group : int32
         Number of the row's group, -1 if and only if the row conflicts with none through this constraint.
     group_count : int
     x, y : int32
-        The class (y unused), or the two order positions.
+        The class (y is x), the two classes, or the two order positions.
     minority : bool
         Rows outside the majority of their group; two rows of the majority never conflict.
     """
 
     ordered: bool
+    both: bool
     group: Codes
     group_count: int
     x: Codes
     y: Codes
     minority: NDArray[np.bool_]
+
+    def violated(self, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark the pairs (u, v) that are in conflict through this constraint."""
+        x_u, x_v, y_u, y_v = self.x[u], self.x[v], self.y[u], self.y[v]
+        found = (x_u > x_v) & (y_u < y_v) | (x_u < x_v) & (y_u > y_v) if self.ordered else (x_u != x_v) & (y_u != y_v)
+        return np.asarray(found & (self.group[u] >= 0) & (self.group[u] == self.group[v]))
 
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
@@ -60,22 +71,78 @@ def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockCo
     clean = (group >= 0) & (largest[group] < 0)
     group, group_count = factorize(np.where(clean, np.int32(-1), group), np.zeros(row_count, np.int32))
     majority = _majority(group, group_count, classes, class_count)
-    return BlockConstraint(False, group, group_count, classes, classes, (group >= 0) & ~majority)
+    return BlockConstraint(False, False, group, group_count, classes, classes, (group >= 0) & ~majority)
+
+
+def by_two_classes(lhs: Sequence[Codes], first: Codes, second: Codes, row_count: int) -> BlockConstraint:
+    """Build a constraint against rows that are equal on lhs and differ in `first` and in `second`, from codes.
+
+    Of a group of n rows, those that a row does not differ from share its first class or its second one.
+    """
+    group, group_count = _group(lhs, row_count)
+    (x, x_count), (y, y_count) = factorize(group, first), factorize(group, second)
+    pair, pair_count = factorize(x, y)
+    known = pair >= 0
+    alike = _sizes(x, x_count, known) + _sizes(y, y_count, known) - _sizes(pair, pair_count, known)
+    in_conflict = known & (_sizes(group, group_count, known) > alike)
+    group, group_count = factorize(np.where(in_conflict, group, np.int32(-1)), np.zeros(row_count, np.int32))
+    by_x, by_y = (_majority(group, group_count, *classes) for classes in ((x, x_count), (y, y_count)))
+    x_larger = np.bincount(group[by_x], minlength=group_count) >= np.bincount(group[by_y], minlength=group_count)
+    majority = np.where(np.append(x_larger, False)[group], by_x, by_y)
+    return BlockConstraint(False, True, group, group_count, x, y, in_conflict & ~majority)
 
 
 def by_order(
-    prefix: Sequence[Codes], first: Codes, second: Codes, *, opposite: bool, row_count: int
+    prefix: Sequence[Codes],
+    first: Codes,
+    second: Codes,
+    *,
+    opposite: bool,
+    row_count: int,
+    ties: tuple[bool, bool] = (False, False),
 ) -> BlockConstraint:
-    """Build an order constraint: with equal prefix, `first` above and `second` below (opposite), or both above."""
+    """Build an order constraint: with equal prefix, `first` above and `second` below (opposite), or both above.
+
+    `ties` says in which of them equal rows are in conflict, too, as if one were above the other.
+    """
     group, group_count = _group(prefix, row_count)
     group = np.where((first < 0) | (second < 0), np.int32(-1), group)
-    y = second if opposite else (second.max(initial=0) - second).astype(np.int32)
-    rows = sorted_by((y, first, group))
+    x, y = first, second if opposite else np.where(second < 0, second, second.max(initial=0) - second).astype(np.int32)
+    if any(ties):
+        x, y = _without_ties(x, y, ties)
+    rows = sorted_by((y, x, group))
     starts = np.searchsorted(group[rows], np.arange(group_count + 1)).astype(np.int32)
     majority = chain_members(rows, starts, y)
-    group = np.where(crossed_rows(rows, starts, first, y), group, np.int32(-1))
+    group = np.where(crossed_rows(rows, starts, x, y), group, np.int32(-1))
     group, group_count = factorize(group, np.zeros(row_count, np.int32))
-    return BlockConstraint(True, group, group_count, first, y, (group >= 0) & ~majority)
+    return BlockConstraint(True, False, group, group_count, x, y, (group >= 0) & ~majority)
+
+
+def _without_ties(x: Codes, y: Codes, ties: tuple[bool, bool]) -> tuple[Codes, Codes]:
+    """Rank rows so that one is above in x and below in y where it is so now, or is equal in what `ties` allows.
+
+    Rows equal in x are ranked in x against y, and rows equal in y are ranked in y against x: so they cross, and rows
+    that x and y order alike stay as they are. Rows equal in both cross only if both may be equal: they are ranked in x
+    as they come, and in y the other way round. A negative code in either leaves the row out of both.
+    """
+    known = (x >= 0) & (y >= 0)
+    x, y = np.where(known, x, np.int32(-1)), np.where(known, y, np.int32(-1))
+    down_x, down_y = (np.where(known, one.max(initial=0) - one, np.int32(-1)).astype(np.int32) for one in (x, y))
+    row = np.arange(x.size, dtype=np.int32)
+    if all(ties):
+        return _ranks((row, down_y, x)), _ranks((row[::-1].copy(), down_x, y))
+    return (_ranks((down_y, x)), y) if ties[0] else (x, _ranks((down_x, y)))
+
+
+def _ranks(keys: Sequence[Codes]) -> Codes:
+    """Rank rows by several keys, the last one first, equal ones alike; -1 where a key is negative."""
+    rows = sorted_by(keys)
+    above = np.zeros(rows.size, np.bool_)
+    for key in keys:
+        above[1:] |= key[rows[1:]] != key[rows[:-1]]
+    ranks = np.full(keys[0].size, -1, np.int32)
+    ranks[rows] = np.cumsum(above, dtype=np.int32)
+    return ranks
 
 
 def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
@@ -90,3 +157,9 @@ def _majority(group: Codes, group_count: int, classes: Codes, class_count: int) 
     largest = largest_class(group, group_count, classes, class_count)
     inside: NDArray[np.bool_] = (group >= 0) & (classes == largest[group])
     return inside
+
+
+def _sizes(numbers: Codes, count: int, known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count, for each row, the known rows of its number; what it says of other rows means nothing."""
+    sizes: NDArray[np.int64] = np.bincount(numbers[known], minlength=count + 1)[numbers]
+    return sizes

@@ -1,6 +1,7 @@
-"""`BlockGraph`: a conflict graph kept as rows, not edges, for functional dependencies, keys and order constraints.
+"""`BlockGraph`: a conflict graph kept as rows, not edges, wherever a constraint has blocks.
 
-Its statistics equal, value for value, those of the edge stream in canonical order; memory is O(rows x constraints).
+Its statistics equal, value for value, those of the edge stream in canonical order; memory is O(rows x constraints), and
+about 70 bytes for each conflict of a constraint that has no blocks.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
 from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
-from dpdb.graph.steps import THREADS, Steps, finished, finished_all
+from dpdb.graph.steps import THREADS, Steps, finished, finished_all, ranges
 from dpdb.graph.thetas import theta_lanes
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
 from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
+from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_degrees import Members
@@ -40,7 +42,7 @@ class BlockGraph:
     ----------
     node_count : int
         Rows, numbered by canonical rank.
-    constraints : sequence of BlockConstraint
+    constraints : sequence of BlockConstraint or ListedConstraint
         In order of their positions.
     tested : bool array (constraints, constraints), optional
         `tested[k, j]` False asserts that no pair violates both k and j < k; True is always right.
@@ -49,13 +51,15 @@ class BlockGraph:
     def __init__(
         self,
         node_count: int,
-        constraints: Sequence[BlockConstraint],
+        constraints: Sequence[BlockConstraint | ListedConstraint],
         tested: NDArray[np.bool_] | None = None,
     ) -> None:
         self._node_count = node_count
         self._constraints = tuple(constraints)
         count = len(self._constraints)
-        self._tested = np.ones((count, count), np.bool_) if tested is None else tested
+        self._listed = {k: c for k, c in enumerate(self._constraints) if isinstance(c, ListedConstraint)}
+        self._tested = np.ones((count, count), np.bool_) if tested is None else tested.copy()
+        self._tested[:, list(self._listed)] = False  # what is listed is looked up where it matters
         self._covering_theta = max(1, node_count)  # smallest theta known at which W is the problematic rows
 
     @cached_property
@@ -84,18 +88,44 @@ class BlockGraph:
             filled = 0
             while row < self._node_count and filled < _BATCH:
                 filled, row, k, place = fill_edges(self.blocks, row, k, place, u, v, dc, filled, steps.WORK)
-            if filled:
-                yield u[:filled], v[:filled], dc[:filled]
+            kept = self._first_met(u[:filled], v[:filled], dc[:filled])
+            if kept.any():
+                yield u[:filled][kept], v[:filled][kept], dc[:filled][kept]
+
+    def _first_met(self, u: NDArray[np.uint32], v: NDArray[np.uint32], dc: NDArray[np.uint16]) -> NDArray[np.bool_]:
+        """Mark the edges that are not met again after they were listed."""
+        kept = np.ones(u.size, np.bool_)
+        pairs = u.astype(np.int64) * self._node_count + v
+        for k, constraint in self._listed.items():
+            if constraint.pairs.size:
+                places = np.searchsorted(constraint.pairs, pairs)
+                kept &= (dc == k) | (constraint.pairs[np.minimum(places, constraint.pairs.size - 1)] != pairs)
+        return kept
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
         """Exact degrees, without looking at most edges one by one (see `kernels.block_degrees`)."""
         total = np.zeros(self._node_count, np.int64)
         for k in range(len(self._constraints)):
+            if k in self._listed:
+                for ends in self._only_listed(k):
+                    total += np.bincount(ends, minlength=self._node_count)
+                continue
             members = self._members(k)
             shares = finished_all([_degrees(members, part) for part in range(THREADS)])
             total[members.row] += np.sum(shares, axis=0, dtype=np.int64)
         return total
+
+    def _only_listed(self, k: int) -> Iterator[NDArray[np.int64]]:
+        """Give the ends of the listed conflicts of constraint k that violate none with blocks after it."""
+        pairs = self._listed[k].pairs
+        for first, last in ranges(pairs.size):
+            u, v = np.divmod(pairs[first:last], self._node_count)
+            only = np.ones(u.size, np.bool_)
+            for constraint in self._constraints[k + 1 :]:
+                if isinstance(constraint, BlockConstraint):
+                    only &= ~constraint.violated(u, v)
+            yield np.concatenate([u[only], v[only]])
 
     def _members(self, k: int) -> Members:
         """Gather what the kernel asks of the rows of constraint k's groups, plain rows first in each."""
@@ -112,6 +142,7 @@ class BlockGraph:
             plain=starts[1::2] - starts[:-1:2],
             row=row,
             ordered=np.array([other.ordered for other in concerned], np.bool_),
+            both=np.array([other.both for other in concerned], np.bool_),
             group=np.stack([other.group[row] for other in concerned]),
             x=np.stack([other.x[row] for other in concerned]),
             y=np.stack([other.y[row] for other in concerned]),
@@ -170,7 +201,17 @@ class BlockGraph:
 
     def twice_fractional_cover(self) -> int:
         """See `dpdb.graph.twice_fractional_cover`."""
-        return finished(maximum_matching(self.blocks))
+        return finished(maximum_matching(self.blocks, self.cover))
+
+    @cached_property
+    def cover(self) -> NDArray[np.bool_]:
+        """Rows such that each edge has one among them: the minorities, and what the listed edges need besides."""
+        cover = np.zeros(self._node_count, np.bool_)
+        for constraint in self._constraints:
+            cover |= constraint.minority
+        for constraint in self._listed.values():
+            cover |= constraint.uncovered(cover)
+        return cover
 
     @cached_property
     def projection(self) -> BlockProjection:
@@ -178,30 +219,32 @@ class BlockGraph:
         return BlockProjection(self._constraints, self.blocks)
 
     @cached_property
-    def _listings(self) -> list[_Listing]:
-        return [_Listing(constraint) for constraint in self._constraints]
-
-    @cached_property
     def blocks(self) -> Blocks:
         """The arrays that scans read."""
         from dpdb.graph.kernels.blocks import Blocks
 
+        listings: list[_GroupListing | _NeighbourListing] = [
+            _NeighbourListing(constraint) if isinstance(constraint, ListedConstraint) else _GroupListing(constraint)
+            for constraint in self._constraints
+        ]
         row = np.empty((self._node_count, len(self._constraints), 4), np.int32)
-        for k, (constraint, listing) in enumerate(zip(self._constraints, self._listings, strict=True)):
+        for k, (constraint, listing) in enumerate(zip(self._constraints, listings, strict=True)):
             for field, array in enumerate((constraint.group, constraint.x, constraint.y, listing.place)):
                 row[:, k, field] = array
         return Blocks(
             ordered=np.array([c.ordered for c in self._constraints], np.bool_),
+            both=np.array([c.both for c in self._constraints], np.bool_),
+            listed=np.array([k in self._listed for k in range(len(self._constraints))], np.bool_),
             row=row,
-            members=_stacked([listing.members for listing in self._listings]),
-            starts=_stacked([listing.starts for listing in self._listings]),
-            short=_stacked([listing.short for listing in self._listings]),
-            short_starts=_stacked([listing.short_starts for listing in self._listings]),
+            members=_stacked([listing.members for listing in listings]),
+            starts=_stacked([listing.starts for listing in listings], repeat_last=True),
+            short=_stacked([listing.short for listing in listings]),
+            short_starts=_stacked([listing.short_starts for listing in listings], repeat_last=True),
             tested=self._tested,
         )
 
 
-class _Listing:
+class _GroupListing:
     """The rows of each group of one constraint by rank, all and minority only, and where each row goes on in them."""
 
     def __init__(self, constraint: BlockConstraint) -> None:
@@ -216,12 +259,27 @@ class _Listing:
         self.place[constraint.minority] = -own[constraint.minority] - 1
 
 
-def _stacked(arrays: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Stack arrays of different lengths; shorter ones end in copies of their last entry (0 if empty)."""
+class _NeighbourListing:
+    """The same of a listed constraint: the neighbours of each row by rank, and the first one above it."""
+
+    def __init__(self, constraint: ListedConstraint) -> None:
+        near, count = constraint.near, constraint.near.node_count
+        connected = constraint.group >= 0
+        self.members, self.starts = np.empty(0, np.int32), np.zeros(constraint.group_count + 1, np.int32)
+        self.short = near.neighbours.astype(np.int32)
+        starts = near.offsets.astype(np.int32)
+        self.short_starts = np.append(starts[:-1][connected], starts[-1:])
+        below = np.bincount(constraint.pairs % max(1, count), minlength=count)
+        self.place = np.where(connected, starts[:-1] + below[:count], -1).astype(np.int32)
+
+
+def _stacked(arrays: list[NDArray[np.int32]], *, repeat_last: bool = False) -> NDArray[np.int32]:
+    """Stack arrays of different lengths; shorter ones end in zeros, which take no memory, or copies of their last."""
     table = np.zeros((len(arrays), max((array.size for array in arrays), default=0)), np.int32)
     for k, array in enumerate(arrays):
         table[k, : array.size] = array
-        table[k, array.size :] = array[-1] if array.size else 0
+        if repeat_last and array.size:
+            table[k, array.size :] = array[-1]
     return table
 
 

@@ -13,6 +13,7 @@ from dpdb.graph.grouping import sorted_by
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import Steps
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_projection import Candidates
@@ -24,7 +25,7 @@ __all__ = ["BlockProjection", "all_present"]
 class BlockProjection:
     """Projects a block graph to one theta at a time; adds 12 bytes per row and constraint to `blocks`."""
 
-    def __init__(self, constraints: Sequence[BlockConstraint], blocks: Blocks) -> None:
+    def __init__(self, constraints: Sequence[BlockConstraint | ListedConstraint], blocks: Blocks) -> None:
         self._constraints = constraints
         self._blocks = blocks
         self._slot_of = _slots(constraints, blocks.row.shape[0])
@@ -35,7 +36,10 @@ class BlockProjection:
         """Count the projection's edges and positive-degree nodes, see `dpdb.graph.projected_counts`."""
         from dpdb.graph.kernels.block_projection import project
 
-        chains = all_present(self._members.slot), all_present(self._short.slot)
+        chains = (
+            all_present(self._blocks.members, self._blocks.starts),
+            all_present(self._blocks.short, self._blocks.short_starts),
+        )
         degree_and_last = np.zeros((len(self._slot_of), 2), np.int32)
         row, edges = 0, 0
         while row < len(self._slot_of):
@@ -62,12 +66,12 @@ class BlockProjection:
             listed = rows[k, : starts[k, constraint.group_count]]
             slot[k, : listed.size] = self._slot_of[listed]
             x[k, : listed.size] = constraint.x[listed]
-            if constraint.ordered:
+            if constraint.ordered or constraint.both:
                 y[k, : listed.size] = constraint.y[listed]
         return Candidates(slot, x, y)
 
 
-def _slots(constraints: Sequence[BlockConstraint], row_count: int) -> NDArray[np.int32]:
+def _slots(constraints: Sequence[BlockConstraint | ListedConstraint], row_count: int) -> NDArray[np.int32]:
     """Place minority rows first, since most candidates are, and rows of one large group next to each other."""
     minority = np.zeros(row_count, np.bool_)
     group, most = np.zeros(row_count, np.int32), -1
@@ -83,7 +87,10 @@ def _slots(constraints: Sequence[BlockConstraint], row_count: int) -> NDArray[np
     return slot_of
 
 
-def all_present(places: NDArray[np.int32]) -> NDArray[np.int32]:
+def all_present(places: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int32]:
     """Make a chain per list in which every place leads to itself, so that each is present; one more ends the list."""
     lists, longest = places.shape
-    return np.tile(np.arange(longest + 1, dtype=np.int32), (lists, 1))
+    chains = np.zeros((lists, longest + 1), np.int32)  # pages never written take no memory
+    for chain, ends in zip(chains, starts, strict=True):
+        chain[: ends[-1] + 1] = np.arange(ends[-1] + 1, dtype=np.int32)
+    return chains

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Matching", "maximum_matching", "witness_count"]
 
-_GROUP, _PLACE = 0, 3  # columns of `Blocks.row`
-
 
 def witness_count(blocks: Blocks, theta: int) -> Steps[int]:
     """Count the rows that a greedy matching to theta copies of a neighbour covers (`kernels.blocks.witness`)."""
@@ -37,16 +35,16 @@ def witness_count(blocks: Blocks, theta: int) -> Steps[int]:
     return int(np.count_nonzero(covered))
 
 
-def maximum_matching(blocks: Blocks) -> Steps[int]:
+def maximum_matching(blocks: Blocks, cover: NDArray[np.bool_]) -> Steps[int]:
     """Size of a maximum matching of the bipartite double cover: 2 tau*.
 
-    Greedy first: each row of the vertex cover (the minority rows) takes a free partner outside it, on both sides. Then
+    Greedy first: each row of the vertex cover takes a free partner outside it, on both sides. Then
     rounds of breadth-first search from all free left copies; a right copy is visited once a round and leaves the lists.
     What a row looks at without being in conflict with it stays, so a round may cost O(rows^2) in a large group of an
     order constraint. A round without an augmenting path proves the matching maximum (Berge); matching every cover row
     on both sides proves it at once (Koenig).
     """
-    matching = Matching(blocks)
+    matching = Matching(blocks, cover)
     yield from matching.start()
     if matching.size < 2 * int(np.count_nonzero(matching.cover)):
         while (yield from matching.grow()):
@@ -57,12 +55,10 @@ def maximum_matching(blocks: Blocks) -> Steps[int]:
 class Matching:
     """A matching of the double cover of a block graph, growing."""
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: Blocks, cover: NDArray[np.bool_]) -> None:
         self._blocks = blocks
-        row_count = len(blocks.row)
-        self._left, self._right = np.full((2, row_count), -1, np.int32)
-        minority = (blocks.row[:, :, _GROUP] >= 0) & (blocks.row[:, :, _PLACE] < 0)
-        self.cover: NDArray[np.bool_] = np.asarray(minority.any(axis=1))
+        self._left, self._right = np.full((2, len(blocks.row)), -1, np.int32)
+        self.cover = cover
 
     @property
     def size(self) -> int:
@@ -73,7 +69,8 @@ class Matching:
         """Let each row of the vertex cover take a free partner outside it, on both sides."""
         from dpdb.graph.kernels.blocks import match_greedily
 
-        gone, none_left = self.cover.copy(), np.zeros_like(_minority_sizes(self._blocks))
+        gone, none_left = self.cover.copy(), _minority_sizes(self._blocks)
+        none_left[~self._blocks.listed] = 0  # minorities lie in the cover
         chains = _chains(self._blocks)
         looks, row = np.empty(1, np.int64), 0
         while row < len(self.cover):
@@ -107,7 +104,7 @@ class Matching:
 
 def _chains(blocks: Blocks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Chains of the lists `members` and `short`, every place present."""
-    return all_present(blocks.members), all_present(blocks.short)
+    return all_present(blocks.members, blocks.starts), all_present(blocks.short, blocks.short_starts)
 
 
 def _minority_sizes(blocks: Blocks) -> NDArray[np.int32]:

@@ -1,0 +1,175 @@
+"""The shapes whose conflicts need not be listed, in one normal form: rows that meet conditions, compared by columns.
+
+A pair of rows is in conflict if it violates the constraint in one of its two orders. What is left of the comparisons of
+a column with itself, once that is taken into account, is small; each step says why it changes no conflict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpdb.constraints.column_ref import ColumnRef
+from dpdb.constraints.denial import DenialConstraint
+from dpdb.constraints.predicate import Operator, Predicate
+
+__all__ = ["BlockShape", "OrderedColumns", "block_shape", "compares_every_pair"]
+
+# What an operator says of the order of its operands: below (-1), equal (0), above (+1).
+_SIGNS = {
+    Operator.EQ: {0},
+    Operator.NE: {-1, 1},
+    Operator.LT: {-1},
+    Operator.LE: {-1, 0},
+    Operator.GT: {1},
+    Operator.GE: {0, 1},
+}
+_EQUAL, _UNEQUAL = {0}, {-1, 1}
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedColumns:
+    """Two columns that must not order two rows in opposite ways (`opposite`), or not in the same way.
+
+    Parameters
+    ----------
+    first, second
+        Different names, sorted.
+    first_ties, second_ties
+        Whether rows equal in the column count as ordered in either way (`<=`).
+    """
+
+    first: str
+    second: str
+    opposite: bool
+    first_ties: bool
+    second_ties: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """Two rows conflict iff one meets `first` and the other `second`, and what follows holds; NULL meets nothing.
+
+    Parameters
+    ----------
+    equal
+        Sorted columns in which they are equal.
+    known
+        Sorted columns that have a value in both, whatever it is.
+    differing
+        At most two sorted columns, in all of which they differ. None if there is an `order`.
+    order
+        Two columns that order them.
+    first, second
+        Positions of the constraint's predicates that read t1 alone, and t2 alone.
+    alike
+        Whether `first` and `second` say the same, so that both rows meet one condition.
+    """
+
+    equal: tuple[str, ...]
+    known: tuple[str, ...]
+    differing: tuple[str, ...]
+    order: OrderedColumns | None
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    alike: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are compared between the rows."""
+        ordered = () if self.order is None else (self.order.first, self.order.second)
+        return (*self.equal, *self.known, *self.differing, *ordered)
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether rows must meet a condition."""
+        return bool(self.first or self.second)
+
+    @property
+    def differences(self) -> int:
+        """In how many ways the rows must differ; conditions that are not alike are one."""
+        return len(self.differing) + (not self.alike)
+
+    def __str__(self) -> str:
+        if self.order is not None:
+            name = "order constraint"
+        else:
+            name = ("key", "functional dependency", "unequal columns")[len(self.differing)]
+        return f"conditional {name}" if self.is_conditional else name
+
+
+def block_shape(dc: DenialConstraint) -> BlockShape | None:
+    """Return the shape of a constraint over two tuples whose conflicts need not be listed, else None.
+
+    Every predicate reads one of the tuples alone, or compares a column of both. Of the columns:
+
+    - One that is only ordered, and no other is, orders every pair in one way or the other: `<` says that they differ,
+      `<=` that both have a value.
+    - Two that are ordered make an order constraint. Then nothing else may differ, and the conditions must be alike:
+      otherwise which of the two rows is the higher one would matter.
+    - Rows may differ in two ways at most, where conditions that are not alike are one.
+    """
+    if dc.is_single_tuple:
+        return None
+    signs: dict[str, set[int]] = {}
+    alone: tuple[list[int], list[int]] = ([], [])
+    for place, predicate in enumerate(dc.predicates):
+        right = predicate.right
+        if not isinstance(right, ColumnRef) or right.tuple_index == predicate.left.tuple_index:
+            alone[predicate.left.tuple_index].append(place)
+        elif right.column == predicate.left.column:
+            signs[right.column] = signs.get(right.column, {-1, 0, 1}) & _signs_of_first(predicate)
+        else:
+            return None
+    if not all(signs.values()):
+        return None  # contradictory
+    equal = sorted(name for name, found in signs.items() if found == _EQUAL)
+    differing = sorted(name for name, found in signs.items() if found == _UNEQUAL)
+    ordered = sorted(signs.keys() - {*equal, *differing})
+    known: list[str] = []
+    order = None
+    alike = _conditions(dc, alone[0], swapped=False) == _conditions(dc, alone[1], swapped=True)
+    if ordered and not alike:
+        return None
+    if len(ordered) == 1:
+        (known if 0 in signs[ordered[0]] else differing).extend(ordered)
+    elif len(ordered) == 2 and not differing:
+        first, second = ordered
+        order = OrderedColumns(
+            first,
+            second,
+            opposite=_direction(signs[first]) != _direction(signs[second]),
+            first_ties=0 in signs[first],
+            second_ties=0 in signs[second],
+        )
+    elif ordered:
+        return None
+    shape = BlockShape(
+        tuple(equal), tuple(known), tuple(sorted(differing)), order, tuple(alone[0]), tuple(alone[1]), alike
+    )
+    return shape if shape.differences <= 2 else None
+
+
+def _signs_of_first(predicate: Predicate) -> set[int]:
+    signs = _SIGNS[predicate.op]
+    return signs if predicate.left.tuple_index == 0 else {-sign for sign in signs}
+
+
+def _direction(signs: set[int]) -> int:
+    return sum(signs)
+
+
+def _conditions(dc: DenialConstraint, places: list[int], *, swapped: bool) -> set[Predicate]:
+    chosen = [dc.predicates[place] for place in places]
+    return {(predicate.swapped() if swapped else predicate).canonical() for predicate in chosen}
+
+
+def compares_every_pair(dc: DenialConstraint) -> bool:
+    """Return True if nothing but comparing every row with every other one finds the constraint's violations.
+
+    It has neither an equality nor a range between the two tuples, nor classes of rows that could be counted.
+    """
+    shape = block_shape(dc)
+    if dc.is_single_tuple or (shape is not None and shape.order is None and shape.differences < 2):
+        return False
+    between = [p for p in dc.predicates if isinstance(p.right, ColumnRef) and p.left.tuple_index != p.right.tuple_index]
+    return all(predicate.op is Operator.NE for predicate in between)
