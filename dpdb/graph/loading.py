@@ -7,6 +7,7 @@ types, even where a shortcut would spare a kernel on such a small graph.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -19,9 +20,11 @@ from dpdb.graph.lp_truncation import twice_truncated_edges
 from dpdb.graph.projection import projected_counts
 from dpdb.graph.solver import start_solver
 from dpdb.graph.steps import finished
-from dpdb.graph.unlisted_edges.block_constraint import by_class, by_order
+from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
+from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
 from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
+from dpdb.graph.unlisted_edges.range_matching import range_matching
 from dpdb.graph.witness import witness_counts
 
 __all__ = ["load_block_kernels", "load_edge_kernels"]
@@ -39,13 +42,14 @@ def load_block_kernels(statistic: str, *, ordered: bool) -> None:
         constraints.append(by_order([zeros], codes, codes[::-1].copy(), opposite=True, row_count=4))
     graph = BlockGraph(4, constraints)
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
-        graph.degree_summary()
+        _load_degrees(constraints)
         finished(graph.projection.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
     elif statistic == "twice_fractional_cover":
         finished(Matching(graph.blocks).start())
         finished(Matching(graph.blocks).grow())
+        finished(range_matching(constraints, 4))
     else:
         _load_truncation(graph.adjacency)
 
@@ -67,6 +71,12 @@ def load_edge_kernels(statistic: str) -> None:
         complete_matching(Adjacency.of_edges(graph), np.full((2, 3), -1, np.int32))
     else:
         _load_truncation(Adjacency.of_edges(graph))
+
+
+def _load_degrees(constraints: Sequence[BlockConstraint]) -> None:
+    for k, constraint in enumerate(constraints):
+        counted_from_minority(constraint, constraints[:k])
+        finished(counted_by_sums(constraint, constraints[:k]))
 
 
 def _load_truncation(graph: Adjacency) -> None:

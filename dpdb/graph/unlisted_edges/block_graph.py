@@ -18,14 +18,15 @@ from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
 from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
-from dpdb.graph.steps import THREADS, Steps, finished, finished_all
+from dpdb.graph.steps import THREADS, finished, finished_all
 from dpdb.graph.thetas import theta_lanes
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
 from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
+from dpdb.graph.unlisted_edges.range_matching import dense, range_matching
 
 if TYPE_CHECKING:
-    from dpdb.graph.kernels.block_degrees import Members
     from dpdb.graph.kernels.blocks import Blocks
 
 __all__ = ["BlockGraph"]
@@ -89,34 +90,8 @@ class BlockGraph:
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """Exact degrees, without looking at most edges one by one (see `kernels.block_degrees`)."""
-        total = np.zeros(self._node_count, np.int64)
-        for k in range(len(self._constraints)):
-            members = self._members(k)
-            shares = finished_all([_degrees(members, part) for part in range(THREADS)])
-            total[members.row] += np.sum(shares, axis=0, dtype=np.int64)
-        return total
-
-    def _members(self, k: int) -> Members:
-        """Gather what the kernel asks of the rows of constraint k's groups, plain rows first in each."""
-        from dpdb.graph.kernels.block_degrees import Members
-
-        constraint = self._constraints[k]
-        concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
-        special = np.logical_or.reduce([other.minority for other in concerned])
-        # Two parts per group: plain rows, then special ones.
-        halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + special).astype(np.int32)
-        row, starts = sort_into_groups(halves, 2 * constraint.group_count)
-        return Members(
-            starts=np.ascontiguousarray(starts[::2]),
-            plain=starts[1::2] - starts[:-1:2],
-            row=row,
-            ordered=np.array([other.ordered for other in concerned], np.bool_),
-            group=np.stack([other.group[row] for other in concerned]),
-            x=np.stack([other.x[row] for other in concerned]),
-            y=np.stack([other.y[row] for other in concerned]),
-            minority=np.stack([other.minority[row] for other in concerned]),
-        )
+        """Exact degrees, without looking at most edges one by one."""
+        return block_degrees(self._constraints, self._tested, self._node_count)
 
     def degree_summary(self) -> DegreeSummary:
         """Edges, positive-degree nodes and maximum degree."""
@@ -170,6 +145,8 @@ class BlockGraph:
 
     def twice_fractional_cover(self) -> int:
         """See `dpdb.graph.twice_fractional_cover`."""
+        if dense(self._constraints, self._node_count):
+            return finished(range_matching(self._constraints, self._node_count))
         return finished(maximum_matching(self.blocks))
 
     @cached_property
@@ -223,14 +200,3 @@ def _stacked(arrays: list[NDArray[np.int32]]) -> NDArray[np.int32]:
         table[k, : array.size] = array
         table[k, array.size :] = array[-1] if array.size else 0
     return table
-
-
-def _degrees(members: Members, part: int) -> Steps[NDArray[np.int32]]:
-    """Count one share of the degrees of a constraint's members, see `kernels.block_degrees.add_degrees`."""
-    from dpdb.graph.kernels.block_degrees import CHUNK, add_degrees
-
-    degree, hit = np.zeros(members.row.size, np.int32), np.empty(CHUNK, np.int32)
-    state = np.zeros(3, np.int64)
-    while not add_degrees(members, part, THREADS, degree, hit, state, steps.WORK):
-        yield
-    return degree
