@@ -41,9 +41,12 @@ def load_block_kernels(statistic: str, *, ordered: bool) -> None:
     if ordered:
         constraints.append(by_order([zeros], codes, codes[::-1].copy(), opposite=True, row_count=4))
     graph = BlockGraph(4, constraints)
+    alone = BlockGraph(4, constraints[1:])
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         _load_degrees(constraints)
         finished(graph.projection.counts(1))
+        if alone.bit_projection is not None:
+            finished(alone.bit_projection.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
     elif statistic == "twice_fractional_cover":

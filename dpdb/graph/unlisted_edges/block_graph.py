@@ -18,8 +18,9 @@ from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
 from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
-from dpdb.graph.steps import THREADS, finished, finished_all
+from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.thetas import theta_lanes
+from dpdb.graph.unlisted_edges.bit_projection import BitProjection
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
@@ -109,9 +110,13 @@ class BlockGraph:
         }
         scanned = sorted(set(asked) - set(found), reverse=True)  # the longest scans first: threads end together
         if scanned:
-            counts = finished_all([self.projection.counts(theta) for theta in scanned])
+            counts = finished_all([self._project(theta) for theta in scanned])
             found.update(zip(scanned, counts, strict=True))
         return tuple(found[theta] for theta in asked)
+
+    def _project(self, theta: int) -> Steps[ProjectedCounts]:
+        bits = self.bit_projection
+        return self.projection.counts(theta) if bits is None or not bits.pays(theta) else bits.counts(theta)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`.
@@ -153,6 +158,12 @@ class BlockGraph:
     def projection(self) -> BlockProjection:
         """The lists laid out for projections."""
         return BlockProjection(self._constraints, self.blocks)
+
+    @cached_property
+    def bit_projection(self) -> BitProjection | None:
+        """The other way of projecting, if the graph has it: that of one order rule."""
+        alone = len(self._constraints) == 1 and self._constraints[0].ordered
+        return BitProjection(self._constraints[0]) if alone else None
 
     @cached_property
     def _listings(self) -> list[_Listing]:
