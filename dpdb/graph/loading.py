@@ -45,10 +45,13 @@ def load_block_kernels(statistic: str, *, ordered: bool) -> None:
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         _load_degrees(constraints)
         finished(graph.projection.counts(1))
-        if alone.bit_projection is not None:
-            finished(alone.bit_projection.counts(1))
+        if alone.bit_scans is not None:
+            finished(alone.bit_scans.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
+        if alone.bit_scans is not None:
+            _load_degrees(constraints)
+            finished(alone.bit_scans.witness_count(1))
     elif statistic == "twice_fractional_cover":
         finished(Matching(graph.blocks).start())
         finished(Matching(graph.blocks).grow())

@@ -102,9 +102,10 @@ def dense_ways_agree(blocks: BlockGraph, constraints: list[BlockConstraint], edg
         if sum(other.ordered for other in constraints[: k + 1]) <= 1:
             by_sums = finished(counted_by_sums(constraint, constraints[:k]))
             assert by_sums.tolist() == counted_from_minority(constraint, constraints[:k]).tolist()
-    bits = blocks.bit_projection
+    bits = blocks.bit_scans
     if bits is not None:
         assert tuple(finished(bits.counts(theta)) for theta in THETAS) == edges.projected_counts(THETAS)
+        assert tuple(finished(bits.witness_count(theta)) for theta in THETAS) == edges.witness_counts(THETAS)
 
 
 def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.FixtureRequest) -> None:

@@ -20,7 +20,7 @@ from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.thetas import theta_lanes
-from dpdb.graph.unlisted_edges.bit_projection import BitProjection
+from dpdb.graph.unlisted_edges.bit_scans import BitScans
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
@@ -115,8 +115,8 @@ class BlockGraph:
         return tuple(found[theta] for theta in asked)
 
     def _project(self, theta: int) -> Steps[ProjectedCounts]:
-        bits = self.bit_projection
-        return self.projection.counts(theta) if bits is None or not bits.pays(theta) else bits.counts(theta)
+        bits = self.bit_scans
+        return bits.counts(theta) if bits is not None and bits.project_faster(theta) else self.projection.counts(theta)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`.
@@ -128,13 +128,19 @@ class BlockGraph:
         ascending = sorted(set(thetas) - set(found))
         while ascending:
             now, ascending = ascending[:THREADS], ascending[THREADS:]
-            counts = finished_all([witness_count(self.blocks, min(theta, self._node_count)) for theta in now])
+            counts = finished_all([self._witness_count(min(theta, self._node_count)) for theta in now])
             found.update(zip(now, counts, strict=True))
             if counts[-1] == self.problematic_count:
                 self._covering_theta = min(self._covering_theta, now[-1])
                 found.update(dict.fromkeys(ascending, counts[-1]))
                 break
         return tuple(found[theta] for theta in thetas)
+
+    def _witness_count(self, theta: int) -> Steps[int]:
+        bits = self.bit_scans
+        if bits is not None and bits.witness_faster(self.degree_summary().edge_count):
+            return bits.witness_count(theta)
+        return witness_count(self.blocks, theta)
 
     @cached_property
     def problematic_count(self) -> int:
@@ -160,10 +166,10 @@ class BlockGraph:
         return BlockProjection(self._constraints, self.blocks)
 
     @cached_property
-    def bit_projection(self) -> BitProjection | None:
-        """The other way of projecting, if the graph has it: that of one order rule."""
+    def bit_scans(self) -> BitScans | None:
+        """Another way to scan, if the graph has it: that of one order rule."""
         alone = len(self._constraints) == 1 and self._constraints[0].ordered
-        return BitProjection(self._constraints[0]) if alone else None
+        return BitScans(self._constraints[0]) if alone else None
 
     @cached_property
     def _listings(self) -> list[_Listing]:

@@ -1,8 +1,9 @@
-"""Edge-addition projection of one order rule's group, 64 rows at a time: sets of rows are bits, degrees bit planes.
+"""Scans of one order rule's group, 64 rows at a time: sets of rows are bits, degrees bit planes.
 
 Rows are numbered by rank within their group. A kernel serves one column: some thousand consecutive rows, as candidates
 v of all rows u before and among them. Columns ascend, and the rows u of each. So each u meets its candidates in
-ascending order, each v its rows u, and nothing else decides which edges are kept: the canonical order's result.
+ascending order, each v its rows u; what a scan does at an edge (u, v) depends on what earlier edges did to u and to v
+only. So the result is that of the canonical order.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = ["Column", "project_column"]
+__all__ = ["Column", "project_column", "witness_column"]
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int32]
@@ -40,6 +41,18 @@ class Column(NamedTuple):
     less_y: Ints
     first: int
     size: int
+
+
+@kernel
+def _around(column: Column, x: int, y: int) -> tuple[Words, Words, Words, Words]:
+    """Return the sets of rows with a smaller x, an x at most as large, and the same of y."""
+    by_x, by_y = column.by_x, column.by_y
+    return (
+        by_x[column.less_x[x]],
+        by_x[column.less_x[x + 1]],
+        by_y[column.less_y[y]],
+        by_y[column.less_y[y + 1]],
+    )
 
 
 @kernel
@@ -117,8 +130,7 @@ def project_column(
         if room <= 0 or not open_candidates:
             work -= 1
             continue
-        low_x, above_x = column.by_x[column.less_x[x[u]]], column.by_x[column.less_x[x[u] + 1]]
-        low_y, above_y = column.by_y[column.less_y[y[u]]], column.by_y[column.less_y[y[u] + 1]]
+        low_x, above_x, low_y, above_y = _around(column, x[u], y[u])
         count, still_open = np.int64(0), np.uint64(0)
         for w in range(start, words):
             found = ((low_x[w] & ~above_y[w]) | (low_y[w] & ~above_x[w])) & below[w]
@@ -153,5 +165,85 @@ def project_column(
         for w in range(start, words):
             below[w] &= ~chosen[w]
         work -= words
+    state[0] = i
+    return bool(i >= waiting.shape[0])
+
+
+@kernel
+def witness_column(
+    column: Column,
+    x: Ints,
+    y: Ints,
+    waiting: Ints,
+    theta: int,
+    covered: NDArray[np.bool_],
+    used: Ints,
+    uncovered: Words,
+    able: Words,
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
+    """Let the rows in `waiting` and those of the column cover one another; returns whether all of them are done.
+
+    At an edge (u, v) u covers v if v is uncovered and u covers fewer than theta, then v covers u likewise. The two do
+    not touch each other: so u covers its first uncovered candidates, and is covered by its first able one.
+
+    Parameters
+    ----------
+    x, y : int32 (rows of the group,)
+    waiting : int32
+        Rows, ascending: those before the column that are uncovered or cover fewer than theta, and all of the column.
+    covered : bool (rows of the group,)
+        Of those before the column; of a row of the column it is written when the row's turn comes.
+    used : int32 (rows of the group,)
+        How many rows each covers.
+    uncovered, able : uint64 (words,)
+        The candidates that are uncovered; those that cover fewer than theta.
+    state
+        How many of `waiting` are done, covered rows.
+    work : int
+        Words to look at before the kernel returns, after a whole row.
+    """
+    i, words = state[0], uncovered.shape[0]
+    some_uncovered, some_able = True, True
+    while i < waiting.shape[0] and work > 0:
+        u = waiting[i]
+        i += 1
+        own = u - column.first
+        start, within = 0, ~np.uint64(0)
+        if own >= 0:
+            start = own >> 6
+            covered[u] = (uncovered[start] >> np.uint64(own & 63)) & _ONE == 0
+            within = ~((np.uint64(2) << np.uint64(own & 63)) - _ONE)
+        covers, wants = used[u] < theta and some_uncovered, not covered[u] and some_able
+        if not covers and not wants:
+            work -= 1
+            continue
+        low_x, above_x, low_y, above_y = _around(column, x[u], y[u])
+        any_uncovered, any_able = np.uint64(0), np.uint64(0)
+        w = start
+        while w < words and (covers or wants):
+            found = ((low_x[w] & ~above_y[w]) | (low_y[w] & ~above_x[w])) & within
+            within = ~np.uint64(0)
+            any_uncovered |= uncovered[w]
+            any_able |= able[w]
+            if covers and found & uncovered[w] != 0:
+                taken = _keep_lowest(found & uncovered[w], theta - used[u])
+                uncovered[w] ^= taken
+                used[u] += _ones(taken)
+                state[1] += _ones(taken)
+                covers = used[u] < theta
+            if wants and found & able[w] != 0:
+                taken = _keep_lowest(found & able[w], 1)
+                v = column.first + 64 * w + _ones(taken - _ONE)
+                used[v] += 1
+                if used[v] == theta:
+                    able[w] ^= taken
+                covered[u], wants = True, False
+                state[1] += 1
+            w += 1
+        work -= 1 + w - start
+        if own < 0 and w == words:
+            some_uncovered, some_able = any_uncovered != 0, any_able != 0
     state[0] = i
     return bool(i >= waiting.shape[0])

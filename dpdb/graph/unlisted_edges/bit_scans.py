@@ -1,4 +1,4 @@
-"""`BitProjection`: projections of one order rule's graph with many conflicts per row, see its kernel."""
+"""`BitScans`: scans of one order rule's graph with many conflicts per row, see the kernels."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dpdb.graph.steps import Steps
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 
 if TYPE_CHECKING:
-    from dpdb.graph.kernels.bit_projection import Column
+    from dpdb.graph.kernels.bit_scans import Column
 
-__all__ = ["COLUMN", "BitProjection"]
+__all__ = ["COLUMN", "BitScans"]
 
 Ints = NDArray[np.int32]
 
@@ -25,11 +25,15 @@ WORDS = 64
 COLUMN = 64 * WORDS
 """Rows that are candidates at a time."""
 
+_LAY_OUT, _PROJECT, _WITNESS, _LIST_OF_KEPT, _LIST_OF_WITNESSES = 8_000_000, 50, 10, 50, 400
+"""Nanoseconds, measured: of a column, of a row at it in either scan, of an edge in a list, of a row's way to its first
+conflict if half of the rows conflict with it."""
 
-class BitProjection:
-    """Projects the conflict graph of one order rule to one theta at a time.
 
-    Groups do not meet, so each is projected by itself. Work is (rows of the group)^2 / 64 words at most, whatever theta
+class BitScans:
+    """Scans the conflict graph of one order rule for one theta at a time.
+
+    Groups do not meet, so each is scanned by itself. Work is (rows of the group)^2 / 64 words at most, whatever theta
     is, where the list of edges that are kept has rows x theta / 2; memory 4 MB for a thread, and 12 bytes per row.
     """
 
@@ -42,14 +46,25 @@ class BitProjection:
             x, y = (np.unique(codes[ours], return_inverse=True)[1] for codes in (constraint.x, constraint.y))
             self._groups.append((x.astype(np.int32), y.astype(np.int32)))
 
-    def pays(self, theta: int) -> bool:
-        """Return whether this is faster than following lists. Changes time, never a result; measured (nanoseconds)."""
-        by_bits = by_lists = 0
-        for x, _ in self._groups:
-            columns = -(-x.size // COLUMN)
-            by_bits += columns * (8_000_000 + 50 * x.size)
-            by_lists += 50 * x.size * min(theta, x.size) // 2
-        return by_bits < by_lists
+    def witness_count(self, theta: int) -> Steps[int]:
+        """Count the rows that find a witness, see `dpdb.graph.witness_counts`."""
+        count = 0
+        for x, y in self._groups:
+            count += yield from _witness(x, y, min(theta, x.size))
+        return count
+
+    def project_faster(self, theta: int) -> bool:
+        """Return whether `counts` is faster than following lists. Changes time, never a result."""
+        by_lists = sum(x.size * min(theta, x.size) for x, _ in self._groups) * _LIST_OF_KEPT // 2
+        return self._nanoseconds(_PROJECT) < by_lists
+
+    def witness_faster(self, edge_count: int) -> bool:
+        """Return whether `witness_count` is faster than following lists, on which a row meets what is no conflict."""
+        rows, pairs = (sum(x.size**power for x, _ in self._groups) for power in (1, 2))
+        return self._nanoseconds(_WITNESS) < _LIST_OF_WITNESSES * rows * pairs // max(1, 2 * edge_count)
+
+    def _nanoseconds(self, per_row: int) -> int:
+        return sum(-(-x.size // COLUMN) * (_LAY_OUT + per_row * x.size) for x, _ in self._groups)
 
     def counts(self, theta: int) -> Steps[ProjectedCounts]:
         """Count the projection's edges and positive-degree nodes, see `dpdb.graph.projected_counts`."""
@@ -63,7 +78,7 @@ class BitProjection:
 
 def _project(x: Ints, y: Ints, theta: int) -> Steps[tuple[int, Ints]]:
     """Project one group; return how many edges are kept, and the degrees."""
-    from dpdb.graph.kernels.bit_projection import project_column
+    from dpdb.graph.kernels.bit_scans import project_column
 
     degree = np.zeros(x.size, np.int32)
     waiting = np.empty(0, np.int32)
@@ -85,9 +100,31 @@ def _project(x: Ints, y: Ints, theta: int) -> Steps[tuple[int, Ints]]:
     return edges, degree
 
 
+def _witness(x: Ints, y: Ints, theta: int) -> Steps[int]:
+    """Count the covered rows of one group."""
+    from dpdb.graph.kernels.bit_scans import witness_column
+
+    covered, used = np.zeros(x.size, np.bool_), np.zeros(x.size, np.int32)
+    waiting = np.empty(0, np.int32)
+    count = 0
+    for first in range(0, x.size, COLUMN):
+        column = _column(x, y, first)
+        waiting = waiting[~covered[waiting] | (used[waiting] < theta)]
+        waiting = np.append(waiting, np.arange(first, first + column.size, dtype=np.int32))
+        uncovered, able = np.full((2, WORDS), ~np.uint64(0))
+        state = np.zeros(2, np.int64)
+        yield
+        while not witness_column(
+            column, x, y, waiting, theta, covered, used, uncovered, able, state, steps.WORK
+        ):  # fmt: skip
+            yield
+        count += int(state[1])
+    return count
+
+
 def _column(x: Ints, y: Ints, first: int) -> Column:
     """Lay out the column of rows that begins at `first`."""
-    from dpdb.graph.kernels.bit_projection import Column
+    from dpdb.graph.kernels.bit_scans import Column
 
     last = min(first + COLUMN, x.size)
     by_x, less_x = _prefixes(x, first, last)
