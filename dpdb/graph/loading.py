@@ -34,28 +34,31 @@ _WIDTHS = (3, 300, 70_000)
 
 
 @cache
-def load_block_kernels(statistic: str, *, ordered: bool) -> None:
-    """Load what a `BlockGraph` needs for one method of `GraphStatistics`, with order constraints or without."""
+def load_block_kernels(statistic: str, *, ordered: bool, alone: bool) -> None:
+    """Load what a `BlockGraph` needs for one method of `GraphStatistics`.
+
+    `ordered`: with order constraints; `alone`: with one constraint only.
+    """
     zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
-    constraints = [by_class([zeros], codes, 4)]
+    constraints = [] if ordered and alone else [by_class([zeros], codes, 4)]
     if ordered:
         constraints.append(by_order([zeros], codes, codes[::-1].copy(), opposite=True, row_count=4))
     graph = BlockGraph(4, constraints)
-    alone = BlockGraph(4, constraints[1:])
+    bits = graph.bit_scans
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         _load_degrees(constraints)
         finished(graph.projection.counts(1))
-        if alone.bit_scans is not None:
-            finished(alone.bit_scans.counts(1))
+        if bits is not None:
+            finished(bits.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
-        if alone.bit_scans is not None:
-            _load_degrees(constraints)
-            finished(alone.bit_scans.witness_count(1))
+        if bits is not None:
+            _load_degrees(constraints)  # they tell which scan is faster
+            finished(bits.witness_count(1))
     elif statistic == "twice_fractional_cover":
         finished(Matching(graph.blocks).start())
         finished(Matching(graph.blocks).grow())
-        finished(range_matching(constraints, 4))
+        _load_range_matching(ordered)
     else:
         _load_truncation(graph.adjacency)
 
@@ -83,6 +86,15 @@ def _load_degrees(constraints: Sequence[BlockConstraint]) -> None:
     for k, constraint in enumerate(constraints):
         counted_from_minority(constraint, constraints[:k])
         finished(counted_by_sums(constraint, constraints[:k]))
+
+
+def _load_range_matching(ordered: bool) -> None:
+    """On stars, for there some row stays free after the start, and is searched from."""
+    zeros, codes, centre = np.zeros(4, np.int32), np.array([1, 2, 3, 0], np.int32), np.array([0, 0, 0, 1], np.int32)
+    stars = [by_class([zeros], centre, 4)]
+    if ordered:
+        stars = [by_order([zeros], codes, np.arange(4, dtype=np.int32), opposite=True, row_count=4)]
+    finished(range_matching(stars, 4))
 
 
 def _load_truncation(graph: Adjacency) -> None:

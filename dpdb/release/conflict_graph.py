@@ -32,7 +32,7 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
     ordered = any(order_dependency(dc.constraint) is not None for dc in pairwise)
     for statistic in statistics:
         if blocks:
-            load_block_kernels(statistic, ordered=ordered)
+            load_block_kernels(statistic, ordered=ordered, alone=len(pairwise) == 1)
         else:
             load_edge_kernels(statistic)
 

@@ -61,7 +61,7 @@ class BitScans:
     def witness_faster(self, edge_count: int) -> bool:
         """Return whether `witness_count` is faster than following lists, on which a row meets what is no conflict."""
         rows, pairs = (sum(x.size**power for x, _ in self._groups) for power in (1, 2))
-        return self._nanoseconds(_WITNESS) < _LIST_OF_WITNESSES * rows * pairs // max(1, 2 * edge_count)
+        return bool(self._nanoseconds(_WITNESS) < _LIST_OF_WITNESSES * rows * pairs // max(1, 2 * edge_count))
 
     def _nanoseconds(self, per_row: int) -> int:
         return sum(-(-x.size // COLUMN) * (_LAY_OUT + per_row * x.size) for x, _ in self._groups)
