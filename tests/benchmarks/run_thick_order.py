@@ -1,6 +1,6 @@
 """Run in a fresh process: one statistic of a thick order rule on generated delays; prints seconds and memory as JSON.
 
-Arguments: rows, values, correlation, statistic (`twice_fractional_cover`, `degrees`, `witnesses`, `projections`) and way
+Arguments: rows, values, correlation, statistic (`twice_fractional_cover`, `degrees`, `witnesses`, `projections`), way
 (`chosen`: as a release does it; `pairs`: by the kernels that look at pairs of rows).
 """
 
