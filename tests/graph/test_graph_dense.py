@@ -138,8 +138,9 @@ def test_scans_by_bits_equal_those_by_lists_across_columns() -> None:
 def test_bits_are_for_large_thetas_only() -> None:
     x, y = delays(np.random.default_rng(5), 20_000, 300, 0.0)
     bits = BitScans(by_order([], x, y, opposite=True, row_count=x.size))
-    assert not bits.project_faster(1)
-    assert bits.project_faster(5_000)
+    assert not bits.project_faster(1, 10**8)
+    assert bits.project_faster(5_000, 10**8)
+    assert bits.project_faster(81, 10**6)  # most of what a list shows is no conflict
 
 
 def test_bits_find_witnesses_where_conflicts_are_rare_within_the_group() -> None:

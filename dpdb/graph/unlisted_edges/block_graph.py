@@ -116,7 +116,9 @@ class BlockGraph:
 
     def _project(self, theta: int) -> Steps[ProjectedCounts]:
         bits = self.bit_scans
-        return bits.counts(theta) if bits is not None and bits.project_faster(theta) else self.projection.counts(theta)
+        if bits is not None and bits.project_faster(theta, self.degree_summary().edge_count):
+            return bits.counts(theta)
+        return self.projection.counts(theta)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`.
