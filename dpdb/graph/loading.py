@@ -7,6 +7,7 @@ types, even where a shortcut would spare a kernel on such a small graph.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -20,9 +21,11 @@ from dpdb.graph.projection import projected_counts
 from dpdb.graph.solver import start_solver
 from dpdb.graph.steps import finished
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
+from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
 from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
+from dpdb.graph.unlisted_edges.range_matching import range_matching
 from dpdb.graph.witness import witness_counts
 
 __all__ = ["load_all_kernels", "load_block_kernels", "load_edge_kernels"]
@@ -33,29 +36,40 @@ _WIDTHS = (3, 300, 70_000)
 
 
 @cache
-def load_block_kernels(statistic: str, *, ordered: bool, listed: bool) -> None:
+def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bool) -> None:
     """Load what a `BlockGraph` needs for one method of `GraphStatistics`, with these constraints or without.
 
     Parameters
     ----------
     ordered, listed : bool
         Whether there are order constraints, and constraints without blocks.
+    alone : bool
+        Whether there is one constraint only.
     """
     zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
-    constraints: list[BlockConstraint | ListedConstraint] = [by_class([zeros], codes, 4)]
+    constraints: list[BlockConstraint | ListedConstraint] = []
+    if not (ordered and alone):
+        constraints.append(by_class([zeros], codes, 4))
     if ordered:
         constraints.append(by_order([zeros], codes, codes[::-1].copy(), opposite=True, row_count=4))
     if listed:
         constraints.append(by_edges(EdgeArrays.from_pairs(4, [(0, 1), (1, 2)])))
     graph = BlockGraph(4, constraints)
+    bits = graph.bit_scans
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
-        graph.degree_summary()
+        _load_degrees(constraints)
         finished(graph.projection.counts(1))
+        if bits is not None:
+            finished(bits.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
+        if bits is not None:
+            _load_degrees(constraints)  # they tell which scan is faster
+            finished(bits.witness_count(1))
     elif statistic == "twice_fractional_cover":
         finished(Matching(graph.blocks, graph.cover).start())
         finished(Matching(graph.blocks, graph.cover).grow())
+        _load_range_matching(ordered)
     else:
         _load_truncation(graph.adjacency)
 
@@ -82,11 +96,27 @@ def load_edge_kernels(statistic: str) -> None:
 def load_all_kernels() -> None:
     """Load the kernels of all statistics of all graphs, exact ones for the owner among them."""
     for statistic in _STATISTICS:
-        for ordered in (False, True):
-            load_block_kernels(statistic, ordered=ordered)
+        for ordered, listed, alone in ((False, False, False), (True, False, True), (True, True, False)):
+            load_block_kernels(statistic, ordered=ordered, listed=listed, alone=alone)
         load_edge_kernels(statistic)
     small = Adjacency.of_edges(EdgeArrays.from_pairs(3, [(0, 1), (1, 2)]))
     small.sorted().induced(np.arange(2)).independent_nodes(np.arange(2))
+
+
+def _load_degrees(constraints: Sequence[BlockConstraint | ListedConstraint]) -> None:
+    blocks = [constraint for constraint in constraints if isinstance(constraint, BlockConstraint)]
+    for k, constraint in enumerate(blocks):
+        counted_from_minority(constraint, blocks[:k])
+        finished(counted_by_sums(constraint, blocks[:k]))
+
+
+def _load_range_matching(ordered: bool) -> None:
+    """On stars, for there some row stays free after the start, and is searched from."""
+    zeros, codes, centre = np.zeros(4, np.int32), np.array([1, 2, 3, 0], np.int32), np.array([0, 0, 0, 1], np.int32)
+    stars = [by_class([zeros], centre, 4)]
+    if ordered:
+        stars = [by_order([zeros], codes, np.arange(4, dtype=np.int32), opposite=True, row_count=4)]
+    finished(range_matching(stars, 4))
 
 
 def _load_truncation(graph: Adjacency) -> None:

@@ -49,7 +49,7 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
     listed = None in shapes
     for statistic in statistics:
         if any(shapes) or not shapes:
-            load_block_kernels(statistic, ordered=ordered, listed=listed)
+            load_block_kernels(statistic, ordered=ordered, listed=listed, alone=len(shapes) == 1)
         if listed:
             load_edge_kernels(statistic)
 

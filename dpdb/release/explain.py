@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +35,7 @@ from dpdb.privacy import as_float, as_fraction
 from dpdb.release.accounts.charged_rows import charged_rows_words
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
+from dpdb.release.expected_time import expected_time
 from dpdb.release.numbers import parse_max_group
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
@@ -70,8 +71,8 @@ def explain(
     dict
         ``source``, ``where`` (all slices together), ``unit`` (words, sql of the rows it keeps), ``constraints``
         (constraint, words, shape, representation, sql, operator, plan), ``degree_bound`` (terms, sensitivity),
-        ``releases`` (measure, constraint if each is measured alone, mechanism, epsilon, noise in words), ``epsilon``
-        (to be charged), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`).
+        ``releases`` (measure, constraint if each is measured alone, mechanism, epsilon, noise and time in words),
+        ``epsilon`` (to be charged), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`).
 
     Raises
     ------
@@ -149,10 +150,10 @@ def _releases(prepared: Prepared) -> list[dict[str, Any]]:
     """Return what is to be expected of the releases of the first slice; they are alike in all slices."""
     first = prepared.slices.predicates[0]
     parts = [part for part in prepared.parts if isinstance(part, MeasurePart) and part.predicate is first]
-    return [expected for part in parts for expected in _expected(part)]
+    return [expected for part in parts for expected in _expected(part, part.measured(prepared.table.bound))]
 
 
-def _expected(part: MeasurePart) -> list[dict[str, Any]]:
+def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list[dict[str, Any]]:
     shares = measure_shares(part)
     count = sum(share.count for share in shares)
     rows = f", divided by a row count with noise of scale about {float(1 / as_fraction(count)):.3g}" if count else ""
@@ -163,6 +164,7 @@ def _expected(part: MeasurePart) -> list[dict[str, Any]]:
             "mechanism": mechanism.name,
             "epsilon": float(as_fraction(share.total) * Fraction(part.charged, part.epsilon)),
             "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, share):.3g}{rows}",
+            "time": expected_time(mechanism.reads, constraints),
         }
         for (name, mechanism), share in zip(part.measures, shares, strict=True)
     ]

@@ -28,6 +28,9 @@ from dpdb.graph import (
 )
 from dpdb.graph.grouping import factorize
 from dpdb.graph.steps import finished
+from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
+from dpdb.graph.unlisted_edges.block_scans import maximum_matching
+from dpdb.graph.unlisted_edges.range_matching import range_matching
 
 THETAS = [1, 2, 3, 4, 6, 9, 1000]
 
@@ -134,7 +137,23 @@ def agree(seed: int) -> int:
     assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
     assert blocks.greedy_cover_size() == edges.greedy_cover_size()
     assert blocks.twice_fractional_cover() == edges.twice_fractional_cover()
+    dense_ways_agree(blocks, constraints, edges)
     return len(expected)
+
+
+def dense_ways_agree(blocks: BlockGraph, constraints: list[BlockConstraint], edges: EdgeGraph) -> None:
+    """Both ways to compute a statistic, whichever the graph itself takes."""
+    rows = blocks.node_count
+    for matching in (range_matching(constraints, rows), maximum_matching(blocks.blocks)):
+        assert finished(matching) == edges.twice_fractional_cover()
+    for k, constraint in enumerate(constraints):
+        if sum(other.ordered for other in constraints[: k + 1]) <= 1:
+            by_sums = finished(counted_by_sums(constraint, constraints[:k]))
+            assert by_sums.tolist() == counted_from_minority(constraint, constraints[:k]).tolist()
+    bits = blocks.bit_scans
+    if bits is not None:
+        assert tuple(finished(bits.counts(theta)) for theta in THETAS) == edges.projected_counts(THETAS)
+        assert tuple(finished(bits.witness_count(theta)) for theta in THETAS) == edges.witness_counts(THETAS)
 
 
 def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.FixtureRequest) -> None:

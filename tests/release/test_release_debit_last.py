@@ -19,6 +19,7 @@ from dpdb.compiled.arguments import kinds_and_words
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError
 from dpdb.graph import loading
+from dpdb.graph.unlisted_edges.bit_scans import BitScans
 from dpdb.ledger import Ledger
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.registry import measure_named
@@ -142,6 +143,23 @@ def test_neither_for_several_measures_rates_and_single_constraints(rules: str, c
         with dpdb.open(table(300), constraints=[*RULES[rules], "not(t1.y<-1)"]) as session, nothing_loaded(calls):
             session.dp_inconsistency("all", 1, **options)
             assert calls.after <= calls.before, (options, calls.after - calls.before)
+
+
+@pytest.mark.parametrize("rules", [[ORDER], [GROUPED, FD], ["a -> x"]], ids=["order", "mixed", "classes"])
+def test_neither_where_groups_are_dense(rules: list[str], calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other kernels serve dense groups; which of them is faster depends on rows."""
+    monkeypatch.setattr(BitScans, "project_faster", lambda *_: True)
+    monkeypatch.setattr(BitScans, "witness_faster", lambda *_: True)
+    numbers = np.random.default_rng(1).integers(0, 3, (4, 300))
+    dense = pa.table(dict(zip("abxy", numbers, strict=True)))
+    used = set()
+    for measure in MEASURES:
+        with dpdb.open(dense, constraints=rules) as session, nothing_loaded(calls):
+            session.dp_inconsistency(measure, 1)
+            assert calls.after <= calls.before, (measure, calls.after - calls.before)
+            used |= {str(name).split(".")[-1] for name, _ in calls.after}  # type: ignore[misc]
+    assert "fill_present" in used or "deal_piles" in used or rules != [ORDER]
+    assert used >= {"project_column", "witness_column"} or rules != [ORDER]
 
 
 def test_wide_thetas_are_loaded_too(calls: Calls) -> None:

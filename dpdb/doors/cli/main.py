@@ -46,7 +46,7 @@ COMMANDS = (
 """In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands` that has `add`."""
 
 _OBJECTS = 100_000
-"""Objects made before garbage is looked for: imports make many and no garbage, and take a seventh less time so."""
+"""Objects made before garbage is looked for: imports make many, and no garbage."""
 
 _USAGE = 2
 _ENGINE_ERROR = 3

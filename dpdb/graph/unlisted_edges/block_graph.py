@@ -21,13 +21,15 @@ from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all, ranges
 from dpdb.graph.thetas import theta_lanes
+from dpdb.graph.unlisted_edges.bit_scans import BitScans
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
 from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint
+from dpdb.graph.unlisted_edges.range_matching import dense, range_matching
 
 if TYPE_CHECKING:
-    from dpdb.graph.kernels.block_degrees import Members
     from dpdb.graph.kernels.blocks import Blocks
 
 __all__ = ["BlockGraph"]
@@ -104,16 +106,12 @@ class BlockGraph:
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """Exact degrees, without looking at most edges one by one (see `kernels.block_degrees`)."""
-        total = np.zeros(self._node_count, np.int64)
-        for k in range(len(self._constraints)):
-            if k in self._listed:
-                for ends in self._only_listed(k):
-                    total += np.bincount(ends, minlength=self._node_count)
-                continue
-            members = self._members(k)
-            shares = finished_all([_degrees(members, part) for part in range(THREADS)])
-            total[members.row] += np.sum(shares, axis=0, dtype=np.int64)
+        """Exact degrees, without looking at most edges one by one."""
+        blocks = [k for k in range(len(self._constraints)) if k not in self._listed]
+        total = block_degrees(self._with_blocks, self._tested[np.ix_(blocks, blocks)], self._node_count)
+        for k in self._listed:
+            for ends in self._only_listed(k):
+                total += np.bincount(ends, minlength=self._node_count)
         return total
 
     def _only_listed(self, k: int) -> Iterator[NDArray[np.int64]]:
@@ -126,28 +124,6 @@ class BlockGraph:
                 if isinstance(constraint, BlockConstraint):
                     only &= ~constraint.violated(u, v)
             yield np.concatenate([u[only], v[only]])
-
-    def _members(self, k: int) -> Members:
-        """Gather what the kernel asks of the rows of constraint k's groups, plain rows first in each."""
-        from dpdb.graph.kernels.block_degrees import Members
-
-        constraint = self._constraints[k]
-        concerned = [constraint, *(self._constraints[j] for j in range(k) if self._tested[k, j])]
-        special = np.logical_or.reduce([other.minority for other in concerned])
-        # Two parts per group: plain rows, then special ones.
-        halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + special).astype(np.int32)
-        row, starts = sort_into_groups(halves, 2 * constraint.group_count)
-        return Members(
-            starts=np.ascontiguousarray(starts[::2]),
-            plain=starts[1::2] - starts[:-1:2],
-            row=row,
-            ordered=np.array([other.ordered for other in concerned], np.bool_),
-            both=np.array([other.both for other in concerned], np.bool_),
-            group=np.stack([other.group[row] for other in concerned]),
-            x=np.stack([other.x[row] for other in concerned]),
-            y=np.stack([other.y[row] for other in concerned]),
-            minority=np.stack([other.minority[row] for other in concerned]),
-        )
 
     def degree_summary(self) -> DegreeSummary:
         """Edges, positive-degree nodes and maximum degree."""
@@ -165,9 +141,15 @@ class BlockGraph:
         }
         scanned = sorted(set(asked) - set(found), reverse=True)  # the longest scans first: threads end together
         if scanned:
-            counts = finished_all([self.projection.counts(theta) for theta in scanned])
+            counts = finished_all([self._project(theta) for theta in scanned])
             found.update(zip(scanned, counts, strict=True))
         return tuple(found[theta] for theta in asked)
+
+    def _project(self, theta: int) -> Steps[ProjectedCounts]:
+        bits = self.bit_scans
+        if bits is not None and bits.project_faster(theta, self.degree_summary().edge_count):
+            return bits.counts(theta)
+        return self.projection.counts(theta)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`.
@@ -179,13 +161,19 @@ class BlockGraph:
         ascending = sorted(set(thetas) - set(found))
         while ascending:
             now, ascending = ascending[:THREADS], ascending[THREADS:]
-            counts = finished_all([witness_count(self.blocks, min(theta, self._node_count)) for theta in now])
+            counts = finished_all([self._witness_count(min(theta, self._node_count)) for theta in now])
             found.update(zip(now, counts, strict=True))
             if counts[-1] == self.problematic_count:
                 self._covering_theta = min(self._covering_theta, now[-1])
                 found.update(dict.fromkeys(ascending, counts[-1]))
                 break
         return tuple(found[theta] for theta in thetas)
+
+    def _witness_count(self, theta: int) -> Steps[int]:
+        bits = self.bit_scans
+        if bits is not None and bits.witness_faster(self.degree_summary().edge_count):
+            return bits.witness_count(theta)
+        return witness_count(self.blocks, theta)
 
     @cached_property
     def problematic_count(self) -> int:
@@ -201,6 +189,8 @@ class BlockGraph:
 
     def twice_fractional_cover(self) -> int:
         """See `dpdb.graph.twice_fractional_cover`."""
+        if not self._listed and dense(self._with_blocks, self._node_count):
+            return finished(range_matching(self._with_blocks, self._node_count))
         return finished(maximum_matching(self.blocks, self.cover))
 
     @cached_property
@@ -217,6 +207,16 @@ class BlockGraph:
     def projection(self) -> BlockProjection:
         """The lists laid out for projections."""
         return BlockProjection(self._constraints, self.blocks)
+
+    @cached_property
+    def bit_scans(self) -> BitScans | None:
+        """Another way to scan, if the graph has it: that of one order rule."""
+        only = self._with_blocks[0] if len(self._constraints) == len(self._with_blocks) == 1 else None
+        return BitScans(only) if only is not None and only.ordered else None
+
+    @property
+    def _with_blocks(self) -> list[BlockConstraint]:
+        return [constraint for constraint in self._constraints if isinstance(constraint, BlockConstraint)]
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -281,14 +281,3 @@ def _stacked(arrays: list[NDArray[np.int32]], *, repeat_last: bool = False) -> N
         if repeat_last and array.size:
             table[k, array.size :] = array[-1]
     return table
-
-
-def _degrees(members: Members, part: int) -> Steps[NDArray[np.int32]]:
-    """Count one share of the degrees of a constraint's members, see `kernels.block_degrees.add_degrees`."""
-    from dpdb.graph.kernels.block_degrees import CHUNK, add_degrees
-
-    degree, hit = np.zeros(members.row.size, np.int32), np.empty(CHUNK, np.int32)
-    state = np.zeros(3, np.int64)
-    while not add_degrees(members, part, THREADS, degree, hit, state, steps.WORK):
-        yield
-    return degree

@@ -81,7 +81,7 @@ def _planned(planned: dict[str, Any]) -> str:
     constraint = "" if planned["constraint"] is None else f" of {planned['constraint']}"
     return (
         f"{planned['measure']}{constraint}: mechanism {planned['mechanism']}, epsilon {planned['epsilon']:g}, "
-        f"{planned['noise']}"
+        f"{planned['noise']}; computing {planned['time']}"
     )
 
 

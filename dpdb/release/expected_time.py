@@ -1,0 +1,49 @@
+"""How long a release computes, from public facts only: constraint shapes, and what a mechanism reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpdb.constraints import block_shape
+from dpdb.engine import BoundConstraint
+from dpdb.release.conflict_graph import has_blocks
+
+__all__ = ["expected_time"]
+
+_ROWS = (100_000, 1_000_000)
+_PER_ROW = {"twice_fractional_cover": 6e-6}
+_PER_PAIR = {"projected_edges": 2e-10, "projected_nodes": 2e-10, "greedy_cover": 1e-11, "witnesses": 4e-11}
+"""Seconds on one core, measured on one group of integers, all statistics of a release together."""
+
+
+def expected_time(reads: str, constraints: Sequence[BoundConstraint]) -> str:
+    """Say how the time of a statistic grows, with an example where all rows lie in one dense group: the worst case.
+
+    Parameters
+    ----------
+    reads : str
+        The method of `GraphStatistics` that a mechanism asks.
+    constraints
+        Of the slice. Public.
+    """
+    pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
+    if not pairwise:
+        return "grows with rows"
+    if reads == "twice_truncated_edges" or not all(has_blocks(dc) for dc in pairwise):
+        return "grows with conflicts"
+    if reads in _PER_ROW:
+        return f"grows with rows; {_examples([_PER_ROW[reads] * rows for rows in _ROWS])}"
+    shape = block_shape(pairwise[0].constraint)
+    if len(pairwise) == 1 and shape is not None and shape.order is not None:
+        seconds = [_PER_PAIR[reads] * rows * rows for rows in _ROWS]
+        return f"grows with rows x rows of a group; {_examples(seconds)}"
+    return "grows with rows x theta"
+
+
+def _examples(seconds: Sequence[float]) -> str:
+    words = [f"about {_words(s)} for {rows:,} rows" for s, rows in zip(seconds, _ROWS, strict=True)]
+    return f"in one group {', '.join(words)}"
+
+
+def _words(seconds: float) -> str:
+    return f"{max(seconds, 1):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
