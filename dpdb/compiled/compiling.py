@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types
-from numba.core.compiler_lock import global_compiler_lock
-from numba.np.numpy_support import from_dtype
 
 from dpdb.compiled.arguments import Kinds
 from dpdb.compiled.kernel_source import KernelSource
@@ -44,10 +42,19 @@ def _made(kernel: KernelSource, options: dict[str, Any]) -> Any:
 
 
 def object_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
-    """Compile a kernel; None where numba compiles nothing or has another calling convention than ours."""
+    """Compile a kernel; None where numba compiles nothing, or not as we know it: then numba itself calls the kernel."""
+    try:
+        return _object_code(kernel, kinds)
+    except (AttributeError, ImportError, IndexError, KeyError, NotImplementedError, TypeError, ValueError):
+        return None  # another numba: what is used of it here is none of its public names
+
+
+def _object_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
     made = dispatcher(kernel)
     if not hasattr(made, "compile"):  # NUMBA_DISABLE_JIT
         return None
+    from numba.core.compiler_lock import global_compiler_lock
+
     signature = tuple(_type(kind) for kind in kinds)
     with global_compiler_lock:
         made.compile(signature)
@@ -65,6 +72,8 @@ def _type(kind: Any) -> Any:
     if isinstance(kind[0], type):
         make: Any = types.BaseTuple.from_types
         return make([_type(field) for field in kind[1]], kind[0])
+    from numba.np.numpy_support import from_dtype
+
     return types.Array(from_dtype(np.dtype(kind[0])), kind[1], kind[2])
 
 

@@ -137,19 +137,25 @@ def agree(seed: int) -> int:
     assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
     assert blocks.greedy_cover_size() == edges.greedy_cover_size()
     assert blocks.twice_fractional_cover() == edges.twice_fractional_cover()
-    dense_ways_agree(blocks, constraints, edges)
+    dense_ways_agree(blocks, [one.constraint for one in made], edges)
     return len(expected)
 
 
-def dense_ways_agree(blocks: BlockGraph, constraints: list[BlockConstraint], edges: EdgeGraph) -> None:
+def dense_ways_agree(
+    blocks: BlockGraph, constraints: list[BlockConstraint | ListedConstraint], edges: EdgeGraph
+) -> None:
     """Both ways to compute a statistic, whichever the graph itself takes."""
     rows = blocks.node_count
-    for matching in (range_matching(constraints, rows), maximum_matching(blocks.blocks)):
+    ways = [maximum_matching(blocks.blocks, blocks.cover)]
+    plain = [constraint for constraint in constraints if isinstance(constraint, BlockConstraint)]
+    if len(plain) == len(constraints) and not any(constraint.both for constraint in plain):
+        ways.append(range_matching(plain, rows))
+    for matching in ways:
         assert finished(matching) == edges.twice_fractional_cover()
-    for k, constraint in enumerate(constraints):
-        if sum(other.ordered for other in constraints[: k + 1]) <= 1:
-            by_sums = finished(counted_by_sums(constraint, constraints[:k]))
-            assert by_sums.tolist() == counted_from_minority(constraint, constraints[:k]).tolist()
+    for k, constraint in enumerate(plain):
+        if sum(other.ordered for other in plain[: k + 1]) <= 1:
+            by_sums = finished(counted_by_sums(constraint, plain[:k]))
+            assert by_sums.tolist() == counted_from_minority(constraint, plain[:k]).tolist()
     bits = blocks.bit_scans
     if bits is not None:
         assert tuple(finished(bits.counts(theta)) for theta in THETAS) == edges.projected_counts(THETAS)
