@@ -52,7 +52,7 @@ class ImportedRules:
     def text(self) -> str:
         """Return the rules as a constraints file, with what was left out as comments."""
         about = f" for {self.table}" if self.table else ""
-        lines = [f"# {len(self.rules)} rules{about} from a {self.kind}"]
+        lines = [f"# rules{about}, from {self.kind}: {len(self.rules)}"]
         for rule in self.rules:
             note = f" ({rule.note})" if rule.note else ""
             lines.append(f"{rule.text}  # {_comment(rule.origin)}{_comment(note)}")

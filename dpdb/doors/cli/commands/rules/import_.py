@@ -35,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
     imported = import_rules(options.file, options.table, options.dialect)
     show(json.dumps(asdict(imported), indent=2) if options.format == "json" else imported.text().rstrip("\n"))
     if imported.left_out:
-        say(f"{len(imported.rules)} rules taken, {len(imported.left_out)} checks left out; the output says why")
+        say(f"rules taken: {len(imported.rules)}, checks left out: {len(imported.left_out)}; the output says why")
     return 0
