@@ -1,4 +1,4 @@
-"""Paths that several folders of tests share; tests of Ctrl-C need a process that it can reach."""
+"""Paths that several folders of tests share; tests of signals need a process that they can reach."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ settings.load_profile("untimed")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as `nohup` starts it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

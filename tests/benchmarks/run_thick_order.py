@@ -29,14 +29,14 @@ if correlation == 0:
     delays = list(np.random.default_rng(1).integers(0, values, (2, rows)).astype(np.int32))
 
 for kernels in ("twice_fractional_cover", "witnesses", "projected_edges"):
-    load_block_kernels(kernels, ordered=True, alone=True)
+    load_block_kernels(kernels, ordered=True, listed=False, alone=True)
 begin = time.process_time()
 rule = by_order([], *delays, opposite=True, row_count=rows)
 graph = BlockGraph(rows, [rule])
 laid_out = time.process_time()
 ways: dict[tuple[str, str], Callable[[], int]] = {
     ("twice_fractional_cover", "chosen"): graph.twice_fractional_cover,
-    ("twice_fractional_cover", "pairs"): lambda: finished(maximum_matching(graph.blocks)),
+    ("twice_fractional_cover", "pairs"): lambda: finished(maximum_matching(graph.blocks, graph.cover)),
     ("degrees", "chosen"): lambda: int(graph.degrees.sum()),
     ("degrees", "pairs"): lambda: int(counted_from_minority(rule, []).sum()),
     ("witnesses", "chosen"): lambda: sum(graph.witness_counts([1, 3, 9, 27])),

@@ -31,7 +31,7 @@ from dpdb.privacy.epsilon import NANO
 from dpdb.release.ask import Ask
 from dpdb.release.explain import explain
 
-RANDOM = {*NUMBERS, "release_id", "raw", "estimate_lower", "estimate_upper"}
+RANDOM = {*NUMBERS, "release_id", "raw", "estimate_lower", "estimate_upper", "handicaps", "draw_share", "theta_limits"}
 
 
 @pytest.mark.parametrize("name", NAMED)

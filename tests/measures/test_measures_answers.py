@@ -84,7 +84,15 @@ def test_clamping():
 def test_no_answer_holds_the_exact_number():
     fields = set(Answer.__dataclass_fields__)
     released = {"value", "lower", "upper", "upper_reason", "theta", "noise_scale", "estimand"}
-    assert fields == released | {"raw", "estimate_lower", "estimate_upper", "estimate_reason", "theta_limits"}
+    assert fields == released | {
+        "raw",
+        "estimate_lower",
+        "estimate_upper",
+        "estimate_reason",
+        "handicaps",
+        "draw_share",
+        "theta_limits",
+    }
 
 
 # -- coverage -------------------------------------------------------------------------------------------------

@@ -41,12 +41,13 @@ def mechanism(values: dict[int, int], *, top: bool = True, rungs: int = 2) -> La
         select=40,
         price=Fraction(1),
         stretch=Fraction(1),
+        stretch_from=1,
         above=0,
         rungs=Rungs(count=rungs, reach=Fraction(1), step=Fraction(2), least=1, gap=1, margin=0.5, growth=0.0),
         top=TopSettings(least=1, guard=2, margin=1.0, floor=-100.0, growth=0.0) if top else None,
     )
     read = lambda _, thetas: [values.get(theta, 0) for theta in thetas]  # noqa: E731
-    return Ladder(ProjectedStatistic("projected_edges", read, 0, True, "e"), 10, settings, settings, 0)
+    return Ladder(ProjectedStatistic("projected_edges", read, 0, True, "e"), 10, ((0, settings),))
 
 
 def released(values: dict[int, int], guard: int | None, outcome: int | tuple[int, int]) -> tuple[Answer, Case]:

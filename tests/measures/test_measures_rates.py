@@ -134,8 +134,8 @@ def test_both_rates_share_one_count_and_their_costs_add_up(epsilon):
     chosen = [("laplace", releases[0].theta + 1, problematic)]  # witnesses: undivided if the cap leaves no choice
     if len(ladder_grid(cap, scale, 1)) > 1:
         chosen = [
-            ("select", ladder_unit(cap, scale, 1), problematic * Fraction(35, 100)),
-            ("laplace", releases[0].theta + 1, problematic * Fraction(65, 100)),
+            ("select", ladder_unit(cap, scale, 1), problematic * Fraction(30, 100)),
+            ("laplace", releases[0].theta + 1, problematic * Fraction(70, 100)),
         ]
     expected = [
         ("laplace", 1, Fraction(1, 20)),  # row count

@@ -45,7 +45,7 @@ def test_costs_of_all_add_up_exactly(epsilon, rows_per_person):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
-    """cap .10; edges .36 in 30 : 70 and witnesses .36 in 35 : 65, undivided if the cap leaves no choice; repair .18."""
+    """cap .10; edges .36 in 30 : 70 and witnesses .36 in 30 : 70, undivided if the cap leaves no choice; repair .18."""
     releases, draws = recorded(lambda: session.dp_inconsistency("all", epsilon))
     edges, witnesses, fractional = releases
     cap = max(1, draws[0].result)
@@ -62,8 +62,8 @@ def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
             ("select", ladder_unit(cap, scale, 0), edge_share * 30 / 100),
             ("laplace", edges.theta, edge_share * 70 / 100),
         ]
-        expected += [("select", ladder_unit(cap, scale, 1), witness_share * 35 / 100)]
-        expected += [("laplace", witnesses.theta + 1, witness_share * 65 / 100)]
+        expected += [("select", ladder_unit(cap, scale, 1), witness_share * 30 / 100)]
+        expected += [("laplace", witnesses.theta + 1, witness_share * 70 / 100)]
     expected += [("laplace", 2, repair_share)]
     assert [draw.kind for draw in draws] == [kind for kind, _, _ in expected]
     assert max(edges.theta, witnesses.theta) <= 4 * (cap + math.ceil(draws[0].scale))

@@ -76,11 +76,11 @@ def kernel(tmp_path: Path) -> Iterator[tuple[KernelManager, BlockingKernelClient
 SETUP = """\
 import numpy as np, pyarrow as pa, dpdb
 rng = np.random.default_rng(1)
-n = 60_000
+n = 400_000
 thick = pa.table({"x": rng.integers(0, 300, n), "y": rng.integers(0, 300, n)})
 session = dpdb.open(thick, constraints="not(t1.x>t2.x&t1.y<t2.y)")
 session.dp_count(1)
-tiny = dpdb.dp_inconsistency(thick.slice(0, 50), "not(t1.x>t2.x&t1.y<t2.y)", "repair")
+tiny = dpdb.dp_inconsistency(thick.slice(0, 50), "not(t1.x>t2.x&t1.y<t2.y)", "minimal_inconsistency")
 """
 
 
@@ -88,10 +88,10 @@ tiny = dpdb.dp_inconsistency(thick.slice(0, 50), "not(t1.x>t2.x&t1.y<t2.y)", "re
 def test_interrupting_the_kernel_stops_the_computation(
     kernel: tuple[KernelManager, BlockingKernelClient], tmp_path: Path
 ) -> None:
-    """One order rule on thick data keeps the matching busy for minutes; afterwards no thread computes on."""
+    """One order rule on thick data keeps the projections busy for half a minute; afterwards no thread computes on."""
     manager, client = kernel
     assert client.execute_interactive(SETUP, timeout=120)["content"]["status"] == "ok"
-    asked = client.execute("session.dp_inconsistency('repair', 1)")
+    asked = client.execute("session.dp_inconsistency('minimal_inconsistency', 1)")
     time.sleep(3)
     manager.interrupt_kernel()
     began = time.monotonic()

@@ -61,7 +61,7 @@ def owner_log() -> Iterator[list[str]]:
     [
         "age > (SELECT avg(age) FROM t)",
         "rowid = 1",
-        "lower(zip) = '1'",
+        "md5(zip) = '1'",
         "age::VARCHAR = '1'",
         "agee = 1",
         "age = 'x'",
