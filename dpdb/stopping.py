@@ -21,7 +21,15 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-__all__ = ["SignalsEndTheCommand", "Terminated", "at_forced_end", "let_through", "unbroken", "went_on"]
+__all__ = [
+    "SignalsEndTheCommand",
+    "Terminated",
+    "asked_to_stop",
+    "at_forced_end",
+    "let_through",
+    "unbroken",
+    "went_on",
+]
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -137,10 +145,24 @@ def went_on() -> None:
     for command in _commands:
         command._asked = 0
         command._raised = None
+        command._last = None
+
+
+def asked_to_stop() -> KeyboardInterrupt | Terminated | None:
+    """Return the exception of the last signal that the command was sent, None if there was none since `went_on`.
+
+    For errors of native code: numpy, whose import was interrupted, says that it is badly installed.
+    """
+    number = _commands[-1]._last if _commands else None
+    return None if number is None else _stop(number)
 
 
 class _Interrupted(KeyboardInterrupt):
     """A `KeyboardInterrupt` that weak references can follow, which its base does not allow."""
+
+
+def _stop(number: int) -> KeyboardInterrupt | Terminated:
+    return _Interrupted() if number == signal.SIGINT else Terminated(number)
 
 
 class SignalsEndTheCommand:
@@ -168,6 +190,7 @@ class SignalsEndTheCommand:
         self._dropped: list[BaseException] = []
         self._raised: weakref.ref[BaseException] | None = None
         self._lost: int | None = None
+        self._last: int | None = None
 
     def __enter__(self) -> SignalsEndTheCommand:
         if threading.current_thread() is threading.main_thread():
@@ -207,7 +230,8 @@ class SignalsEndTheCommand:
         raise self._followed(number)
 
     def _followed(self, number: int) -> BaseException:
-        error = _Interrupted() if number == signal.SIGINT else Terminated(number)
+        error = _stop(number)
+        self._last = number
         self._raised = weakref.ref(error, lambda gone: self._vanished(gone, number))
         return error
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from struck_commands import COMMANDS, Struck, busy_folder, strike, wait_for_handlers
 
+from dpdb.doors.cli.main import main
 from dpdb.ledger import Ledger
 from dpdb.stopping import SignalsEndTheCommand, went_on
 
@@ -292,3 +293,20 @@ command.run_process()
     assert done.returncode == (128 + number if number else 3)
     assert done.stderr.startswith(f"dpdb: {word}; ")
     assert done.stderr.count("\n") == 1
+
+
+def test_an_error_that_native_code_makes_of_a_signal_is_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy, interrupted while it is imported, raises an ImportError in which nothing of the signal is left."""
+
+    kept = []
+
+    def run(options: object) -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt as error:
+            kept.append(error)
+        raise ImportError("the C extensions cannot be imported") from None
+
+    monkeypatch.setattr("dpdb.doors.cli.commands.schema.run", run)
+    assert main(["schema", "t.csv"]) == 130

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from dpdb.doors.cli.streams import open_streams, say, say_at_once, tell
-from dpdb.stopping import SignalsEndTheCommand, Terminated
+from dpdb.stopping import SignalsEndTheCommand, Terminated, asked_to_stop
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -155,7 +155,7 @@ def _signal_behind(error: BaseException | None) -> KeyboardInterrupt | Terminate
     """Find the exception of a signal that native code has turned into one of its own, such as a failed import."""
     while error is not None and not isinstance(error, (KeyboardInterrupt, Terminated)):
         error = error.__cause__ or error.__context__
-    return error
+    return error or asked_to_stop()
 
 
 def _refuse_undecodable(arguments: Sequence[str]) -> None:
