@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,8 @@ def test_text_shows_every_figure_with_its_name(capsys: pytest.CaptureFixture[str
     assert "fractional (default)" in out
     assert "minimal_inconsistency r2t: not simulated, it needs a public max_degree" in out
     assert "all three together, epsilon 0.5 in total" in out
-    assert "recommended for minimal_inconsistency: none" in out
+    # at the largest epsilon even the noise of whole numbers may be 0 in nearly all releases
+    assert re.search(r"recommended for minimal_inconsistency: (none|epsilon (5|10)\b)", out)
     assert "22,026-fold" in out
     assert ">99.9%" in out
     assert "for one person, epsilon 0.5: the odds that one person's row is in the table change at most 1.65-fold" in out

@@ -63,7 +63,7 @@ def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None
         if any(module.split(".")[0] == "opendp" for module in modules):
             assert path.relative_to(ROOT) == Path("dpdb/privacy/noise.py")
         if "duckdb" in modules:
-            ours = ("database.py", "interruptible.py")
+            ours = ("__init__.py", "database.py", "interruptible.py")
             in_the_owners_connection = (
                 "duckdb_connection.py", "duckdb_relation.py", "owner_table.py", "sql_functions.py",
             )  # fmt: skip
