@@ -3,8 +3,9 @@
 Pure: no database, no table, no randomness.
 """
 
-from dpdb.constraints.block_shape import BlockShape, block_shape, compares_every_pair
+from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, compares_every_pair
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, quoted_name
+from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.load import ConstraintsLike, load_constraints
 from dpdb.constraints.parser import parse_constraint
@@ -23,7 +24,9 @@ from dpdb.constraints.shape import (
 from dpdb.constraints.source import shortened
 
 __all__ = [
+    "COMPARISONS",
     "MAX_PREDICATES",
+    "OPERATORS",
     "BlockShape",
     "ColumnRef",
     "ComputedRef",
@@ -36,6 +39,7 @@ __all__ = [
     "Predicate",
     "RowExpression",
     "block_shape",
+    "column_signs",
     "compares_every_pair",
     "describe",
     "distinct",

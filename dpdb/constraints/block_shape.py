@@ -12,18 +12,9 @@ from dpdb.constraints.column_ref import ColumnRef
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.predicate import Operator, Predicate
 
-__all__ = ["BlockShape", "OrderedColumns", "block_shape", "compares_every_pair"]
+__all__ = ["BlockShape", "OrderedColumns", "block_shape", "column_signs", "compares_every_pair"]
 
-# What an operator says of the order of its operands: below (-1), equal (0), above (+1).
-_SIGNS = {
-    Operator.EQ: {0},
-    Operator.NE: {-1, 1},
-    Operator.LT: {-1},
-    Operator.LE: {-1, 0},
-    Operator.GT: {1},
-    Operator.GE: {0, 1},
-}
-_EQUAL, _UNEQUAL = {0}, {-1, 1}
+_EQUAL, _UNEQUAL = Operator.EQ.signs, Operator.NE.signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +101,14 @@ def block_shape(dc: DenialConstraint) -> BlockShape | None:
     """
     if dc.is_single_tuple:
         return None
-    signs: dict[str, set[int]] = {}
     alone: tuple[list[int], list[int]] = ([], [])
     for place, predicate in enumerate(dc.predicates):
         right = predicate.right
         if not isinstance(right, ColumnRef) or right.tuple_index == predicate.left.tuple_index:
             alone[predicate.left.tuple_index].append(place)
-        elif right.column == predicate.left.column:
-            signs[right.column] = signs.get(right.column, {-1, 0, 1}) & _signs_of_first(predicate)
-        else:
+        elif right.column != predicate.left.column:
             return None
+    signs = column_signs(dc)
     if not all(signs.values()):
         return None  # contradictory
     equal = sorted(name for name, found in signs.items() if found == _EQUAL)
@@ -149,12 +138,22 @@ def block_shape(dc: DenialConstraint) -> BlockShape | None:
     return shape if shape.differences <= 2 else None
 
 
-def _signs_of_first(predicate: Predicate) -> set[int]:
-    signs = _SIGNS[predicate.op]
-    return signs if predicate.left.tuple_index == 0 else {-sign for sign in signs}
+def column_signs(dc: DenialConstraint) -> dict[str, frozenset[int]]:
+    """For each column that a constraint compares between its tuples: the possible orders of t1's value to t2's."""
+    signs: dict[str, frozenset[int]] = {}
+    for predicate in dc.predicates:
+        if predicate.joins_one_column:
+            column = predicate.left.column
+            signs[column] = signs.get(column, frozenset({-1, 0, 1})) & _of_first(predicate)
+    return signs
 
 
-def _direction(signs: set[int]) -> int:
+def _of_first(predicate: Predicate) -> frozenset[int]:
+    operator = predicate.op if predicate.left.tuple_index == 0 else predicate.op.flipped
+    return operator.signs
+
+
+def _direction(signs: frozenset[int]) -> int:
     return sum(signs)
 
 

@@ -15,6 +15,7 @@ from sqlglot.errors import SqlglotError
 from dpdb.bounded_parser import parse_condition
 from dpdb.constraints.canonical_sql import row_expression
 from dpdb.constraints.column_ref import ColumnRef, computed
+from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.names import TupleNames
 from dpdb.constraints.predicate import Constant, Operator, Predicate
@@ -24,24 +25,6 @@ from dpdb.constraints.sql_fragment import SqlFragment, sql_fragment
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
 __all__ = ["conditions", "violations_of_check"]
-
-_OPERATORS: dict[type[exp.Expr], Operator] = {
-    exp.EQ: Operator.EQ,
-    exp.NEQ: Operator.NE,
-    exp.LT: Operator.LT,
-    exp.LTE: Operator.LE,
-    exp.GT: Operator.GT,
-    exp.GTE: Operator.GE,
-}
-_NEGATED = {
-    Operator.EQ: Operator.NE,
-    Operator.NE: Operator.EQ,
-    Operator.LT: Operator.GE,
-    Operator.LE: Operator.GT,
-    Operator.GT: Operator.LE,
-    Operator.GE: Operator.LT,
-}
-_CLASSES = {operator: kind for kind, operator in _OPERATORS.items()}
 
 
 def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predicate, ...]:
@@ -82,9 +65,9 @@ def _denied(tree: exp.Expr) -> exp.Expr:
         return exp.and_(*(_denied(part) for part in tree.flatten(unnest=False)), wrap=False)
     if isinstance(tree, exp.Not):
         return _bare(tree.this).copy()
-    operator = _OPERATORS.get(type(tree))
+    operator = OPERATORS.get(type(tree))
     if operator is not None:
-        return _CLASSES[_NEGATED[operator]](this=tree.this.copy(), expression=tree.expression.copy())
+        return COMPARISONS[operator.negated](this=tree.this.copy(), expression=tree.expression.copy())
     return exp.Not(this=exp.paren(tree) if isinstance(tree, exp.And) else tree.copy())
 
 
@@ -119,7 +102,7 @@ class _Reader:
         return self._cursor.source.syntax_error(self._fragment.start.offset, expected, found)
 
     def _predicate(self, tree: exp.Expr) -> Predicate:
-        operator = _OPERATORS.get(type(tree))
+        operator = OPERATORS.get(type(tree))
         if operator is not None and len(self._indices(tree)) == 2:
             return self._comparison_of_tuples(operator, tree.this, tree.expression)
         if operator is not None:

@@ -37,6 +37,16 @@ class Operator(Enum):
         return _FLIPPED.get(self, self)
 
     @property
+    def negated(self) -> Operator:
+        """The operator that holds of two values exactly where this one does not."""
+        return _NEGATED[self]
+
+    @property
+    def signs(self) -> frozenset[int]:
+        """What it says of the order of its sides: left below right (-1), equal (0), above (1)."""
+        return _SIGNS[self]
+
+    @property
     def is_strict_order(self) -> bool:
         """Return whether this is `<` or `>`."""
         return self in {Operator.LT, Operator.GT}
@@ -47,6 +57,22 @@ _FLIPPED = {
     Operator.GT: Operator.LT,
     Operator.LE: Operator.GE,
     Operator.GE: Operator.LE,
+}
+_NEGATED = {
+    Operator.EQ: Operator.NE,
+    Operator.NE: Operator.EQ,
+    Operator.LT: Operator.GE,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
+    Operator.GE: Operator.LT,
+}
+_SIGNS = {
+    Operator.EQ: frozenset({0}),
+    Operator.NE: frozenset({-1, 1}),
+    Operator.LT: frozenset({-1}),
+    Operator.LE: frozenset({-1, 0}),
+    Operator.GT: frozenset({1}),
+    Operator.GE: frozenset({0, 1}),
 }
 
 
@@ -143,6 +169,12 @@ class Predicate:
     def columns(self) -> tuple[ColumnRef, ...]:
         """The one or two columns compared, left first."""
         return (self.left, self.right) if isinstance(self.right, ColumnRef) else (self.left,)
+
+    @property
+    def joins_one_column(self) -> bool:
+        """Return whether it compares one column of both tuples (`t1.A op t2.A`)."""
+        right = self.right
+        return isinstance(right, ColumnRef) and right == self.left.swapped()
 
     def swapped(self) -> Predicate:
         """Return the predicate with t1 and t2 exchanged."""

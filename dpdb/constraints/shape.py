@@ -110,7 +110,7 @@ def equality_columns(dc: DenialConstraint) -> frozenset[str]:
     return frozenset(
         predicate.left.column
         for predicate in dc.predicates
-        if predicate.op is Operator.EQ and _is_same_column(predicate)
+        if predicate.op is Operator.EQ and predicate.joins_one_column
     )
 
 
@@ -159,15 +159,11 @@ class _Parts:
 
 
 def _parts(dc: DenialConstraint) -> _Parts | None:
-    if not all(map(_is_same_column, dc.predicates)):
+    if not all(predicate.joins_one_column for predicate in dc.predicates):
         return None
     written = [predicate.canonical() for predicate in dc.predicates]
     others = dict.fromkeys((p.left.column, p.op) for p in written if p.op is not Operator.EQ)
     return _Parts(equality_columns(dc), tuple(others))
-
-
-def _is_same_column(predicate: Predicate) -> bool:
-    return predicate.right == predicate.left.swapped()
 
 
 def _describe_order(order: OrderDependency, dc: DenialConstraint, shown: Mapping[str, str]) -> str:

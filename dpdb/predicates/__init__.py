@@ -30,11 +30,10 @@ if TYPE_CHECKING:
         columns_of,
     )
     from dpdb.predicates.region import Region
-    from dpdb.predicates.sql import COMPARISONS, condition, data_type, in_type, literal_sql, term_sql
+    from dpdb.predicates.sql import condition, data_type, in_type, literal_sql, term_sql
     from dpdb.predicates.stored_region import region_from_text, region_to_text
 
 __all__ = [
-    "COMPARISONS",
     "TRUE",
     "Box",
     "Column",
@@ -73,7 +72,7 @@ if not TYPE_CHECKING:
             "nodes": "Column Comparison Constant Literal LiteralValue Node TRUE Term Value "
             "all_of columns_in columns_of",
             "region": "Region",
-            "sql": "COMPARISONS condition data_type in_type literal_sql term_sql",
+            "sql": "condition data_type in_type literal_sql term_sql",
             "stored_region": "region_from_text region_to_text",
         },
     )

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from dpdb.constraints import Operator, shortened
+from dpdb.constraints import OPERATORS, Operator, shortened
 from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import (
     NULL,
@@ -34,14 +34,6 @@ from dpdb.predicates.terms import arithmetic, call, number_literal, term_words
 
 __all__ = ["Types", "bind", "bind_term"]
 
-_OPERATORS: dict[type[exp.Expr], Operator] = {
-    exp.EQ: Operator.EQ,
-    exp.NEQ: Operator.NE,
-    exp.LT: Operator.LT,
-    exp.LTE: Operator.LE,
-    exp.GT: Operator.GT,
-    exp.GTE: Operator.GE,
-}
 _SIGNS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
@@ -127,7 +119,7 @@ class _Binder:
             exp.Like: self._like,
             exp.Boolean: lambda node: Constant(bool(node.this)),
             exp.Column: self._flag,
-            **dict.fromkeys(_OPERATORS, self._compared),
+            **dict.fromkeys(OPERATORS, self._compared),
         }
 
     def truth(self, node: exp.Expr) -> Node:
@@ -162,7 +154,7 @@ class _Binder:
         return Flag(column)
 
     def _compared(self, node: exp.Expr) -> Node:
-        return self._comparison(_OPERATORS[type(node)], _bare(node.this), _bare(node.expression), node)
+        return self._comparison(OPERATORS[type(node)], _bare(node.this), _bare(node.expression), node)
 
     def _comparison(self, operator: Operator, left: exp.Expr, right: exp.Expr, context: exp.Expr) -> Node:
         if _is_literal(left):

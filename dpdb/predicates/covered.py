@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.constraints import Operator, shortened
+from dpdb.constraints import shortened
 from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
 from dpdb.predicates.boxes import EVERYTHING, Box, intersection, make_box, meet, one_side, union
@@ -36,15 +36,6 @@ from dpdb.predicates.places import meaning
 from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region
 
 __all__ = ["covered", "covered_groups"]
-
-_NEGATED = {
-    Operator.EQ: Operator.NE,
-    Operator.NE: Operator.EQ,
-    Operator.LT: Operator.GE,
-    Operator.LE: Operator.GT,
-    Operator.GT: Operator.LE,
-    Operator.GE: Operator.LT,
-}
 
 
 def covered(tree: Node) -> Region:
@@ -87,7 +78,7 @@ class _Reader:
                 return _side(column, ValueSet.points([int(truth)]))
             case Comparison(operator, Column() as column, literal):
                 [meant] = self.meanings([literal], column)
-                return _side(column, _matched(meant, operator if truth else _NEGATED[operator]))
+                return _side(column, meant.compare(operator if truth else operator.negated))
             case Membership(Column() as column, literals):
                 return _side(column, self._listed(column, literals, truth))
             case NullTest(Column() as column):
@@ -150,7 +141,3 @@ def _side(column: Column, values: ValueSet) -> list[Box]:
 
 def _named(column: Column) -> str:
     return folded(column.name)
-
-
-def _matched(meant: Meaning, operator: Operator) -> ValueSet:
-    return meant.compare("<>" if operator is Operator.NE else operator.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpdb.constraints import Operator
 from dpdb.predicates.attribute_sets import Key, ValueSet, canonical_number
 
 __all__ = ["UNSURE", "Meaning", "enclosed", "exactly", "neighbours"]
@@ -28,16 +29,16 @@ class Meaning:
         """Return whether the literal restricts anything at all."""
         return self != UNSURE
 
-    def compare(self, operator: str) -> ValueSet:
+    def compare(self, operator: Operator) -> ValueSet:
         """Values for which `column operator literal` may be true."""
-        if operator == "=":
+        if operator is Operator.EQ:
             return self.equal
-        if operator == "<>":
+        if operator is Operator.NE:
             return self.unequal
         if self.low is None:
             return ValueSet.present()
-        closed = operator in ("<=", ">=") or self.low != self.high
-        if operator in ("<", "<="):
+        closed = 0 in operator.signs or self.low != self.high
+        if -1 in operator.signs:
             return ValueSet.below(self.high, closed=closed)
         return ValueSet.above(self.low, closed=closed)
 

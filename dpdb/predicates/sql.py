@@ -7,7 +7,7 @@ from functools import cache
 
 from sqlglot import exp
 
-from dpdb.constraints import Operator
+from dpdb.constraints import COMPARISONS
 from dpdb.predicates.nodes import (
     And,
     Arithmetic,
@@ -27,16 +27,7 @@ from dpdb.predicates.nodes import (
     TermComparison,
 )
 
-__all__ = ["COMPARISONS", "condition", "data_type", "in_type", "literal_sql", "term_sql"]
-
-COMPARISONS: dict[Operator, type[exp.Binary]] = {
-    Operator.EQ: exp.EQ,
-    Operator.NE: exp.NEQ,
-    Operator.LT: exp.LT,
-    Operator.LE: exp.LTE,
-    Operator.GT: exp.GT,
-    Operator.GE: exp.GTE,
-}
+__all__ = ["condition", "data_type", "in_type", "literal_sql", "term_sql"]
 
 
 def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kind of node

@@ -9,16 +9,6 @@ from dpdb.constraints import Constant, DenialConstraint, Operator, Predicate
 
 __all__ = ["entails", "never_holds"]
 
-# What an operator says of the order of its sides: below (-1), equal (0), above (+1).
-_SIGNS = {
-    Operator.EQ: frozenset({0}),
-    Operator.NE: frozenset({-1, 1}),
-    Operator.LT: frozenset({-1}),
-    Operator.LE: frozenset({-1, 0}),
-    Operator.GT: frozenset({1}),
-    Operator.GE: frozenset({0, 1}),
-}
-
 
 def entails(special: DenialConstraint, general: DenialConstraint) -> bool:
     """Return True if every violation of `special` is one of `general`, whatever the table holds.
@@ -49,7 +39,7 @@ def _implies(given: Predicate, wanted: Predicate) -> bool:
     if given.left != wanted.left:
         return False
     if given.right == wanted.right:
-        return _SIGNS[given.op] <= _SIGNS[wanted.op]
+        return given.op.signs <= wanted.op.signs
     one, other = _number(given), _number(wanted)
     return one is not None and other is not None and _within(given.op, one, wanted.op, other)
 
@@ -63,18 +53,18 @@ def _number(predicate: Predicate) -> Fraction | None:
 
 def _within(given: Operator, one: Fraction, wanted: Operator, other: Fraction) -> bool:
     """Return True if x `given` one makes x `wanted` other, for numbers that differ."""
-    below, above = _SIGNS[given] <= {-1, 0}, _SIGNS[given] <= {0, 1}
+    below, above = given.signs <= {-1, 0}, given.signs <= {0, 1}
     if below and one < other:
-        return -1 in _SIGNS[wanted]
+        return -1 in wanted.signs
     if above and one > other:
-        return 1 in _SIGNS[wanted]
+        return 1 in wanted.signs
     return False
 
 
 def never_holds(dc: DenialConstraint) -> bool:
     """Return True if no two rows can satisfy all predicates, because those of two operands exclude one another."""
     predicates = [predicate.canonical() for predicate in dc.predicates]
-    if any(predicate.left == predicate.right and 0 not in _SIGNS[predicate.op] for predicate in predicates):
+    if any(predicate.left == predicate.right and 0 not in predicate.op.signs for predicate in predicates):
         return True
     return any(_exclude(one, other) for k, one in enumerate(predicates) for other in predicates[k + 1 :])
 
@@ -83,9 +73,9 @@ def _exclude(one: Predicate, other: Predicate) -> bool:
     if one.left != other.left:
         return False
     if one.right == other.right:
-        return not _SIGNS[one.op] & _SIGNS[other.op]
+        return not one.op.signs & other.op.signs
     first, second = _number(one), _number(other)
     if first is None or second is None or first == second:
         return False
     low, high = (one, other) if first < second else (other, one)
-    return _SIGNS[low.op] <= {-1, 0} and _SIGNS[high.op] <= {0, 1}
+    return low.op.signs <= {-1, 0} and high.op.signs <= {0, 1}

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.constraints import ColumnRef, DenialConstraint, Operator, Predicate
+from dpdb.constraints import COMPARISONS, ColumnRef, DenialConstraint, Operator, Predicate
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.comparison import bind_literal, common_type
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
-from dpdb.predicates import COMPARISONS, in_type, literal_sql
+from dpdb.predicates import in_type, literal_sql
 
 __all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
 

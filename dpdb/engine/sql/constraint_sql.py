@@ -10,23 +10,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpdb.constraints import Operator, is_symmetric
-from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.constraints import column_signs, is_symmetric
+from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.rank import edge_order
 
 __all__ = ["PairQuery", "edges_of", "may_coincide", "ordered_edges", "pair_count", "plain_pairs", "self_conflict"]
 
 _FIRST, _SECOND = "a", "b"
-
-# What an operator says of the order of its operands: below (-1), equal (0), above (+1).
-_RELATIONS = {
-    Operator.EQ: {0},
-    Operator.NE: {-1, 1},
-    Operator.LT: {-1},
-    Operator.LE: {-1, 0},
-    Operator.GT: {1},
-    Operator.GE: {0, 1},
-}
 
 
 def self_conflict(constraints: Sequence[BoundConstraint], row: str) -> exp.Expr:
@@ -161,22 +151,7 @@ def _holds_in_one_orientation(dc: BoundConstraint) -> bool:
 
 
 def _contradict(one: BoundConstraint, other: BoundConstraint, *, swapped: bool) -> bool:
-    mine, theirs = _column_relations(one), _column_relations(other)
+    mine, theirs = column_signs(one.constraint), column_signs(other.constraint)
     if swapped:
-        theirs = {column: {-sign for sign in signs} for column, signs in theirs.items()}
+        theirs = {column: frozenset(-sign for sign in signs) for column, signs in theirs.items()}
     return any(column in theirs and not signs & theirs[column] for column, signs in mine.items())
-
-
-def _column_relations(dc: BoundConstraint) -> dict[str, set[int]]:
-    """For each column that a constraint compares between its tuples: the possible orders of t1's value to t2's."""
-    relations: dict[str, set[int]] = {}
-    for predicate in dc.predicates:
-        if predicate.joins_one_column:
-            signs = _relation_of_first(predicate)
-            relations[predicate.left.column] = relations.get(predicate.left.column, {-1, 0, 1}) & signs
-    return relations
-
-
-def _relation_of_first(predicate: BoundPredicate) -> set[int]:
-    signs = _RELATIONS[predicate.op]
-    return signs if predicate.left.tuple_index == 0 else {-sign for sign in signs}

@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.constraints import OPERATORS, Operator
 from dpdb.errors import PredicateError
 from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
@@ -22,16 +23,6 @@ from dpdb.predicates.text_reader.literals import Literal, LiteralKind, column_ty
 
 __all__ = ["parse_counting_query", "parse_where"]
 
-_OPERATORS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
-_NEGATED = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NOT_COLUMNS = frozenset(
     f"{prefix}{name}"
     for prefix, names in {
@@ -184,18 +175,18 @@ class _Reader:
         self.notes.append(TOO_MANY_PARTS)
 
     def comparison(self, tree: exp.Expr, truth: bool) -> list[Box]:
-        operator = _OPERATORS[type(tree)]
+        operator = OPERATORS[type(tree)]
         column, literal = self.column(tree.this), _literal(tree.expression)
         if column is None:
-            operator, column, literal = _FLIPPED[operator], self.column(tree.expression), _literal(tree.this)
+            operator, column, literal = operator.flipped, self.column(tree.expression), _literal(tree.this)
         if column is None or literal is None:
             return self.not_understood(tree)
-        return self.compare(column, operator if truth else _NEGATED[operator], literal)
+        return self.compare(column, operator if truth else operator.negated, literal)
 
-    def compare(self, column: str, operator: str, literal: Literal) -> list[Box]:
+    def compare(self, column: str, operator: Operator, literal: Literal) -> list[Box]:
         return self.compare_each(column, [(operator, literal)])[0]
 
-    def compare_each(self, column: str, compared: Sequence[tuple[str, Literal]]) -> list[list[Box]]:
+    def compare_each(self, column: str, compared: Sequence[tuple[Operator, Literal]]) -> list[list[Box]]:
         """The rows of several comparisons with one column, whose literals a database brings to one type."""
         known = [literal for _, literal in compared if literal.kind is not LiteralKind.NULL]
         meant = dict(zip(known, meanings(known, column_type(self.types.get(column))), strict=True))
@@ -214,8 +205,8 @@ class _Reader:
         if column is None or low is None or high is None:
             return self.not_understood(tree)
         if truth:
-            return self.all_of(self.compare_each(column, [(">=", low), ("<=", high)]))
-        return self.any_of(self.compare_each(column, [("<", low), (">", high)]))
+            return self.all_of(self.compare_each(column, [(Operator.GE, low), (Operator.LE, high)]))
+        return self.any_of(self.compare_each(column, [(Operator.LT, low), (Operator.GT, high)]))
 
     def membership(self, tree: exp.Expr, truth: bool) -> list[Box]:
         column, literals = self.column(tree.this), [_literal(item) for item in tree.expressions]
@@ -256,7 +247,7 @@ class _Reader:
         column = self.column(tree)
         if column is None:
             return self.not_understood(tree)
-        return self.compare(column, "=", Literal(LiteralKind.BOOLEAN, "true" if truth else "false"))
+        return self.compare(column, Operator.EQ, Literal(LiteralKind.BOOLEAN, "true" if truth else "false"))
 
     def column(self, tree: exp.Expr) -> str | None:
         """The attribute a tree names, None when it is anything but a plain column of the table."""
@@ -278,7 +269,7 @@ _HANDLERS: dict[type[exp.Expr], Callable[[_Reader, exp.Expr, bool], list[Box]]] 
     exp.Not: _Reader.negation,
     exp.And: _Reader.connective,
     exp.Or: _Reader.connective,
-    **dict.fromkeys(_OPERATORS, _Reader.comparison),
+    **dict.fromkeys(OPERATORS, _Reader.comparison),
     exp.Between: _Reader.between,
     exp.In: _Reader.membership,
     exp.Is: _Reader.null_test,
