@@ -1,4 +1,4 @@
-"""`parse_duckdb`: parse a stranger's SQL within a fixed amount of work.
+"""Parse a stranger's SQL within a fixed amount of work.
 
 The parser tries one reading after another, and where such places are nested its work doubles with every level:
 `ARRAY[ARRAY[...` of 150 characters keeps it busy for longer than anybody waits. So its steps are counted. Unlike a
@@ -7,12 +7,16 @@ clock, that refuses a text everywhere or nowhere, and it works in every thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
+from sqlglot.parser import Parser
 from sqlglot.parsers.duckdb import DuckDBParser
 
-__all__ = ["NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb"]
+__all__ = ["NotOneConditionError", "TooMuchWorkError", "parse_condition", "parse_duckdb", "parse_script"]
 
 # Texts that people write take one or two steps per token, whatever their length; a thousand take about 10 ms.
 _STEPS_PER_TOKEN = 20
@@ -29,12 +33,14 @@ class NotOneConditionError(SqlglotError):
     """A text is more than what follows WHERE, or something else."""
 
 
-class _BoundedParser(DuckDBParser):
-    """The parser of DuckDB's dialect, which gives up after a number of steps."""
+class _Bounded(Parser):
+    """A parser that gives up after a number of steps; the parser of a dialect stands beside it as a base."""
 
-    def __init__(self, dialect: DuckDB, most_steps: int) -> None:
-        super().__init__(dialect=dialect)
-        self._steps_left = most_steps
+    most_steps = 0
+
+    def reset(self) -> None:
+        super().reset()
+        self._steps_left = self.most_steps
 
     def _advance(self, times: int = 1) -> None:
         # Every step goes through here, the steps back included.
@@ -45,6 +51,10 @@ class _BoundedParser(DuckDBParser):
 
     def _warn_unsupported(self) -> None:
         """Say nothing: whoever parses refuses what it does not know, and a log would show the text to others."""
+
+
+class _BoundedDuckDB(_Bounded, DuckDBParser):
+    """The parser of DuckDB's dialect."""
 
 
 def parse_duckdb(text: str) -> list[exp.Expr | None]:
@@ -61,8 +71,30 @@ def parse_duckdb(text: str) -> list[exp.Expr | None]:
     tokens = dialect.tokenize(text)
     if len(tokens) > _MOST_TOKENS:
         raise TooMuchWorkError(f"has more than {_MOST_TOKENS:,} words and signs; shorten it")
-    most_steps = min(_FREE_STEPS + _STEPS_PER_TOKEN * len(tokens), _MOST_STEPS)
-    return _BoundedParser(dialect, most_steps).parse(tokens, text)
+    parser = _BoundedDuckDB(dialect=dialect)
+    parser.most_steps = min(_steps(tokens), _MOST_STEPS)
+    return parser.parse(tokens, text)
+
+
+def parse_script(text: str, dialect: str) -> list[exp.Expr | None]:
+    """Parse SQL of any dialect and any length, in steps in proportion to it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dialect.
+    sqlglot.errors.SqlglotError, RecursionError
+        As `parse_duckdb`.
+    """
+    chosen = Dialect.get_or_raise(dialect)
+    tokens = chosen.tokenize(text)
+    parser: _Bounded = type("_BoundedScript", (_Bounded, type(chosen).parser_class), {})(dialect=chosen)
+    parser.most_steps = _steps(tokens)
+    return parser.parse(tokens, text)
+
+
+def _steps(tokens: Sequence[object]) -> int:
+    return _FREE_STEPS + _STEPS_PER_TOKEN * len(tokens)
 
 
 def parse_condition(text: str) -> exp.Expr:

@@ -7,6 +7,7 @@ from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, 
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, quoted_name
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
+from dpdb.constraints.lexer import MAX_LENGTH
 from dpdb.constraints.load import ConstraintsLike, load_constraints
 from dpdb.constraints.parser import parse_constraint
 from dpdb.constraints.predicate import Constant, Operator, Predicate
@@ -25,6 +26,7 @@ from dpdb.constraints.source import shortened
 
 __all__ = [
     "COMPARISONS",
+    "MAX_LENGTH",
     "MAX_PREDICATES",
     "OPERATORS",
     "BlockShape",

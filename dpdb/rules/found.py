@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dpdb.constraints import parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError
-from dpdb.rules.texts import checked, keyed, present
+from dpdb.rules.texts import checked, keyed, present, readable_line
 
 __all__ = ["Found", "ImportedRule", "LeftOut", "TableRules"]
 
@@ -66,6 +66,7 @@ class TableRules:
         """Take a rule, or leave it out where its text is no constraint."""
         try:
             parse_constraint(text)
+            text = readable_line(text)
         except (ConstraintSyntaxError, ParameterError) as error:
             self.leave(origin, f"dpdb cannot read {text}: {str(error).splitlines()[0]}")
         else:
@@ -81,12 +82,21 @@ class TableRules:
 
     def unique(self, columns: Sequence[str], origin: str, *, where: str | None = None, note: str | None = None) -> None:
         """Take a key."""
-        self.take(keyed(columns, where), origin, note)
+        self._written(lambda: keyed(columns, where), origin, note)
 
     def not_null(self, column: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
         """Take that a column has no missing value."""
-        self.take(present(column, where), origin, note)
+        self._written(lambda: present(column, where), origin, note)
 
     def check(self, condition: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
         """Take a condition that no row may fail."""
-        self.take(checked(condition, where), origin, note)
+        self._written(lambda: checked(condition, where), origin, note)
+
+    def _written(self, write: Callable[[], str], origin: str, note: str | None) -> None:
+        """Take what can be written, and leave the rest out."""
+        try:
+            text = write()
+        except ParameterError as error:
+            self.leave(origin, str(error))
+        else:
+            self.take(text, origin, note)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from dpdb.constraints import MAX_LENGTH
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
+from dpdb.rules.document import document_of, text_of
 from dpdb.rules.found import Found, ImportedRule, LeftOut
 from dpdb.rules.importers.dbt import import_schema, is_schema
 from dpdb.rules.importers.ddl import import_ddl, is_ddl
 from dpdb.rules.importers.great_expectations import import_suite, is_suite
 from dpdb.rules.importers.odcs import import_contract, is_contract
 from dpdb.rules.importers.soda import import_soda, is_soda
+from dpdb.rules.texts import comment
 
 __all__ = ["ImportedRules", "import_rules"]
 
-_LARGEST = 16 << 20
 _DOCUMENTS: tuple[tuple[str, Callable[[object], bool], Callable[[object, Found], None]], ...] = (
     ("Great Expectations suite", is_suite, import_suite),
     ("Open Data Contract", is_contract, import_contract),
@@ -51,14 +51,15 @@ class ImportedRules:
 
     def text(self) -> str:
         """Return the rules as a constraints file, with what was left out as comments."""
-        about = f" for {self.table}" if self.table else ""
+        about = f" for {comment(self.table)}" if self.table else ""
         lines = [f"# rules{about}, from {self.kind}: {len(self.rules)}"]
         for rule in self.rules:
             note = f" ({rule.note})" if rule.note else ""
-            lines.append(f"{rule.text}  # {_comment(rule.origin)}{_comment(note)}")
+            line = f"{rule.text}  # {comment(rule.origin + note)}"
+            lines.append(line[:MAX_LENGTH])  # what is cut off is comment
         if self.left_out:
             lines += ["", f"# left out: {len(self.left_out)}"]
-            lines += [f"# {_comment(item.origin)}: {_comment(item.reason)}" for item in self.left_out]
+            lines += [f"# {comment(item.origin)}: {comment(item.reason)}" for item in self.left_out]
         return "\n".join(lines) + "\n"
 
 
@@ -97,23 +98,12 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
     )
 
 
-def _read(path: Path) -> str:
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise ParameterError(f"{path} is larger than {_LARGEST >> 20} MiB: is it a file of rules?")
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path} is no UTF-8 text") from None
-
-
 def _import_folder(folder: Path, found: Found) -> str:
     """Read the schemas of a dbt project; its packages and what it has built are none of its own."""
     for path in sorted(folder.rglob("*.y*ml")):
         inside = path.relative_to(folder).parts
         if path.is_file() and not {"dbt_packages", "target", "dbt_modules"} & set(inside) and inside[0][0] != ".":
-            document = _document(_read(path), path)
+            document = document_of(text_of(path), path)
             if is_schema(document):
                 import_schema(document, found)
     return "dbt project"
@@ -121,36 +111,17 @@ def _import_folder(folder: Path, found: Found) -> str:
 
 def _import(path: Path, found: Found, dialect: str) -> str:
     """Read a file by its kind, and return the kind in words."""
-    text = _read(path)
+    text = text_of(path)
     ending = path.suffix.lower()
     if ending in {".sql", ".ddl"} or (ending not in {".json", ".yml", ".yaml"} and is_ddl(text)):
         import_ddl(text, found, dialect)
         return "SQL schema"
-    document = _document(text, path)
+    document = document_of(text, path)
     for kind, recognises, read in _DOCUMENTS:
         if recognises(document):
             read(document, found)
             return kind
     raise ParameterError(f"{path} is none of: dbt schema, SQL schema, {', '.join(kind for kind, *_ in _DOCUMENTS[:3])}")
-
-
-def _document(text: str, path: Path) -> Any:
-    """Read JSON or YAML."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        if path.suffix.lower() == ".json":
-            raise ParameterError(f"{path} is no JSON") from None
-    try:
-        import yaml
-    except ImportError:
-        raise ParameterError("reading YAML needs PyYAML: pip install 'dpdb[rules]'") from None
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        raise ParameterError(f"{path} is no YAML{where}: {getattr(error, 'problem', None) or 'too deep'}") from None
 
 
 def _chosen(found: Found, table: str | None, path: str | Path) -> str:
@@ -166,7 +137,3 @@ def _chosen(found: Found, table: str | None, path: str | Path) -> str:
     if len(tables) > 1:
         raise ParameterError(f"{path} has rules for several tables, name one with --table: {', '.join(tables)}")
     return tables[0]
-
-
-def _comment(text: str) -> str:
-    return " ".join(text.split())

@@ -6,14 +6,22 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from math import isfinite
+from unicodedata import category
 
 from sqlglot.dialects.duckdb import DuckDB
 
+from dpdb.constraints import parse_constraint
+from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 
-__all__ = ["among", "between", "checked", "column_name", "dependency", "keyed", "one_line", "present", "value"]
+__all__ = [
+    "among", "between", "checked", "column_name", "comment", "dependency", "keyed", "one_line", "present",
+    "readable_line", "value",
+]  # fmt: skip
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_COMMENT = 1_000
 _KEYWORDS = frozenset(words.split()[0] for words in DuckDB.Tokenizer.KEYWORDS if words.strip())
 
 
@@ -36,7 +44,7 @@ def value(item: object) -> str:
     """
     if isinstance(item, bool):
         return "TRUE" if item else "FALSE"
-    if isinstance(item, (int, float, Decimal)):
+    if isinstance(item, (int, float, Decimal)) and isfinite(item):
         return str(item)
     if isinstance(item, (str, date, datetime)):
         return "'" + str(item).replace("'", "''") + "'"
@@ -60,39 +68,41 @@ def between(term: str, low: object, high: object, *, strict_low: bool = False, s
     return " AND ".join(parts)
 
 
-def dependency(determinants: Sequence[object], dependent: object, where: str | None = None) -> str:
+def dependency(determinants: Sequence[object], dependent: object, where: object = None) -> str:
     """Write a functional dependency."""
     left = ", ".join(map(column_name, determinants))
     return f"{left or '[]'} -> {column_name(dependent)}{_where(where)}"
 
 
-def keyed(columns: Sequence[object], where: str | None = None) -> str:
+def keyed(columns: Sequence[object], where: object = None) -> str:
     """Write a key."""
     if not columns:
         raise ParameterError("a key needs at least one column")
     return f"UNIQUE({', '.join(map(column_name, columns))}){_where(where)}"
 
 
-def present(column: object, where: str | None = None) -> str:
+def present(column: object, where: object = None) -> str:
     """Write that a column is never NULL."""
     name = column_name(column)
     return f"NOT NULL({name})" if where is None else checked(f"{name} IS NOT NULL", where)
 
 
-def checked(condition: str, where: str | None = None) -> str:
+def checked(condition: object, where: object = None) -> str:
     """Write a condition that a row violates when it is FALSE, as SQL's CHECK does, among the rows of `where`."""
     condition = one_line(condition)
     return f"CHECK ({condition})" if where is None else f"CHECK (NOT ({one_line(where)}) OR ({condition}))"
 
 
-def one_line(text: str) -> str:
+def one_line(text: object) -> str:
     """Write a text without line breaks and repeated blanks outside quotes; templates of other tools are refused.
 
     Raises
     ------
     ParameterError
-        If it is empty or holds a template (`{{ ... }}`).
+        If it is no text, is empty or holds a template (`{{ ... }}`).
     """
+    if not isinstance(text, str):
+        raise ParameterError(f"{text!r} is no condition")
     if "{{" in text or "{%" in text or "${" in text:
         raise ParameterError("it has a template, which only its own tool fills in")
     parts = re.split(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""", text.strip().rstrip(";"))
@@ -102,5 +112,28 @@ def one_line(text: str) -> str:
     return shown.strip()
 
 
-def _where(where: str | None) -> str:
+def readable_line(text: str) -> str:
+    """Write a constraint so that it can stand in a line of a constraints file, a line that a terminal shows as it is.
+
+    Raises
+    ------
+    ParameterError
+        If a name or value in it has a line break or another control character, or is not Unicode, or if the text means
+        something else without its line breaks, because they end comments.
+    """
+    line = one_line(text) if "\n" in text or "\r" in text else text
+    if any(character != "\t" and category(character) == "Cc" for character in line) or not is_encodable(line):
+        raise ParameterError("a name or value has a character that cannot stand in a line")
+    if line != text and parse_constraint(line) != parse_constraint(text):
+        raise ParameterError("its line breaks have a meaning; write it in one line")
+    return line
+
+
+def comment(text: str) -> str:
+    """Write a text as a comment: on one line, without control characters, cut when it is long."""
+    words = "".join(" " if category(character) in {"Cc", "Cs"} else character for character in text[:_LONGEST_COMMENT])
+    return " ".join(words.split()) + ("..." if len(text) > _LONGEST_COMMENT else "")
+
+
+def _where(where: object) -> str:
     return "" if where is None else f" WHERE {one_line(where)}"

@@ -9,7 +9,7 @@ from dpdb.errors import ParameterError
 from dpdb.rules.found import Found, TableRules
 from dpdb.rules.importers.great_expectations import expect
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
-from dpdb.rules.texts import among, between, checked, column_name, dependency, keyed, present
+from dpdb.rules.texts import among, between, checked, column_name, dependency, keyed, present, value
 
 __all__ = ["import_schema", "is_schema"]
 
@@ -88,9 +88,10 @@ def _test(test: object, column: str | None, table: TableRules) -> None:
 
 def _accepted_values(options: _Options, where: str | None) -> str:
     values = sequence(options["values"])
+    written = [item if isinstance(item, str) else value(item) for item in values]
     if options.get("quote", True) is not False:
         return checked(among(options["column_name"], map(str, values)), where)
-    return checked(f"{column_name(options['column_name'])} IN ({', '.join(map(str, values))})", where)
+    return checked(f"{column_name(options['column_name'])} IN ({', '.join(written)})", where)
 
 
 def _not_accepted_values(options: _Options, where: str | None) -> str:

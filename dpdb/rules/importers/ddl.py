@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from dpdb.bounded_parser import TooMuchWorkError, parse_script
 from dpdb.errors import ParameterError
 from dpdb.rules.found import Found, TableRules
 
@@ -34,7 +34,9 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
     """
     try:
         with _silent():
-            statements = sqlglot.parse(text, dialect=dialect)
+            statements = parse_script(text, dialect)
+    except TooMuchWorkError as error:
+        raise ParameterError(f"the file {error}") from None
     except (SqlglotError, RecursionError, ValueError) as error:
         details = getattr(error, "errors", None)
         where = f" (line {details[0]['line']}: {details[0]['description']})" if details else ""
@@ -119,7 +121,11 @@ def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, na
     elif isinstance(kind, exp.NotNullColumnConstraint) and not kind.args.get("allow_null"):
         table.not_null(columns[0], f"{shown}NOT NULL {columns[0]}")
     elif isinstance(kind, exp.CheckColumnConstraint):
-        table.check(_sql(kind.this), f"{shown}CHECK ({_sql(kind.this)})")
+        origin = f"{shown}CHECK ({_sql(kind.this)})"
+        if any(division.args.get("typed") for division in kind.this.find_all(exp.Div)):
+            table.leave(origin, "there / may round to whole numbers, here it never does; write // or / yourself")
+        else:
+            table.check(_sql(kind.this), origin)
     elif isinstance(kind, (exp.ForeignKey, exp.Reference)):
         columns = columns or _columns(kind.expressions)
         table.leave(f"{shown}REFERENCES of ({', '.join(columns)})", _ACROSS)

@@ -144,7 +144,7 @@ def _pair_among(options: _Options, where: str | None) -> str:
 
 
 def _different_in_a_row(options: _Options, where: str | None) -> str:
-    names = [column_name(name) for name in options["column_list"]]
+    names = [column_name(name) for name in texts(options["column_list"])]
     parts = [f"{one} <> {other}" for k, one in enumerate(names) for other in names[k + 1 :]]
     if not parts:
         raise ParameterError("at least two columns are needed")
@@ -155,12 +155,12 @@ _EXPECTATIONS: dict[str, _Write] = {
     "expect_column_values_to_not_be_null": lambda o, where: present(o["column"], where),
     "expect_column_values_to_be_null": lambda o, where: checked(f"{column_name(o['column'])} IS NULL", where),
     "expect_column_values_to_be_unique": lambda o, where: keyed([o["column"]], where),
-    "expect_compound_columns_to_be_unique": lambda o, where: keyed(o["column_list"], where),
-    "expect_multicolumn_values_to_be_unique": lambda o, where: keyed(o["column_list"], where),
+    "expect_compound_columns_to_be_unique": lambda o, where: keyed(texts(o["column_list"]), where),
+    "expect_multicolumn_values_to_be_unique": lambda o, where: keyed(texts(o["column_list"]), where),
     "expect_select_column_values_to_be_unique_within_record": _different_in_a_row,
-    "expect_column_values_to_be_in_set": lambda o, where: checked(among(o["column"], o["value_set"]), where),
+    "expect_column_values_to_be_in_set": lambda o, where: checked(among(o["column"], sequence(o["value_set"])), where),
     "expect_column_values_to_not_be_in_set": lambda o, where: checked(
-        among(o["column"], o["value_set"], inside=False), where
+        among(o["column"], sequence(o["value_set"]), inside=False), where
     ),
     "expect_column_values_to_be_between": _value_between,
     "expect_column_value_lengths_to_be_between": _length_between,

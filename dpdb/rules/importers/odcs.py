@@ -46,13 +46,18 @@ def _physical(entry: _Options) -> str:
 
 def _primary_key(properties: list[Mapping[str, Any]], table: TableRules) -> None:
     key = [each for each in properties if each.get("primaryKey") is True]
-    key.sort(key=lambda each: each.get("primaryKeyPosition") or 0)
+    key.sort(key=_position)
     columns = [_physical(each) for each in key]
     if columns:
         origin = f"primaryKey ({', '.join(columns)})"
         table.unique(columns, origin)
         for column in columns:
             table.not_null(column, origin)
+
+
+def _position(entry: _Options) -> float:
+    position = entry.get("primaryKeyPosition")
+    return position if isinstance(position, (int, float)) else 0
 
 
 def _property(entry: _Options, table: TableRules) -> None:
@@ -69,7 +74,7 @@ def _property(entry: _Options, table: TableRules) -> None:
 
 
 def _limits(options: _Options, column: str, table: TableRules) -> None:
-    name = column_name(column)
+    name = column_name(column) if column else ""
     below, above = (options.get(key) for key in ("exclusiveMaximum", "exclusiveMinimum"))
     ranges = [
         ("minimum, maximum", name, options.get("minimum"), options.get("maximum"), False),
@@ -78,8 +83,12 @@ def _limits(options: _Options, column: str, table: TableRules) -> None:
     ]
     for words, term, low, high, strict in ranges:
         if low is not None or high is not None:
-            condition = between(term, low, high, strict_low=strict, strict_high=strict)
-            table.check(condition, f"{column}: {words}")
+            try:
+                condition = between(term, low, high, strict_low=strict, strict_high=strict)
+            except ParameterError as error:
+                table.leave(f"{column}: {words}", str(error))
+            else:
+                table.check(condition, f"{column}: {words}")
     if "pattern" in options:
         table.leave(f"{column}: pattern", _PATTERN)
 
@@ -126,9 +135,10 @@ def _custom(quality: _Options, column: str | None, table: TableRules, origin: st
             if line.strip():
                 table.take(line.strip(), f"{column or 'table'}: engine dpdb")
     elif quality["engine"] == "soda" and isinstance(implementation, Mapping):
-        name, _ = single(implementation)
-        takes_table = column if "columns" not in implementation else None
-        take_check(implementation if "type" in implementation else {name: implementation[name]}, takes_table, table, {})
+        check = mapping(implementation)
+        name, _ = single(check)
+        takes_table = column if "columns" not in check else None
+        take_check(check if "type" in check else {name: check.get(name)}, takes_table, table, {})
     else:
         table.leave(origin, f"it is written for {quality['engine']}")
 

@@ -100,7 +100,7 @@ def take_check(check: object, column: str | None, table: TableRules, beside: _Op
 def _threshold(options: _Options) -> str | None:
     threshold = mapping(options.get("threshold"))
     said = {key: item for key, item in {**options, **threshold}.items() if key.startswith("must_be")}
-    parts = [f"{key} {item}" for key, item in said.items() if (key, item) not in {("must_be", 0)}]
+    parts = [f"{key} {item}" for key, item in said.items() if (key, item) != ("must_be", 0)]
     return f"tolerated there: {', '.join(parts)}" if parts else None
 
 
