@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sqlglot import exp
+
 from dpdb.engine import LocalSlice
 from dpdb.errors import ParameterError
 from dpdb.files.new_file import new_file
@@ -11,6 +13,13 @@ from dpdb.files.new_file import new_file
 __all__ = ["check_ending", "write_query"]
 
 _ENDINGS = (".parquet", ".csv", ".duckdb")
+_INTEGERS = [f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")]
+_PLAIN = {"VARCHAR", "BOOLEAN", "FLOAT", "DOUBLE", *_INTEGERS}
+_TIMES = {
+    "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"
+}  # fmt: skip
+_HELD = {".csv": _PLAIN, ".parquet": _PLAIN | _TIMES | {"BLOB"}}
+"""The types whose values such a file holds exactly, beside DECIMAL; others are written as the text DuckDB shows."""
 
 
 def check_ending(path: str | Path) -> Path:
@@ -40,7 +49,18 @@ def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> N
         if target.suffix == ".duckdb":
             part.database.write_file(partial, {table: query})
         else:
-            _write_batches(part, query, partial, target.suffix)
+            _write_batches(part, _as_held(part, query, _HELD[target.suffix]), partial, target.suffix)
+
+
+def _as_held(part: LocalSlice, query: str, held: set[str]) -> str:
+    """Show as text what Arrow changes or cannot write: bits, intervals, numbers of 128 bits, infinite days as CSV."""
+    columns = [
+        exp.column(name, quoted=True)
+        if kind in held or kind.startswith("DECIMAL(")
+        else exp.alias_(exp.cast(exp.column(name, quoted=True), "VARCHAR", dialect="duckdb"), name, quoted=True)
+        for name, kind in part.database.describe(query)
+    ]
+    return f"SELECT {', '.join(column.sql('duckdb') for column in columns)} FROM ({query})"
 
 
 def _write_batches(part: LocalSlice, query: str, path: Path, suffix: str) -> None:

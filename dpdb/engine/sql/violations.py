@@ -87,11 +87,16 @@ class KeptValues:
 
 
 def kept_values(part: LocalSlice, row: str, ending: str, alias: str) -> KeptValues:
-    """Select the kept columns of the row at a position, each with an ending to its name (and `_` where it is taken)."""
+    """Select the kept columns of the row at a position, each with an ending to its name (and `_` where it is taken).
+
+    Taken by a column of the list itself: the others keep their names, and no two have the same.
+    """
     if not part.kept:
         return KeptValues("", "")
     columns = [exp.column(name, table=alias, quoted=True).sql("duckdb") for name in part.kept]
-    names = [exp.to_identifier(free_name(name + ending, OWN_COLUMNS), quoted=True).sql("duckdb") for name in part.kept]
+    wanted = [name + ending for name in part.kept]
+    free = [free_name(name, [*OWN_COLUMNS, *wanted[:place], *wanted[place + 1 :]]) for place, name in enumerate(wanted)]
+    names = [exp.to_identifier(name, quoted=True).sql("duckdb") for name in free]
     selected = "".join(f", {column} AS {name}" for column, name in zip(columns, names, strict=True))
     rows = part.table("input_row").sql("duckdb")
     return KeptValues(selected, f" LEFT JOIN {rows} AS {alias} ON {alias}.{_position(part)} = {row}")
