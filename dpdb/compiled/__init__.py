@@ -16,6 +16,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.compiled.allocating import allocating_kernel
     from dpdb.compiled.kernel import Kernel, kernel
+    from dpdb.compiled.portable_code import written_to
     from dpdb.compiled.progress import Compiled, NotCompiledError, compiled_so_far, nothing_compiled, tell_when_long
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "kernel",
     "nothing_compiled",
     "tell_when_long",
+    "written_to",
 ]
 
 if not TYPE_CHECKING:
@@ -34,6 +36,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "allocating": "allocating_kernel",
+            "portable_code": "written_to",
             "progress": "Compiled NotCompiledError compiled_so_far nothing_compiled tell_when_long",
         },
     )

@@ -1,11 +1,13 @@
 """Compiling a kernel with numba, to an object file that llvmlite alone can load. Imports numba.
 
 Without numba's runtime and its wrappers: a kernel makes no array, and is called by its address. That takes half of the
-time. `object_code` looks whether the compiled function has exactly the parameters that `arguments` will pass.
+time. `object_code` looks whether the compiled function has exactly the parameters that `arguments` will pass; so does
+`intermediate_code`, which is what the package's build keeps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -15,8 +17,9 @@ from numba import njit, types
 from dpdb.compiled.arguments import Kinds
 from dpdb.compiled.kernel_source import KernelSource
 from dpdb.compiled.object_file import ObjectCode
+from dpdb.compiled.portable_code import portable
 
-__all__ = ["dispatcher", "object_code", "python_callable"]
+__all__ = ["dispatcher", "intermediate_code", "object_code", "python_callable"]
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -43,27 +46,33 @@ def _made(kernel: KernelSource, options: dict[str, Any]) -> Any:
 
 def object_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
     """Compile a kernel; None where numba compiles nothing, or not as we know it: then numba itself calls the kernel."""
+    return _code(kernel, kinds, lambda library: library.serialize_using_object_code()[2][0])
+
+
+def intermediate_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
+    """Compile a kernel as far as that is the same on all machines; None where `object_code` is."""
+    return _code(kernel, kinds, lambda library: portable(library.get_llvm_str()))
+
+
+def _code(kernel: KernelSource, kinds: Kinds, of: Callable[[Any], bytes]) -> ObjectCode | None:
     try:
-        return _object_code(kernel, kinds)
+        made = dispatcher(kernel)
+        if not hasattr(made, "compile"):  # NUMBA_DISABLE_JIT
+            return None
+        from numba.core.compiler_lock import global_compiler_lock
+
+        signature = tuple(_type(kind) for kind in kinds)
+        with global_compiler_lock:
+            made.compile(signature)
+        compiled = made.overloads[signature]
+        symbol = compiled.fndesc.llvm_func_name
+        function = compiled.library.get_function(symbol)
+        returned = _returned(compiled.signature.return_type)
+        if returned is None or str(function.global_value_type).replace(" ", "") != _expected(kinds):
+            return None
+        return ObjectCode(symbol, returned, of(compiled.library))
     except (AttributeError, ImportError, IndexError, KeyError, NotImplementedError, TypeError, ValueError):
         return None  # another numba: what is used of it here is none of its public names
-
-
-def _object_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
-    made = dispatcher(kernel)
-    if not hasattr(made, "compile"):  # NUMBA_DISABLE_JIT
-        return None
-    from numba.core.compiler_lock import global_compiler_lock
-
-    signature = tuple(_type(kind) for kind in kinds)
-    with global_compiler_lock:
-        made.compile(signature)
-    compiled = made.overloads[signature]
-    function = compiled.library.get_function(compiled.fndesc.llvm_func_name)
-    returned = _returned(compiled.signature.return_type)
-    if returned is None or str(function.global_value_type).replace(" ", "") != _expected(kinds):
-        return None
-    return ObjectCode(compiled.fndesc.llvm_func_name, returned, compiled.library.serialize_using_object_code()[2][0])
 
 
 def _type(kind: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Loading a kernel's machine code, from disk or from numba. Imports llvmlite, and numba only where it must compile."""
+"""Loading a kernel's machine code: from disk, from the package's portable code, or from numba, which is imported then.
+
+Imports llvmlite.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ import llvmlite.binding as llvm
 from dpdb.compiled.arguments import Kinds
 from dpdb.compiled.kernel_source import KernelSource
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
+from dpdb.compiled.processor import loading_machine, platform_name
 from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
 
 __all__ = ["load"]
@@ -35,10 +39,10 @@ def load(kernel: KernelSource, kinds: Kinds) -> Code:
         found_on_disk()
         return _code(found, _word_count(kinds))
     with compiling(f"{kernel.function.__module__}.{kernel.function.__name__}"):
-        from dpdb.compiled.compiling import object_code, python_callable
-
-        made = object_code(kernel, kinds)
+        made = _compiled(kernel, kinds)
         if made is None:
+            from dpdb.compiled.compiling import python_callable
+
             called = python_callable(kernel)
             return lambda arguments, _: called(*arguments)
     try:
@@ -46,6 +50,27 @@ def load(kernel: KernelSource, kinds: Kinds) -> Code:
     except OSError as error:
         cannot_be_kept(error.strerror or str(error))
     return _code(made, _word_count(kinds))
+
+
+def _compiled(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
+    """Compile the portable code, if there is some; else what numba makes, which the package's build keeps as such."""
+    from dpdb.compiled import portable_code
+
+    name, made_from = _name_for_all(kernel, kinds), _sources_of(kernel)
+    if portable_code.wanted():
+        from dpdb.compiled.compiling import intermediate_code
+
+        code = intermediate_code(kernel, kinds)
+        if code is not None:
+            portable_code.keep(name, made_from, code)
+    else:
+        code = portable_code.found(name, made_from)
+    made = None if code is None else portable_code.compiled_here(code)
+    if made is None:
+        from dpdb.compiled.compiling import object_code
+
+        made = object_code(kernel, kinds)
+    return made
 
 
 def _code(made: ObjectCode, word_count: int) -> Code:
@@ -71,24 +96,11 @@ _READ: dict[str, Callable[[Any], Any]] = {
 
 
 def _address(made: ObjectCode) -> int:
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), loading_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
     engine.finalize_object()
     _engines.append(engine)
     return int(engine.get_function_address(made.symbol))
-
-
-@cache
-def _platform() -> str:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features().flatten()
-    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features}"
-
-
-def _machine() -> Any:
-    _platform()
-    return llvm.Target.from_default_triple().create_target_machine(jit=True)
 
 
 @cache
@@ -106,20 +118,30 @@ def _source(file: str) -> str:
 
 def _made_from(kernel: KernelSource) -> str:
     """A digest of what the machine code follows from, beside types and processor: sources and versions."""
+    return hashlib.sha256(f"{_versions()}\n{_sources_of(kernel)}".encode()).hexdigest()
+
+
+def _sources_of(kernel: KernelSource) -> str:
+    """A digest of the sources."""
     files, waiting = set(), [kernel]
     while waiting:
         one = waiting.pop()
         files.add(one.function.__code__.co_filename)
         waiting += one.helpers.values()
-    files |= {str(Path(__file__).with_name(f"{name}.py")) for name in ("arguments", "compiling")}
-    return hashlib.sha256("\n".join([_versions(), *sorted(map(_source, files))]).encode()).hexdigest()
+    files |= {str(Path(__file__).with_name(f"{name}.py")) for name in ("arguments", "compiling", "portable_code")}
+    return hashlib.sha256("\n".join(sorted(map(_source, files))).encode()).hexdigest()
 
 
 def _name(kernel: KernelSource, kinds: Kinds) -> str:
-    which = f"{_platform()} {[_written(kind) for kind in kinds]}"
-    return (
-        f"{kernel.function.__module__}.{kernel.function.__name__}-{hashlib.sha256(which.encode()).hexdigest()[:16]}.o"
-    )
+    return f"{_named(kernel, f'{platform_name()} {[_written(kind) for kind in kinds]}')}.o"
+
+
+def _name_for_all(kernel: KernelSource, kinds: Kinds) -> str:
+    return _named(kernel, f"{[_written(kind) for kind in kinds]}")
+
+
+def _named(kernel: KernelSource, which: str) -> str:
+    return f"{kernel.function.__module__}.{kernel.function.__name__}-{hashlib.sha256(which.encode()).hexdigest()[:16]}"
 
 
 def _written(kind: Any) -> str:

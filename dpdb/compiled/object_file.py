@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ class ObjectCode:
     returns : str
         "none", "truth", "integer", or the number of integers.
     code : bytes
-        An object file of this platform.
+        An object file of this platform; in the files of `portable_code` LLVM's intermediate code, compressed.
     """
 
     symbol: str
@@ -52,9 +52,9 @@ def folders() -> Iterator[Path]:
         yield (Path(caches) if caches else Path.home() / ".cache") / "dpdb" / "kernels"
 
 
-def read_object(name: str, made_from: str) -> ObjectCode | None:
-    """Find the machine code `name`; None if there is none that is whole and was made from this."""
-    for folder in folders():
+def read_object(name: str, made_from: str, places: Iterable[Path] | None = None) -> ObjectCode | None:
+    """Find the code `name` in `folders()` or `places`; None if there is none that is whole and was made from this."""
+    for folder in folders() if places is None else places:
         with suppress(OSError, ValueError, KeyError, TypeError):
             path = folder / name
             with path.open("rb") as file:
@@ -66,8 +66,8 @@ def read_object(name: str, made_from: str) -> ObjectCode | None:
     return None
 
 
-def write_object(name: str, made_from: str, made: ObjectCode) -> Path:
-    """Keep machine code in the first folder that can be written, and return the folder.
+def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[Path] | None = None) -> Path:
+    """Keep code in the first of `folders()` or `places` that can be written, and return the folder.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def write_object(name: str, made_from: str, made: ObjectCode) -> Path:
     checksum = hashlib.sha256(made.code).hexdigest()
     head = {"made from": made_from, "symbol": made.symbol, "returns": made.returns, "sha256": checksum}
     failed: OSError = FileNotFoundError("no folder for it")
-    for folder in folders():
+    for folder in folders() if places is None else places:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _replace(folder / name, json.dumps(head).encode() + b"\n" + made.code)

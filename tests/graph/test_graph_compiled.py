@@ -21,12 +21,15 @@ from dpdb.compiled import (
     NotCompiledError,
     allocating_kernel,
     compiled_so_far,
+    compiling,
     kernel,
     machine_code,
     nothing_compiled,
     object_file,
+    portable_code,
     progress,
     tell_when_long,
+    written_to,
 )
 from dpdb.doors.cli import main
 from dpdb.graph import load_all_kernels
@@ -134,6 +137,58 @@ def test_machine_code_of_other_users_is_not_loaded(monkeypatch: pytest.MonkeyPat
     assert compiles(lambda: kernel(sum_of)(1, 2))
 
 
+@pytest.fixture
+def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of portable code as a wheel carries it, and an empty cache."""
+    written = tmp_path / "portable"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "where it is built"))
+    with written_to(written):
+        for function, arguments in CALLS:
+            kernel(function)(*arguments)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(portable_code, "FOLDER", written)
+    return written
+
+
+CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (weigh, (Pair(np.array([1, -2, 2**31 - 1], np.int32), np.array([3, 255, 2], np.uint8)), np.ones((3, 4), int), -7)),
+    (is_above, (np.array([1, 2**32 - 1], np.uint32), 2**32 - 2)),
+    (sum_of, (-(2**62), 5)),
+]
+
+
+def test_what_the_package_carries_is_compiled_without_numba(
+    carried: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise AssertionError("numba compiles")
+
+    monkeypatch.setattr(compiling, "dispatcher", fails)
+    for function, arguments in CALLS:
+        assert compiles(lambda: kernel(function)(*arguments))  # noqa: B023 - called at once
+        assert kernel(function)(*arguments) == function(*arguments)
+    assert len(list(carried.iterdir())) == len(list(folder.iterdir())) == len(CALLS)
+
+
+def test_what_the_package_carries_of_other_sources_or_cannot_be_read_is_left_to_numba(
+    carried: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    dispatched = compiling.dispatcher
+    monkeypatch.setattr(compiling, "dispatcher", lambda one: asked.append(one) or dispatched(one))
+    with monkeypatch.context() as patched:
+        patched.setattr(machine_code, "_source", lambda file: f"another version of {file}")
+        assert kernel(sum_of)(1, 2) == 3
+    assert len(asked) == 1
+    for path in carried.iterdir():
+        head, code = path.read_bytes().split(b"\n", 1)
+        nonsense = portable_code.zlib.compress(portable_code.zlib.decompress(code) + b"\nnonsense")
+        checksum = [object_file.hashlib.sha256(each).hexdigest().encode() for each in (code, nonsense)]
+        path.write_bytes(head.replace(*checksum) + b"\n" + nonsense)
+    assert kernel(is_above)(np.array([1, 2**32 - 1], np.uint32), 2**32 - 2) is True
+    assert len(asked) == 2
+
+
 def test_without_a_place_for_it_code_is_compiled_in_memory_with_one_notice(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -153,8 +208,6 @@ def test_a_full_disk_fails_no_release(monkeypatch: pytest.MonkeyPatch, folder: P
 
 
 def test_another_calling_convention_is_left_to_numba(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    from dpdb.compiled import compiling
-
     monkeypatch.setattr(compiling, "_expected", lambda _: "i32(ptr)")
     assert kernel(sum_of)(1, 2) == 3
     assert not folder.exists()

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import os
 import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def built(folder: Path, **environment: str) -> Path:
+    """Build a wheel, without the kernels: they take half a minute."""
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    settings = {**os.environ, "HATCH_BUILD_NO_HOOKS": "true", **environment}
+    subprocess.run(build, check=True, capture_output=True, env=settings)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
 def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    wheel = built(tmp_path)
     names = zipfile.ZipFile(wheel).namelist()
     wanted = [
         "dpdb/py.typed",
@@ -33,10 +45,7 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
 
 
 def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    zipfile.ZipFile(built(tmp_path)).extractall(tmp_path / "site")
     program = (
         "import dpdb, sys; from dpdb.doors.cli import main; assert 'site' in dpdb.__file__; sys.exit(main(['demo']))"
     )
@@ -45,6 +54,47 @@ def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "repair = " in run.stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_every_kernel_as_portable_code(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    zipfile.ZipFile(built(tmp_path, HATCH_BUILD_NO_HOOKS="false")).extractall(site)
+    program = (
+        "import sys; from dpdb.graph import load_all_kernels; load_all_kernels(); assert 'numba' not in sys.modules;"
+        "from dpdb.compiled import compiled_so_far; print(compiled_so_far.made)"
+    )
+    settings = {**os.environ, "PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=settings, check=False)
+    assert done.stderr == ""
+    assert int(done.stdout) == len(list((site / "dpdb" / "compiled" / "portable").iterdir())) > 30
+
+
+TWO_KERNELS = "import numpy, dpdb.graph.grouping as g; g.sort_into_groups(numpy.zeros(3, numpy.int32), 1)"
+
+
+@pytest.mark.parametrize(
+    ("version", "loads", "carried", "warnings"),
+    [("standard", TWO_KERNELS, 2, 0), ("standard", "1 / 0", None, 1), ("editable", TWO_KERNELS, None, 0)],
+)
+def test_a_build_carries_the_kernels_that_numba_compiles_there(
+    version: str, loads: str, carried: int | None, warnings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    hatch_build = importlib.import_module("hatch_build")
+    monkeypatch.setattr(hatch_build, "_PROGRAM", hatch_build._PROGRAM.replace("load_all_kernels()", loads))
+    said: list[str] = []
+    hook = object.__new__(hatch_build.PortableKernels)
+    monkeypatch.setattr(hatch_build.PortableKernels, "root", str(ROOT))
+    monkeypatch.setattr(hatch_build.PortableKernels, "app", SimpleNamespace(display_warning=said.append))
+    data: dict[str, dict[str, str]] = {"force_include": {}}
+    hook.initialize(version, data)
+    folders = {there: Path(here) for here, there in data["force_include"].items()}
+    found = {there: len(list(folder.iterdir())) for there, folder in folders.items()}
+    hook.finalize(version, data, "")
+    assert found == ({} if carried is None else {"dpdb/compiled/portable": carried})
+    assert len(said) == warnings
+    assert not any(folder.exists() for folder in folders.values())
 
 
 def _imports(path: Path) -> set[str]:

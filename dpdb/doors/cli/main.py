@@ -48,6 +48,9 @@ COMMANDS = (
 _OBJECTS = 100_000
 """Objects made before garbage is looked for: imports make many, and no garbage."""
 
+_LINEAR_ALGEBRA = "OPENBLAS_NUM_THREADS"
+"""numpy's library for it starts threads that wait actively for work, and no statistic has any for them."""
+
 _USAGE = 2
 _ENGINE_ERROR = 3
 _INTERRUPTED = 130
@@ -80,6 +83,7 @@ def build_parser(wanted: Sequence[str] = ()) -> Parser:
 def run_process() -> NoReturn:
     """Run the command of this process, and end the process."""
     gc.set_threshold(_OBJECTS)
+    os.environ.setdefault(_LINEAR_ALGEBRA, "1")
     try:
         open_streams()
         code = main()

@@ -48,12 +48,13 @@ def create_codes(database: Database, rows: exp.Table, column: str, target: exp.T
 
 def with_codes(query: exp.Select, row: str, dictionaries: Sequence[tuple[str, exp.Table]]) -> exp.Select:
     """Join a query over the rows aliased `row` with the code tables, aliased `code_0`, `code_1`, ..."""
+    query = query.copy()
     for number, (column, table) in enumerate(dictionaries):
         alias = f"code_{number}"
         match = exp.EQ(
             this=exp.column(column, table=row, quoted=True), expression=exp.column("value", table=alias, quoted=True)
         )
-        query = query.join(exp.alias_(table.copy(), alias, table=True), on=match, join_type="left")
+        query = query.join(exp.alias_(table.copy(), alias, table=True), on=match, join_type="left", copy=False)
     return query
 
 
