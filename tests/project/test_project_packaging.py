@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import os
 import re
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -80,13 +80,14 @@ TWO_KERNELS = "import numpy, dpdb.graph.grouping as g; g.sort_into_groups(numpy.
 def test_a_build_carries_the_kernels_that_numba_compiles_there(
     version: str, loads: str, carried: int | None, warnings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT))
-    hatch_build = importlib.import_module("hatch_build")
-    monkeypatch.setattr(hatch_build, "_PROGRAM", hatch_build._PROGRAM.replace("load_all_kernels()", loads))
+    hatch_build = runpy.run_path(str(ROOT / ".hatch_build.py"))
+    kind = hatch_build["PortableKernels"]
+    program = hatch_build["_PROGRAM"].replace("load_all_kernels()", loads)
+    monkeypatch.setitem(kind.initialize.__globals__, "_PROGRAM", program)
     said: list[str] = []
-    hook = object.__new__(hatch_build.PortableKernels)
-    monkeypatch.setattr(hatch_build.PortableKernels, "root", str(ROOT))
-    monkeypatch.setattr(hatch_build.PortableKernels, "app", SimpleNamespace(display_warning=said.append))
+    hook = object.__new__(kind)
+    monkeypatch.setattr(kind, "root", str(ROOT))
+    monkeypatch.setattr(kind, "app", SimpleNamespace(display_warning=said.append))
     data: dict[str, dict[str, str]] = {"force_include": {}}
     hook.initialize(version, data)
     folders = {there: Path(here) for here, there in data["force_include"].items()}
