@@ -145,6 +145,11 @@ class BlockGraph:
             found.update(zip(scanned, counts, strict=True))
         return tuple(found[theta] for theta in asked)
 
+    def most_projected_edges(self, theta: int) -> int:
+        """Return what the projection's edges cannot exceed: each has an end in the cover, which keeps theta at most."""
+        covering = self.degrees[self.cover]
+        return min(self.degree_summary().edge_count, int(np.minimum(covering, theta).sum()))
+
     def _project(self, theta: int) -> Steps[ProjectedCounts]:
         bits = self.bit_scans
         if bits is not None and bits.project_faster(theta, self.degree_summary().edge_count):
