@@ -232,15 +232,18 @@ class BlockGraph:
             _NeighbourListing(constraint) if isinstance(constraint, ListedConstraint) else _GroupListing(constraint)
             for constraint in self._constraints
         ]
-        row = np.empty((self._node_count, len(self._constraints), 4), np.int32)
-        for k, (constraint, listing) in enumerate(zip(self._constraints, listings, strict=True)):
-            for field, array in enumerate((constraint.group, constraint.x, constraint.y, listing.place)):
-                row[:, k, field] = array
+        with_y = [k for k, constraint in enumerate(self._constraints) if constraint.ordered or constraint.both]
+        y_at = np.zeros(len(self._constraints), np.int64)
+        y_at[with_y] = np.arange(len(with_y))
         return Blocks(
             ordered=np.array([c.ordered for c in self._constraints], np.bool_),
             both=np.array([c.both for c in self._constraints], np.bool_),
             listed=np.array([k in self._listed for k in range(len(self._constraints))], np.bool_),
-            row=row,
+            group=_stacked([constraint.group for constraint in self._constraints]),
+            x=_stacked([constraint.x for constraint in self._constraints]),
+            y=_stacked([self._constraints[k].y for k in with_y]),
+            y_at=y_at,
+            place=_stacked([listing.place for listing in listings]),
             members=_stacked([listing.members for listing in listings]),
             starts=_stacked([listing.starts for listing in listings], repeat_last=True),
             short=_stacked([listing.short for listing in listings]),
@@ -258,7 +261,7 @@ class _GroupListing:
         minor = np.where(constraint.minority, group, np.int32(-1)).astype(np.int32)
         self.short, self.short_starts = sort_into_groups(minor, count)
         self.place = first_above(self.members, self.starts, self.short, self.short_starts, group.size)
-        """As the last column of `Blocks.row`."""
+        """As `Blocks.place`."""
         own = np.empty(group.size, np.int32)
         own[self.members] = np.arange(self.members.size, dtype=np.int32)
         self.place[constraint.minority] = -own[constraint.minority] - 1
