@@ -152,10 +152,14 @@ def dense_ways_agree(
         ways.append(range_matching(plain, rows))
     for matching in ways:
         assert finished(matching) == edges.twice_fractional_cover()
-    for k, constraint in enumerate(plain):
-        if sum(other.ordered for other in plain[: k + 1]) <= 1:
-            by_sums = finished(counted_by_sums(constraint, plain[:k]))
-            assert by_sums.tolist() == counted_from_minority(constraint, plain[:k]).tolist()
+    earlier: dict[int, BlockConstraint] = {}
+    for k, constraint in enumerate(constraints):
+        if isinstance(constraint, BlockConstraint):
+            from_minority = counted_from_minority(blocks.blocks, k, constraint, earlier)
+            if constraint.ordered + sum(other.ordered for other in earlier.values()) <= 1:
+                by_sums = finished(counted_by_sums(constraint, list(earlier.values())))
+                assert by_sums.tolist() == from_minority.tolist()
+            earlier[k] = constraint
     bits = blocks.bit_scans
     if bits is not None:
         assert tuple(finished(bits.counts(theta)) for theta in THETAS) == edges.projected_counts(THETAS)

@@ -1,8 +1,8 @@
 """Degrees of a conflict graph given by blocks, one constraint at a time.
 
-Every pair is counted from a minority row `a`, at its first violated constraint. Most partners are plain: majority rows
-of the constraint and of all earlier ones. For those only the earlier constraints matter in which `a` itself is of the
-minority; where there is none, all plain rows of the group count at once.
+A constraint's pairs are counted first, whatever else they violate; then those are taken back that violate an earlier
+constraint, too. These are few: one of the two rows is of the minority of the constraint, and one of that of an earlier
+constraint.
 """
 
 from __future__ import annotations
@@ -13,160 +13,184 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
+from dpdb.graph.kernels.blocks import Blocks, violates
 
-__all__ = ["CHUNK", "Members", "add_degrees"]
+__all__ = ["Members", "Special", "count_pairs", "take_back"]
 
-CHUNK = 4096
+Ints = NDArray[np.int32]
 
 
 class Members(NamedTuple):
-    """The rows of one constraint's groups.
+    """The rows of the groups of one constraint that is ordered or has two classes.
 
     Attributes
     ----------
     starts : int32 (groups + 1,)
-        Where each group begins; within a group plain rows come first.
-    plain : int32 (groups,)
-        How many plain rows each group has.
-    row : int32 (members,)
-        Ranks.
-    ordered, both : bool (constraints,)
-        The constraint itself, then the earlier ones that its pairs may also violate.
-    group, x, y : int32 (constraints, members)
-    minority : bool (constraints, members)
+        Where each group begins; within a group the majority comes first.
+    majority : int32 (groups,)
+        How many rows of each group are of it.
+    x, y : int32 (members,)
     """
 
-    starts: NDArray[np.int32]
-    plain: NDArray[np.int32]
-    row: NDArray[np.int32]
-    ordered: NDArray[np.bool_]
-    both: NDArray[np.bool_]
-    group: NDArray[np.int32]
-    x: NDArray[np.int32]
-    y: NDArray[np.int32]
-    minority: NDArray[np.bool_]
+    starts: Ints
+    majority: Ints
+    x: Ints
+    y: Ints
 
 
 @kernel
-def _violates(members: Members, j: int, a: int, b: int) -> bool:
-    if members.group[j, a] < 0 or members.group[j, a] != members.group[j, b]:
-        return False
-    xa, xb = members.x[j, a], members.x[j, b]
-    ya, yb = members.y[j, a], members.y[j, b]
-    if not members.ordered[j]:
-        return bool(xa != xb and ya != yb)
-    return bool((xa > xb and ya < yb) or (xa < xb and ya > yb))
-
-
-@kernel
-def _count_special(members: Members, a: int, begin: int, end: int, degree: NDArray[np.int32]) -> int:
-    found = 0
-    for b in range(begin, end):
-        # A pair of two minority rows is counted once, from its lower row.
-        if members.minority[0, b] and members.row[b] <= members.row[a]:
-            continue
-        hit = True
-        for j in range(members.ordered.shape[0]):  # its own constraint, and none of the earlier ones
-            hit = hit and _violates(members, j, a, b) == (j == 0)
-        degree[b] += hit
-        found += hit
-    return found
-
-
-@kernel
-def _count_plain(
-    members: Members, a: int, begin: int, end: int, hit: NDArray[np.int32], degree: NDArray[np.int32]
-) -> int:
-    """Count plain partners in loops that the compiler vectorizes."""
-    found = 0
-    for low in range(begin, end, CHUNK):
-        size = CHUNK if end - low > CHUNK else end - low
-        if members.ordered[0]:
-            xa, ya = members.x[0, a], members.y[0, a]
-            for i in range(size):
-                xb, yb = members.x[0, low + i], members.y[0, low + i]
-                hit[i] = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
-        elif members.both[0]:
-            xa, ya = members.x[0, a], members.y[0, a]
-            for i in range(size):
-                hit[i] = (members.x[0, low + i] != xa) & (members.y[0, low + i] != ya)
-        else:
-            for i in range(size):
-                hit[i] = 1  # plain rows are of the majority class, a is not
-        for j in range(1, members.ordered.shape[0]):
-            if not members.minority[j, a]:
-                continue
-            g, xa, ya = members.group[j, a], members.x[j, a], members.y[j, a]
-            if members.ordered[j]:
-                for i in range(size):
-                    xb, yb = members.x[j, low + i], members.y[j, low + i]
-                    crossed = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
-                    hit[i] &= not (crossed & (members.group[j, low + i] == g))
-            elif members.both[j]:
-                for i in range(size):
-                    alike = (members.x[j, low + i] == xa) | (members.y[j, low + i] == ya)
-                    hit[i] &= (members.group[j, low + i] != g) | alike
-            else:
-                for i in range(size):
-                    hit[i] &= (members.group[j, low + i] != g) | (members.x[j, low + i] == xa)
-        for i in range(size):
-            degree[low + i] += hit[i]
-            found += hit[i]
-    return found
-
-
-@kernel
-def add_degrees(
-    members: Members,
-    part: int,
-    parts: int,
-    degree: NDArray[np.int32],
-    hit: NDArray[np.int32],
-    state: NDArray[np.int64],
-    work: int,
+def count_pairs(
+    members: Members, ordered: int, part: int, parts: int, degree: Ints, state: NDArray[np.int64], work: int
 ) -> bool:
-    """Count, for each member, the pairs whose first violated constraint is the members' own; return whether all are.
+    """Count, for each member, the rows that it violates the constraint with; return whether all are counted.
 
     `part` of `parts` shares of the minority rows are counted from; the shares' results add up.
 
     Parameters
     ----------
+    ordered : int
+        Whether the constraint is an order, 0 or 1.
     degree : int32 (members,)
         Added to; zeros in the beginning.
-    hit : int32 (CHUNK,)
-        Scratch.
-    state : int64 (3,)
-        Where to go on: group, rows of it that are done, how many of these all its plain rows conflict with.
+    state : int64 (2,)
+        Where to go on: group, minority rows of it that are done.
     work : int
         Pairs to look at before the kernel returns.
     """
-    block = state[0]
-    while block < members.plain.shape[0]:
-        begin, end = members.starts[block], members.starts[block + 1]
-        special = begin + members.plain[block]
-        a, all_plain = special + state[1], state[2]
+    group = state[0]
+    while group < members.majority.shape[0]:
+        begin, end = members.starts[group], members.starts[group + 1]
+        first = begin + members.majority[group]
+        a = first + state[1]
         while a < end:
             if work <= 0:
-                state[0], state[1], state[2] = block, a - special, all_plain
+                state[0], state[1] = group, a - first
+                return False
+            if a % parts == part:
+                degree[a] += _count(members, ordered, a, begin, first, degree)
+                degree[a] += _count(members, ordered, a, a + 1, end, degree)
+                work -= end - begin
+            work -= 1
+            a += 1
+        group += 1
+        state[1] = 0
+        work -= 1
+    state[0] = group
+    return True
+
+
+@kernel
+def _count(members: Members, ordered: int, a: int, begin: int, end: int, degree: Ints) -> int:
+    """Count the partners of `a` in loops that the compiler vectorizes."""
+    x, y, counted = members.x[begin:end], members.y[begin:end], degree[begin:end]
+    x_a, y_a = members.x[a], members.y[a]
+    found = np.int32(0)
+    if ordered != 0:
+        for i in range(x.shape[0]):
+            hit = np.int32(((x[i] > x_a) & (y[i] < y_a)) | ((x[i] < x_a) & (y[i] > y_a)))
+            counted[i] += hit
+            found += hit
+    else:
+        for i in range(x.shape[0]):
+            hit = np.int32((x[i] != x_a) & (y[i] != y_a))
+            counted[i] += hit
+            found += hit
+    return np.int64(found)
+
+
+class Special(NamedTuple):
+    """The rows of a constraint's groups that are of its minority or of that of an earlier constraint.
+
+    Attributes
+    ----------
+    rows : int32
+        Group by group.
+    starts : int32 (groups + 1,)
+        Where each group begins in them.
+    marked : bool (all rows,)
+        Whether a row is one of them.
+    """
+
+    rows: Ints
+    starts: Ints
+    marked: NDArray[np.bool_]
+
+
+@kernel
+def take_back(
+    blocks: Blocks,
+    k: int,
+    earlier: NDArray[np.int64],
+    special: Special,
+    chosen: NDArray[np.int64],
+    part: int,
+    parts: int,
+    degree: Ints,
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
+    """Subtract, for each row, the pairs that violate constraint k and one of the earlier ones; return whether all are.
+
+    Every such pair is met from a minority row `a` of k. If the other row is not special, then it is of the majority of
+    all these constraints: so it violates only those with `a` in whose minority `a` is.
+
+    Parameters
+    ----------
+    earlier : int64
+        Constraints before k that its pairs may also violate.
+    chosen : int64 (earlier,)
+        Scratch.
+    part, parts
+        As of `count_pairs`.
+    degree : int32 (rows,)
+        Subtracted from.
+    state : int64 (2,)
+        Where to go on: group, special rows of it that are done.
+    work : int
+        Pairs to look at before the kernel returns.
+    """
+    group = state[0]
+    while group < special.starts.shape[0] - 1:
+        begin, end = special.starts[group], special.starts[group + 1]
+        i = begin + state[1]
+        while i < end:
+            if work <= 0:
+                state[0], state[1] = group, i - begin
                 return False
             work -= 1
-            if members.minority[0, a] and a % parts == part:
-                at_once = not members.ordered[0] and not members.both[0]
-                for j in range(1, members.ordered.shape[0]):
-                    at_once = at_once and not members.minority[j, a]
-                if at_once:
-                    all_plain += 1
-                    found = special - begin
-                else:
-                    found = _count_plain(members, a, begin, special, hit, degree)
-                    work -= special - begin
-                degree[a] += found + _count_special(members, a, special, end, degree)
-                work -= end - special
-            a += 1
-        for b in range(begin, special):
-            degree[b] += all_plain
-        work -= 1 + special - begin
-        block += 1
-        state[1], state[2] = 0, 0
-    state[0] = block
+            a = np.int64(special.rows[i])
+            if i % parts == part and blocks.place[k, a] < 0:
+                count = 0
+                for j in earlier:
+                    if blocks.group[j, a] >= 0 and blocks.place[j, a] < 0:
+                        chosen[count] = j
+                        count += 1
+                if count > 0:
+                    for at in range(blocks.starts[k, group], blocks.starts[k, group + 1]):
+                        b = np.int64(blocks.members[k, at])
+                        if not special.marked[b] and _violates_any(blocks, chosen, count, a, b):
+                            taken = violates(blocks, k, a, b)
+                            degree[a] -= taken
+                            degree[b] -= taken
+                    work -= blocks.starts[k, group + 1] - blocks.starts[k, group]
+                for at in range(begin, end):
+                    b = np.int64(special.rows[at])
+                    if (blocks.place[k, b] >= 0 or b > a) and violates(blocks, k, a, b):
+                        taken = _violates_any(blocks, earlier, earlier.shape[0], a, b)
+                        degree[a] -= taken
+                        degree[b] -= taken
+                work -= end - begin
+            i += 1
+        group += 1
+        state[1] = 0
+        work -= 1
+    state[0] = group
     return True
+
+
+@kernel
+def _violates_any(blocks: Blocks, constraints: NDArray[np.int64], count: int, a: int, b: int) -> bool:
+    for at in range(count):
+        if violates(blocks, constraints[at], a, b):
+            return True
+    return False

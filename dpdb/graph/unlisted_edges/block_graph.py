@@ -107,8 +107,8 @@ class BlockGraph:
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
         """Exact degrees, without looking at most edges one by one."""
-        blocks = [k for k in range(len(self._constraints)) if k not in self._listed]
-        total = block_degrees(self._with_blocks, self._tested[np.ix_(blocks, blocks)], self._node_count)
+        with_blocks = {k: c for k, c in enumerate(self._constraints) if isinstance(c, BlockConstraint)}
+        total = block_degrees(self.blocks, with_blocks, self._tested)
         for k in self._listed:
             for ends in self._only_listed(k):
                 total += np.bincount(ends, minlength=self._node_count)
