@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.blocks import Blocks, violates
+from dpdb.graph.kernels.blocks import Blocks
 
-__all__ = ["Members", "Special", "count_pairs", "take_back"]
+__all__ = ["CHUNK", "Chunk", "Members", "Special", "count_pairs", "take_back"]
 
 Ints = NDArray[np.int32]
+
+CHUNK = 4096
 
 
 class Members(NamedTuple):
@@ -116,20 +118,43 @@ class Special(NamedTuple):
     marked: NDArray[np.bool_]
 
 
+class Chunk(NamedTuple):
+    """Some rows of a group as loops over pairs need them. Scratch.
+
+    Attributes
+    ----------
+    group, x, y : int32 (constraints, CHUNK)
+        Of the constraint itself (last), and of the earlier ones that are needed.
+    needed : int64 (constraints,)
+        Which are.
+    after : int64 (CHUNK,)
+        A row meets those minority rows of the constraint that are below this.
+    hit : int32 (CHUNK,)
+    """
+
+    group: Ints
+    x: Ints
+    y: Ints
+    needed: NDArray[np.int64]
+    after: NDArray[np.int64]
+    hit: Ints
+
+
 @kernel
 def take_back(
     blocks: Blocks,
     k: int,
     earlier: NDArray[np.int64],
     special: Special,
-    chosen: NDArray[np.int64],
+    plain: int,
+    chunk: Chunk,
     part: int,
     parts: int,
     degree: Ints,
     state: NDArray[np.int64],
     work: int,
 ) -> bool:
-    """Subtract, for each row, the pairs that violate constraint k and one of the earlier ones; return whether all are.
+    """Subtract, for each row, pairs that violate constraint k and one of the earlier ones; return whether all are done.
 
     Every such pair is met from a minority row `a` of k. If the other row is not special, then it is of the majority of
     all these constraints: so it violates only those with `a` in whose minority `a` is.
@@ -138,59 +163,126 @@ def take_back(
     ----------
     earlier : int64
         Constraints before k that its pairs may also violate.
-    chosen : int64 (earlier,)
-        Scratch.
-    part, parts
-        As of `count_pairs`.
+    plain : int
+        1 for the pairs with rows that are not special, 0 for those of two special rows.
+    part, parts : int
+        Which share of the chunks of each group is done; the shares' results add up.
     degree : int32 (rows,)
         Subtracted from.
-    state : int64 (2,)
-        Where to go on: group, special rows of it that are done.
+    state : int64 (3,)
+        Where to go on: group, rows of it that are done, special rows that the next chunk has met.
     work : int
         Pairs to look at before the kernel returns.
     """
-    group = state[0]
-    while group < special.starts.shape[0] - 1:
-        begin, end = special.starts[group], special.starts[group + 1]
-        i = begin + state[1]
-        while i < end:
-            if work <= 0:
-                state[0], state[1] = group, i - begin
-                return False
-            work -= 1
-            a = np.int64(special.rows[i])
-            if i % parts == part and blocks.place[k, a] < 0:
-                count = 0
-                for j in earlier:
-                    if blocks.group[j, a] >= 0 and blocks.place[j, a] < 0:
-                        chosen[count] = j
-                        count += 1
-                if count > 0:
-                    for at in range(blocks.starts[k, group], blocks.starts[k, group + 1]):
-                        b = np.int64(blocks.members[k, at])
-                        if not special.marked[b] and _violates_any(blocks, chosen, count, a, b):
-                            taken = violates(blocks, k, a, b)
-                            degree[a] -= taken
-                            degree[b] -= taken
-                    work -= blocks.starts[k, group + 1] - blocks.starts[k, group]
-                for at in range(begin, end):
-                    b = np.int64(special.rows[at])
-                    if (blocks.place[k, b] >= 0 or b > a) and violates(blocks, k, a, b):
-                        taken = _violates_any(blocks, earlier, earlier.shape[0], a, b)
-                        degree[a] -= taken
-                        degree[b] -= taken
-                work -= end - begin
-            i += 1
-        group += 1
-        state[1] = 0
-        work -= 1
-    state[0] = group
-    return True
+    while state[0] < special.starts.shape[0] - 1:
+        group = state[0]
+        concerned = special.rows[special.starts[group] : special.starts[group + 1]]
+        listed = concerned
+        if plain != 0:
+            listed = blocks.members[k, blocks.starts[k, group] : blocks.starts[k, group + 1]]
+        some = False
+        for e in range(earlier.shape[0]):
+            chunk.needed[e] = 0
+            for a in concerned:
+                chunk.needed[e] |= _is_needed(blocks, k, earlier[e], plain, np.int64(a))
+            some = some or chunk.needed[e] != 0
+        while some and state[1] < listed.shape[0]:
+            low = state[1]
+            high = min(low + CHUNK, listed.shape[0])
+            if low // CHUNK % parts == part:
+                _gather(blocks, k, earlier, special.marked, plain, listed[low:high], chunk)
+                while state[2] < concerned.shape[0]:
+                    if work <= 0:
+                        return False
+                    a = np.int64(concerned[state[2]])
+                    if blocks.place[k, a] < 0:
+                        work -= 1 + _take_back_from(blocks, k, earlier, plain, a, listed[low:high], chunk, degree)
+                    state[2] += 1
+            state[1], state[2] = high, 0
+        state[0], state[1] = group + 1, 0
+        work -= 1 + concerned.shape[0]
+        if work <= 0:
+            break
+    return bool(state[0] >= special.starts.shape[0] - 1)
 
 
 @kernel
-def _violates_any(blocks: Blocks, constraints: NDArray[np.int64], count: int, a: int, b: int) -> bool:
-    for at in range(count):
-        if violates(blocks, constraints[at], a, b):
-            return True
-    return False
+def _is_needed(blocks: Blocks, k: int, j: int, plain: int, a: int) -> bool:
+    """Return whether a row of k's minority may violate j with the rows that it meets."""
+    return bool(blocks.place[k, a] < 0 and blocks.group[j, a] >= 0 and (plain == 0 or blocks.place[j, a] < 0))
+
+
+@kernel
+def _gather(
+    blocks: Blocks, k: int, earlier: NDArray[np.int64], marked: NDArray[np.bool_], plain: int, rows: Ints, chunk: Chunk
+) -> None:
+    """Fill a chunk with these rows."""
+    own = earlier.shape[0]
+    for e in range(own + 1):
+        j = k if e == own else earlier[e]
+        if e < own and chunk.needed[e] == 0:
+            continue
+        group, x, y = blocks.group[j], blocks.x[j], blocks.x[j]
+        if blocks.ordered[j] or blocks.both[j]:
+            y = blocks.y[blocks.y_at[j]]
+        for i in range(rows.shape[0]):
+            b = np.int64(rows[i])
+            chunk.group[e, i], chunk.x[e, i], chunk.y[e, i] = group[b], x[b], y[b]
+    for i in range(rows.shape[0]):
+        b = np.int64(rows[i])
+        if plain != 0:
+            chunk.after[i] = 0 if marked[b] else blocks.group.shape[1]
+        else:
+            chunk.after[i] = b if blocks.place[k, b] < 0 else blocks.group.shape[1]
+
+
+@kernel
+def _take_back_from(
+    blocks: Blocks,
+    k: int,
+    earlier: NDArray[np.int64],
+    plain: int,
+    a: int,
+    rows: Ints,
+    chunk: Chunk,
+    degree: Ints,
+) -> int:
+    """Subtract the pairs of one minority row with a chunk, in loops that the compiler vectorizes; return the looks."""
+    own, size, looks = earlier.shape[0], rows.shape[0], 0
+    hit = chunk.hit[:size]
+    for e in range(own):
+        j = earlier[e]
+        if not _is_needed(blocks, k, j, plain, a):
+            continue
+        if looks == 0:
+            hit[:] = 0
+        looks += size
+        _mark(blocks, j, a, chunk.group[e, :size], chunk.x[e, :size], chunk.y[e, :size], hit, np.int32(1))
+    if looks == 0:
+        return 0
+    _mark(blocks, k, a, chunk.group[own, :size], chunk.x[own, :size], chunk.y[own, :size], hit, np.int32(2))
+    found = 0
+    for i in range(size):
+        if hit[i] == 3 and chunk.after[i] > a:
+            degree[rows[i]] -= 1
+            found += 1
+    degree[a] -= found
+    return looks + size
+
+
+@kernel
+def _mark(blocks: Blocks, j: int, a: int, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
+    """Set a bit of those rows that violate j with `a`."""
+    group_a, x_a, y_a = blocks.group[j, a], blocks.x[j, a], np.int32(0)
+    if blocks.ordered[j] or blocks.both[j]:
+        y_a = blocks.y[blocks.y_at[j], a]
+    if blocks.ordered[j]:
+        for i in range(group.shape[0]):
+            crossed = ((x[i] > x_a) & (y[i] < y_a)) | ((x[i] < x_a) & (y[i] > y_a))
+            hit[i] |= bit * np.int32(crossed & (group[i] == group_a))
+    elif blocks.both[j]:
+        for i in range(group.shape[0]):
+            hit[i] |= bit * np.int32((x[i] != x_a) & (y[i] != y_a) & (group[i] == group_a))
+    else:
+        for i in range(group.shape[0]):
+            hit[i] |= bit * np.int32((x[i] != x_a) & (group[i] == group_a))

@@ -198,9 +198,13 @@ def _shares_taken_back(
 def _taken_back(
     blocks: Blocks, k: int, earlier: NDArray[np.int64], special: Special, part: int
 ) -> Steps[NDArray[np.int32]]:
-    from dpdb.graph.kernels.block_degrees import take_back
+    from dpdb.graph.kernels.block_degrees import CHUNK, Chunk, take_back
 
-    degree, chosen, state = np.zeros(special.marked.size, np.int32), np.empty_like(earlier), np.zeros(2, np.int64)
-    while not take_back(blocks, k, earlier, special, chosen, part, THREADS, degree, state, steps.WORK):
-        yield
+    degree = np.zeros(special.marked.size, np.int32)
+    group, x, y = np.zeros((3, earlier.size + 1, CHUNK), np.int32)
+    chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32))
+    for plain in (0, 1):
+        state = np.zeros(3, np.int64)
+        while not take_back(blocks, k, earlier, special, plain, chunk, part, THREADS, degree, state, steps.WORK):
+            yield
     return degree
