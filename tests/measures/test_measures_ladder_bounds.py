@@ -1,4 +1,4 @@
-"""`ladder` computes a statistic only where bounds of it do not decide: the answers are those of the statistic itself."""
+"""`ladder` computes a statistic only where bounds of it do not decide: its answers are those of the statistic."""
 
 from __future__ import annotations
 

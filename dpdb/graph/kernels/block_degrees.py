@@ -18,6 +18,7 @@ from dpdb.graph.kernels.blocks import Blocks
 __all__ = ["CHUNK", "Chunk", "Members", "Special", "count_pairs", "take_back"]
 
 Ints = NDArray[np.int32]
+Number = int | np.int64
 
 CHUNK = 4096
 
@@ -97,7 +98,7 @@ def _count(members: Members, ordered: int, a: int, begin: int, end: int, degree:
             hit = np.int32((x[i] != x_a) & (y[i] != y_a))
             counted[i] += hit
             found += hit
-    return np.int64(found)
+    return int(found)
 
 
 class Special(NamedTuple):
@@ -207,7 +208,7 @@ def take_back(
 
 
 @kernel
-def _is_needed(blocks: Blocks, k: int, j: int, plain: int, a: int) -> bool:
+def _is_needed(blocks: Blocks, k: int, j: Number, plain: int, a: Number) -> bool:
     """Return whether a row of k's minority may violate j with the rows that it meets."""
     return bool(blocks.place[k, a] < 0 and blocks.group[j, a] >= 0 and (plain == 0 or blocks.place[j, a] < 0))
 
@@ -242,7 +243,7 @@ def _take_back_from(
     k: int,
     earlier: NDArray[np.int64],
     plain: int,
-    a: int,
+    a: Number,
     rows: Ints,
     chunk: Chunk,
     degree: Ints,
@@ -267,11 +268,11 @@ def _take_back_from(
             degree[rows[i]] -= 1
             found += 1
     degree[a] -= found
-    return looks + size
+    return int(looks + size)
 
 
 @kernel
-def _mark(blocks: Blocks, j: int, a: int, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
+def _mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
     """Set a bit of those rows that violate j with `a`."""
     group_a, x_a, y_a = blocks.group[j, a], blocks.x[j, a], np.int32(0)
     if blocks.ordered[j] or blocks.both[j]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "leave", "match_greedily", "violates", "witness"]
+__all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "leave", "match_greedily", "witness"]
 
 Ints = NDArray[np.int32]
 Number = int | np.int64
@@ -66,7 +66,7 @@ class Blocks(NamedTuple):
 
 
 @kernel
-def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
+def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and _conflict(blocks, k, u, v))
 
 
@@ -90,7 +90,7 @@ def _first_violated(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     if not _conflict(blocks, k, u, v):
         return False
     for j in range(k):
-        if blocks.tested[k, j] and violates(blocks, j, u, v):
+        if blocks.tested[k, j] and _violates(blocks, j, u, v):
             return False
     return True
 
@@ -140,7 +140,7 @@ def fill_edges(
     return filled, row, 0, -1
 
 
-# -- lists from which rows leave: how far on from each place the next present one may be; 0 where one is present --------
+# -- lists from which rows leave: by how much to go on from each place; 0 where a row is present --------------------
 
 
 @kernel

@@ -7,6 +7,7 @@ about 70 bytes for each conflict of a constraint that has no blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -235,7 +236,7 @@ class BlockGraph:
         with_y = [k for k, constraint in enumerate(self._constraints) if constraint.ordered or constraint.both]
         y_at = np.zeros(len(self._constraints), np.int64)
         y_at[with_y] = np.arange(len(with_y))
-        return Blocks(
+        blocks = Blocks(
             ordered=np.array([c.ordered for c in self._constraints], np.bool_),
             both=np.array([c.both for c in self._constraints], np.bool_),
             listed=np.array([k in self._listed for k in range(len(self._constraints))], np.bool_),
@@ -250,6 +251,13 @@ class BlockGraph:
             short_starts=_stacked([listing.short_starts for listing in listings], repeat_last=True),
             tested=self._tested,
         )
+        self._constraints = tuple(
+            replace(c, group=blocks.group[k], x=blocks.x[k], y=blocks.y[y_at[k]] if k in with_y else blocks.x[k])
+            if isinstance(c, BlockConstraint)
+            else c
+            for k, c in enumerate(self._constraints)
+        )  # the same arrays, held once
+        return blocks
 
 
 class _GroupListing:
