@@ -190,7 +190,7 @@ def take_back(
         while some and state[1] < listed.shape[0]:
             low = state[1]
             high = min(low + CHUNK, listed.shape[0])
-            if low // CHUNK % parts == part:
+            if (group + low // CHUNK) % parts == part:
                 _gather(blocks, k, earlier, special.marked, plain, listed[low:high], chunk)
                 while state[2] < concerned.shape[0]:
                     if work <= 0:
