@@ -87,6 +87,12 @@ class _Remembered:
     def witnesses(self, thetas: Sequence[int]) -> list[int]:
         return self._read("witnesses", thetas)
 
+    def projected_edges_between(self, theta: int) -> tuple[int, int]:
+        return self._read("projected_edges", [theta])[0], self._read("projected_edges", [theta])[0]
+
+    def witnesses_between(self, theta: int) -> tuple[int, int]:
+        return self._read("witnesses", [theta])[0], self._read("witnesses", [theta])[0]
+
     def _read(self, name: str, thetas: Sequence[int]) -> list[int]:
         new = sorted({theta for theta in thetas if (name, theta) not in self._known})
         if new:

@@ -57,14 +57,14 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     graph = BlockGraph(4, constraints)
     bits = graph.bit_scans
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
-        _load_degrees(constraints)
+        _load_degrees(graph, constraints)
         finished(graph.projection.counts(1))
         if bits is not None:
             finished(bits.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
         if bits is not None:
-            _load_degrees(constraints)  # they tell which scan is faster
+            _load_degrees(graph, constraints)  # they tell which scan is faster
             finished(bits.witness_count(1))
     elif statistic == "twice_fractional_cover":
         finished(Matching(graph.blocks, graph.cover).start())
@@ -103,11 +103,13 @@ def load_all_kernels() -> None:
     small.sorted().induced(np.arange(2)).independent_nodes(np.arange(2))
 
 
-def _load_degrees(constraints: Sequence[BlockConstraint | ListedConstraint]) -> None:
-    blocks = [constraint for constraint in constraints if isinstance(constraint, BlockConstraint)]
-    for k, constraint in enumerate(blocks):
-        counted_from_minority(constraint, blocks[:k])
-        finished(counted_by_sums(constraint, blocks[:k]))
+def _load_degrees(graph: BlockGraph, constraints: Sequence[BlockConstraint | ListedConstraint]) -> None:
+    earlier: dict[int, BlockConstraint] = {}
+    for k, constraint in enumerate(constraints):
+        if isinstance(constraint, BlockConstraint):
+            counted_from_minority(graph.blocks, k, constraint, earlier)
+            finished(counted_by_sums(constraint, list(earlier.values())))
+            earlier[k] = constraint
 
 
 def _load_range_matching(ordered: bool) -> None:

@@ -61,6 +61,9 @@ def projected_counts(edges: OrderedEdges, thetas: Sequence[int]) -> tuple[Projec
     nodes keep their degree, only x and the far ends change: positive-degree nodes change by
     [-(theta - 1), theta + 1]. A hub arriving on theta isolated nodes attains theta + 1.
 
+    Edges never fall as theta grows: room for one more edge at one node is likewise one alternating path from there,
+    which adds as many edges as it drops, or one more.
+
     Parameters
     ----------
     edges

@@ -25,8 +25,9 @@ Steps: TypeAlias = Generator[None, None, R]
 WORK = 1 << 20
 """Rows or edges that a kernel looks at before it returns: 1 ms where they lie in order, 100 where each is a miss."""
 
-# Two cores; the scans of different thetas are independent and hold no lock.
-THREADS = min(2, os.cpu_count() or 1)
+# The scans of different thetas are independent and hold no lock.
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+"""Cores that this process may use."""
 
 
 def ranges(count: int, cost: int = 1) -> Iterator[tuple[int, int]]:

@@ -122,12 +122,20 @@ class GraphStatistics(Protocol):
         """Edges of the projection, for each theta."""
         ...
 
+    def projected_edges_between(self, theta: int) -> tuple[int, int]:
+        """Lower and upper bound of `projected_edges` at one theta, without a scan; equal where it is known."""
+        ...
+
     def projected_nodes(self, thetas: Sequence[int]) -> Sequence[int]:
         """Positive-degree nodes of the projection, for each theta."""
         ...
 
     def witnesses(self, thetas: Sequence[int]) -> Sequence[int]:
         """W_theta, for each theta."""
+        ...
+
+    def witnesses_between(self, theta: int) -> tuple[int, int]:
+        """Lower and upper bound of `witnesses` at one theta, without a scan; equal where it is known."""
         ...
 
     def twice_truncated_edges(self, taus: Sequence[int]) -> Sequence[int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, in_units, stands_above
+    from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, height_above, in_units
     from dpdb.privacy.epsilon import NANO, as_float, as_fraction, format_epsilon, parse_epsilon, split
     from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
@@ -49,6 +49,7 @@ __all__ = [
     "format_rho",
     "gaussian_tail",
     "generalized_exponential_mechanism",
+    "height_above",
     "in_units",
     "laplace_difference_tail",
     "laplace_tail",
@@ -60,7 +61,6 @@ __all__ = [
     "power_grid",
     "rho_as_float",
     "split",
-    "stands_above",
     "thirds_grid",
     "tripling_grid",
 ]
@@ -69,7 +69,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "climbing": "HiddenNoise UNIT climb draw_hidden_noise in_units stands_above",
+            "climbing": "HiddenNoise UNIT climb draw_hidden_noise height_above in_units",
             "epsilon": "NANO as_float as_fraction format_epsilon parse_epsilon split",
             "handicapped_noise": "HandicappedNoise difference_tail",
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",

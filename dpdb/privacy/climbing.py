@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dpdb.privacy.noise import discrete_laplace
 
-__all__ = ["UNIT", "HiddenNoise", "climb", "draw_hidden_noise", "in_units", "stands_above"]
+__all__ = ["UNIT", "HiddenNoise", "climb", "draw_hidden_noise", "height_above", "in_units"]
 
 # Flooring to units costs at most one part in 65,536 of a sensitivity.
 UNIT = 1 << 16
@@ -52,14 +52,15 @@ def draw_hidden_noise(rungs: int, epsilon: int) -> HiddenNoise:
     return HiddenNoise(tuple(noise for noise, _ in drawn), drawn[0][1])
 
 
-def stands_above(noisy: int, hidden: HiddenNoise, threshold: int, epsilon: int) -> bool:
+def height_above(noisy: int, hidden: HiddenNoise, threshold: int, epsilon: int) -> int:
     """Test a number in units against a public threshold, with noise of its own and the handicap of `hidden`.
 
-    A refusal is paid for by `climb` if the draws of `hidden` were made with the same `epsilon`; an acceptance tells no
-    more than `noisy`, which must be released for it.
+    It is accepted if the height is not negative, and nothing else of the height may be told. A refusal is paid for by
+    `climb` if the draws of `hidden` were made with the same `epsilon`; an acceptance tells no more than `noisy`, which
+    must be released for it.
     """
     answer, _ = discrete_laplace(noisy - hidden.handicap, UNIT, epsilon)
-    return answer >= threshold
+    return answer - threshold
 
 
 def climb(start: int, rungs: Sequence[int], thresholds: Sequence[int], noise: Sequence[int]) -> tuple[int, int]:
@@ -72,7 +73,7 @@ def climb(start: int, rungs: Sequence[int], thresholds: Sequence[int], noise: Se
     Privacy
     -------
     Let one more row let every x(k) grow by 0 to UNIT, the thresholds be public, the noise discrete Laplace of scale
-    UNIT / epsilon. Then (position, number) *together with* the refusal of one test `stands_above` of a number y + noise
+    UNIT / epsilon. Then (position, number) *together with* the refusal of one test `height_above` of a number y + noise
     (y in units, growing by 0 to UNIT, its noise of any law) is epsilon-DP, for any number of rungs. Only what is
     published is paid for: of the others one learns that they did not stand out, and the handicap makes this free.
 

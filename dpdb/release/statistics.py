@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from dpdb.engine import Slice, degree_terms
@@ -69,6 +69,14 @@ class SliceStatistics:
         """Edges of the projections."""
         return [counts.edge_count for counts in self._project(thetas)]
 
+    def projected_edges_between(self, theta: int) -> tuple[int, int]:
+        """Bounds of the edges of one projection: they never fall as theta grows (see `projected_counts`)."""
+        if isinstance(self.graph, EdgeGraph) or theta in self._projections:
+            [exact] = self.projected_edges([theta])
+            return exact, exact
+        known = {other: counts.edge_count for other, counts in self._projections.items()}
+        return _between(known, theta, self.graph.most_projected_edges(theta))
+
     def projected_nodes(self, thetas: Sequence[int]) -> list[int]:
         """Positive-degree nodes of the projections."""
         return [counts.positive_degree_nodes for counts in self._project(thetas)]
@@ -79,6 +87,13 @@ class SliceStatistics:
         if missing:
             self._witnesses.update(zip(missing, self.graph.witness_counts(missing), strict=True))
         return [self._witnesses[theta] for theta in thetas]
+
+    def witnesses_between(self, theta: int) -> tuple[int, int]:
+        """Bounds of W_theta, which never falls as theta grows (see `BlockGraph.witness_counts`)."""
+        if isinstance(self.graph, EdgeGraph) or theta in self._witnesses:
+            [exact] = self.witnesses([theta])
+            return exact, exact
+        return _between(self._witnesses, theta, self.graph.problematic_count)
 
     def twice_truncated_edges(self, taus: Sequence[int]) -> list[int]:
         """2 Q(tau) for each tau."""
@@ -105,3 +120,9 @@ class SliceStatistics:
         if missing:
             self._projections.update(zip(missing, self.graph.projected_counts(missing), strict=True))
         return [self._projections[theta] for theta in thetas]
+
+
+def _between(known: Mapping[int, int], theta: int, most: int) -> tuple[int, int]:
+    """Bound a statistic that never falls as theta grows, from its value at other thetas and its greatest one."""
+    low = max((value for other, value in known.items() if other <= theta), default=0)
+    return low, min(most, *(value for other, value in known.items() if other >= theta), most)

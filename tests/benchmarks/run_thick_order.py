@@ -38,7 +38,7 @@ ways: dict[tuple[str, str], Callable[[], int]] = {
     ("twice_fractional_cover", "chosen"): graph.twice_fractional_cover,
     ("twice_fractional_cover", "pairs"): lambda: finished(maximum_matching(graph.blocks, graph.cover)),
     ("degrees", "chosen"): lambda: int(graph.degrees.sum()),
-    ("degrees", "pairs"): lambda: int(counted_from_minority(rule, []).sum()),
+    ("degrees", "pairs"): lambda: int(counted_from_minority(graph.blocks, 0, rule, {}).sum()),
     ("witnesses", "chosen"): lambda: sum(graph.witness_counts([1, 3, 9, 27])),
     ("witnesses", "pairs"): lambda: sum(finished(witness_count(graph.blocks, theta)) for theta in (1, 3, 9, 27)),
     ("projections", "chosen"): lambda: sum(counts.edge_count for counts in graph.projected_counts(THETAS)),

@@ -135,6 +135,9 @@ def agree(seed: int) -> int:
     scanned = tuple(finished(blocks.projection.counts(theta)) for theta in thetas)  # also where no scan is needed
     assert scanned == edges.projected_counts(thetas)
     assert blocks.witness_counts(THETAS) == edges.witness_counts(THETAS)
+    at_most = [blocks.most_projected_edges(theta) for theta in thetas]
+    assert all(most >= counts.edge_count for most, counts in zip(at_most, scanned, strict=True))
+    assert [counts.edge_count for counts in scanned] == sorted(counts.edge_count for counts in scanned)
     assert blocks.greedy_cover_size() == edges.greedy_cover_size()
     assert blocks.twice_fractional_cover() == edges.twice_fractional_cover()
     dense_ways_agree(blocks, [one.constraint for one in made], edges)
@@ -152,10 +155,14 @@ def dense_ways_agree(
         ways.append(range_matching(plain, rows))
     for matching in ways:
         assert finished(matching) == edges.twice_fractional_cover()
-    for k, constraint in enumerate(plain):
-        if sum(other.ordered for other in plain[: k + 1]) <= 1:
-            by_sums = finished(counted_by_sums(constraint, plain[:k]))
-            assert by_sums.tolist() == counted_from_minority(constraint, plain[:k]).tolist()
+    earlier: dict[int, BlockConstraint] = {}
+    for k, constraint in enumerate(constraints):
+        if isinstance(constraint, BlockConstraint):
+            from_minority = counted_from_minority(blocks.blocks, k, constraint, earlier)
+            if constraint.ordered + sum(other.ordered for other in earlier.values()) <= 1:
+                by_sums = finished(counted_by_sums(constraint, list(earlier.values())))
+                assert by_sums.tolist() == from_minority.tolist()
+            earlier[k] = constraint
     bits = blocks.bit_scans
     if bits is not None:
         assert tuple(finished(bits.counts(theta)) for theta in THETAS) == edges.projected_counts(THETAS)
@@ -218,6 +225,15 @@ def test_witness_counts_grow_with_theta() -> None:
         counts = graph.witness_counts([1, 2, 3, 4, 5])
         assert list(counts) == sorted(counts)
         assert counts[-1] == graph.degree_summary().positive_degree_nodes
+
+
+def test_projections_grow_with_theta() -> None:
+    """What lets bounds of a projection come from other thetas: over all graphs of 5 nodes."""
+    pairs = list(combinations(range(5), 2))
+    for bits in range(1 << len(pairs)):
+        chosen = [pair for position, pair in enumerate(pairs) if bits >> position & 1]
+        counts = EdgeGraph(EdgeArrays.from_pairs(5, chosen)).projected_counts([1, 2, 3, 4])
+        assert [each.edge_count for each in counts] == sorted(each.edge_count for each in counts)
 
 
 def test_majority_rows_never_conflict_and_groups_hold_conflicting_rows_only() -> None:

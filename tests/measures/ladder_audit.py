@@ -1,7 +1,7 @@
 """Exact joint loss of a `Ladder` between two graphs, through its real code.
 
 Cap, guard, index and reference are scripted, so that both graphs take the same path; what stays hidden is recorded at
-`stands_above` and `climb` and summed over all noise by the law of tests/privacy/climbing_law.py. A coarse unit keeps
+`height_above` and `climb` and summed over all noise by the law of tests/privacy/climbing_law.py. A coarse unit keeps
 the sums short; the proof holds for every unit.
 """
 
@@ -68,21 +68,21 @@ def traced(mechanism: Ladder, graph: GraphStatistics, epsilon: int, path: tuple[
         trace.scale = hidden.scale
         return hidden
 
-    def stands_above(noisy: int, hidden: HiddenNoise, threshold: int, share: int) -> bool:
+    def height_above(noisy: int, hidden: HiddenNoise, threshold: int, share: int) -> int:
         assert laplace_scale(climbing.UNIT, share) == hidden.scale, "climb pays for a test with its own epsilon only"
         drawn, own = recorder.draws[-2:]
         assert noisy == own.result, "what is published is what was tested"
         trace.paid["guard"] = drawn
         trace.top = Top(own.value, threshold, own.scale)
         recorder.source = Script((index, reference))
-        return accept
+        return 0 if accept else -1
 
     def climb(start, rungs, thresholds, noise):
         trace.numbers, trace.thresholds = (start, *rungs), tuple(thresholds)
         return 0, start
 
     with pytest.MonkeyPatch.context() as patch, replaced_noise(recorder):
-        for name, fake in (("draw_hidden_noise", draw_hidden_noise), ("stands_above", stands_above), ("climb", climb)):
+        for name, fake in (("draw_hidden_noise", draw_hidden_noise), ("height_above", height_above), ("climb", climb)):
             patch.setattr(ladder, name, fake)
         share, rest = split(epsilon, (mechanism.cap, 100 - mechanism.cap))
         released = release_degree_cap(graph, share)

@@ -63,11 +63,19 @@ class SmallGraph:
     def projected_edges(self, thetas: Sequence[int]) -> list[int]:
         return self._each("edges", thetas)
 
+    def projected_edges_between(self, theta: int) -> tuple[int, int]:
+        [exact] = self.projected_edges([theta])
+        return exact, exact
+
     def projected_nodes(self, thetas: Sequence[int]) -> list[int]:
         return self._each("nodes", thetas)
 
     def witnesses(self, thetas: Sequence[int]) -> list[int]:
         return self._each("witnesses", thetas)
+
+    def witnesses_between(self, theta: int) -> tuple[int, int]:
+        [exact] = self.witnesses([theta])
+        return exact, exact
 
     def twice_truncated_edges(self, taus: Sequence[int]) -> list[int]:
         for tau in taus:

@@ -49,9 +49,9 @@ def published(
     with replaced_noise(Script((cap,))):
         released = release_degree_cap(graph, share)
 
-    def stands_above(*_: object) -> bool:
+    def height_above(*_: object) -> int:
         drawn.outputs = (guard, number, index, reference)
-        return climbed is None
+        return 0 if climbed is None else -1
 
     def climb(start: int, rungs: list[int], *_: object) -> tuple[int, int]:
         position, reached = climbed or (2, number)  # without a top there is nothing but to climb
@@ -61,7 +61,7 @@ def published(
     with pytest.MonkeyPatch.context() as patch, replaced_noise(drawn):
         hidden = ladder.HiddenNoise
         patch.setattr(ladder, "draw_hidden_noise", lambda rungs, share: hidden((0,) * (rungs + 1), 65_536e9 / share))
-        patch.setattr(ladder, "stands_above", stands_above)
+        patch.setattr(ladder, "height_above", height_above)
         patch.setattr(ladder, "climb", climb)
         answer = mechanism.answer(Run(graph, rest, 0.05, released))
     return with_theta_limits(with_estimate(answer, mechanism, 0.05), mechanism, released, None)

@@ -58,9 +58,9 @@ def released(values: dict[int, int], guard: int | None, outcome: int | tuple[int
     made, is_top = mechanism(values, top=guard is not None), not isinstance(outcome, tuple)
     plan, seen, tops = made.plan(CAP, EPSILON), [((0,), ())], []
 
-    def stands_above(noisy: int, hidden: HiddenNoise, threshold: int, share: int) -> bool:
+    def height_above(noisy: int, hidden: HiddenNoise, threshold: int, share: int) -> int:
         tops.append(Top(UNIT * values[4] // 4, threshold, laplace_scale(UNIT, plan.undivided)))
-        return is_top
+        return 0 if is_top else -1
 
     def climb(start: int, rungs: list[int], thresholds: list[int], noise: object) -> tuple[int, int]:
         seen.append(((start, *rungs), tuple(thresholds)))
@@ -70,7 +70,7 @@ def released(values: dict[int, int], guard: int | None, outcome: int | tuple[int
     drawn = [0] * (len(plan.rungs) + 1)
     script = Script([*drawn, *([] if guard is None else [guard, outcome if is_top else 0]), 0, START])
     with pytest.MonkeyPatch.context() as patch, replaced_noise(script):
-        patch.setattr(ladder, "stands_above", stands_above)
+        patch.setattr(ladder, "height_above", height_above)
         patch.setattr(ladder, "climb", climb)
         answer = made.release(Run(EMPTY, EPSILON, BETA, CAP))
     scale, top = laplace_scale(UNIT, plan.answer), tops[0] if tops else None

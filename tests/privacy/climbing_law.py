@@ -1,4 +1,4 @@
-"""The exact law of `climb` under `stands_above`, by recursion over the handicap, apart from the code under test."""
+"""The exact law of `climb` under `height_above`, by recursion over the handicap, apart from the code under test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`climb` under `stands_above`: the real code has the law of `climbing_law`, and that law loses at most epsilon.
+"""`climb` under `height_above`: the real code has the law of `climbing_law`, and that law loses at most epsilon.
 
 No randomness: the law is summed over all noise, but for a part below 1e-12.
 """
@@ -10,7 +10,7 @@ import pytest
 from climbing_law import Case, Top, accepted, greatest_loss, noise, refused
 
 from dpdb.privacy import climbing
-from dpdb.privacy.climbing import climb, draw_hidden_noise, in_units, stands_above
+from dpdb.privacy.climbing import climb, draw_hidden_noise, height_above, in_units
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import laplace_scale, replaced_noise
 
@@ -57,7 +57,7 @@ def enumerated(case: Case, unit: int, epsilon: int) -> tuple[dict, dict]:
         with replaced_noise(Scripted([*hidden_draws, test], case.scale)):
             hidden = draw_hidden_noise(len(case.numbers) - 1, epsilon)
             top = case.top.units + own
-            if stands_above(top, hidden, case.top.threshold, epsilon):
+            if height_above(top, hidden, case.top.threshold, epsilon) >= 0:
                 above[top] = above.get(top, 0.0) + chance
             else:
                 outcome = climb(case.numbers[0], case.numbers[1:], case.thresholds, hidden.draws)

@@ -1,8 +1,8 @@
 """Degrees of a conflict graph given by blocks, one constraint at a time.
 
-Every pair is counted from a minority row `a`, at its first violated constraint. Most partners are plain: majority rows
-of the constraint and of all earlier ones. For those only the earlier constraints matter in which `a` itself is of the
-minority; where there is none, all plain rows of the group count at once.
+A constraint's pairs are counted first, whatever else they violate; then those are taken back that violate an earlier
+constraint, too. These are few: one of the two rows is of the minority of the constraint, and one of that of an earlier
+constraint.
 """
 
 from __future__ import annotations
@@ -13,160 +13,277 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
+from dpdb.graph.kernels.blocks import Blocks
 
-__all__ = ["CHUNK", "Members", "add_degrees"]
+__all__ = ["CHUNK", "Chunk", "Members", "Special", "count_pairs", "take_back"]
+
+Ints = NDArray[np.int32]
+Number = int | np.int64
 
 CHUNK = 4096
 
 
 class Members(NamedTuple):
-    """The rows of one constraint's groups.
+    """The rows of the groups of one constraint that is ordered or has two classes.
 
     Attributes
     ----------
     starts : int32 (groups + 1,)
-        Where each group begins; within a group plain rows come first.
-    plain : int32 (groups,)
-        How many plain rows each group has.
-    row : int32 (members,)
-        Ranks.
-    ordered, both : bool (constraints,)
-        The constraint itself, then the earlier ones that its pairs may also violate.
-    group, x, y : int32 (constraints, members)
-    minority : bool (constraints, members)
+        Where each group begins; within a group the majority comes first.
+    majority : int32 (groups,)
+        How many rows of each group are of it.
+    x, y : int32 (members,)
     """
 
-    starts: NDArray[np.int32]
-    plain: NDArray[np.int32]
-    row: NDArray[np.int32]
-    ordered: NDArray[np.bool_]
-    both: NDArray[np.bool_]
-    group: NDArray[np.int32]
-    x: NDArray[np.int32]
-    y: NDArray[np.int32]
-    minority: NDArray[np.bool_]
+    starts: Ints
+    majority: Ints
+    x: Ints
+    y: Ints
 
 
 @kernel
-def _violates(members: Members, j: int, a: int, b: int) -> bool:
-    if members.group[j, a] < 0 or members.group[j, a] != members.group[j, b]:
-        return False
-    xa, xb = members.x[j, a], members.x[j, b]
-    ya, yb = members.y[j, a], members.y[j, b]
-    if not members.ordered[j]:
-        return bool(xa != xb and ya != yb)
-    return bool((xa > xb and ya < yb) or (xa < xb and ya > yb))
-
-
-@kernel
-def _count_special(members: Members, a: int, begin: int, end: int, degree: NDArray[np.int32]) -> int:
-    found = 0
-    for b in range(begin, end):
-        # A pair of two minority rows is counted once, from its lower row.
-        if members.minority[0, b] and members.row[b] <= members.row[a]:
-            continue
-        hit = True
-        for j in range(members.ordered.shape[0]):  # its own constraint, and none of the earlier ones
-            hit = hit and _violates(members, j, a, b) == (j == 0)
-        degree[b] += hit
-        found += hit
-    return found
-
-
-@kernel
-def _count_plain(
-    members: Members, a: int, begin: int, end: int, hit: NDArray[np.int32], degree: NDArray[np.int32]
-) -> int:
-    """Count plain partners in loops that the compiler vectorizes."""
-    found = 0
-    for low in range(begin, end, CHUNK):
-        size = CHUNK if end - low > CHUNK else end - low
-        if members.ordered[0]:
-            xa, ya = members.x[0, a], members.y[0, a]
-            for i in range(size):
-                xb, yb = members.x[0, low + i], members.y[0, low + i]
-                hit[i] = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
-        elif members.both[0]:
-            xa, ya = members.x[0, a], members.y[0, a]
-            for i in range(size):
-                hit[i] = (members.x[0, low + i] != xa) & (members.y[0, low + i] != ya)
-        else:
-            for i in range(size):
-                hit[i] = 1  # plain rows are of the majority class, a is not
-        for j in range(1, members.ordered.shape[0]):
-            if not members.minority[j, a]:
-                continue
-            g, xa, ya = members.group[j, a], members.x[j, a], members.y[j, a]
-            if members.ordered[j]:
-                for i in range(size):
-                    xb, yb = members.x[j, low + i], members.y[j, low + i]
-                    crossed = ((xb > xa) & (yb < ya)) | ((xb < xa) & (yb > ya))
-                    hit[i] &= not (crossed & (members.group[j, low + i] == g))
-            elif members.both[j]:
-                for i in range(size):
-                    alike = (members.x[j, low + i] == xa) | (members.y[j, low + i] == ya)
-                    hit[i] &= (members.group[j, low + i] != g) | alike
-            else:
-                for i in range(size):
-                    hit[i] &= (members.group[j, low + i] != g) | (members.x[j, low + i] == xa)
-        for i in range(size):
-            degree[low + i] += hit[i]
-            found += hit[i]
-    return found
-
-
-@kernel
-def add_degrees(
-    members: Members,
-    part: int,
-    parts: int,
-    degree: NDArray[np.int32],
-    hit: NDArray[np.int32],
-    state: NDArray[np.int64],
-    work: int,
+def count_pairs(
+    members: Members, ordered: int, part: int, parts: int, degree: Ints, state: NDArray[np.int64], work: int
 ) -> bool:
-    """Count, for each member, the pairs whose first violated constraint is the members' own; return whether all are.
+    """Count, for each member, the rows that it violates the constraint with; return whether all are counted.
 
     `part` of `parts` shares of the minority rows are counted from; the shares' results add up.
 
     Parameters
     ----------
+    ordered : int
+        Whether the constraint is an order, 0 or 1.
     degree : int32 (members,)
         Added to; zeros in the beginning.
-    hit : int32 (CHUNK,)
-        Scratch.
-    state : int64 (3,)
-        Where to go on: group, rows of it that are done, how many of these all its plain rows conflict with.
+    state : int64 (2,)
+        Where to go on: group, minority rows of it that are done.
     work : int
         Pairs to look at before the kernel returns.
     """
-    block = state[0]
-    while block < members.plain.shape[0]:
-        begin, end = members.starts[block], members.starts[block + 1]
-        special = begin + members.plain[block]
-        a, all_plain = special + state[1], state[2]
+    group = state[0]
+    while group < members.majority.shape[0]:
+        begin, end = members.starts[group], members.starts[group + 1]
+        first = begin + members.majority[group]
+        a = first + state[1]
         while a < end:
             if work <= 0:
-                state[0], state[1], state[2] = block, a - special, all_plain
+                state[0], state[1] = group, a - first
                 return False
+            if a % parts == part:
+                degree[a] += _count(members, ordered, a, begin, first, degree)
+                degree[a] += _count(members, ordered, a, a + 1, end, degree)
+                work -= end - begin
             work -= 1
-            if members.minority[0, a] and a % parts == part:
-                at_once = not members.ordered[0] and not members.both[0]
-                for j in range(1, members.ordered.shape[0]):
-                    at_once = at_once and not members.minority[j, a]
-                if at_once:
-                    all_plain += 1
-                    found = special - begin
-                else:
-                    found = _count_plain(members, a, begin, special, hit, degree)
-                    work -= special - begin
-                degree[a] += found + _count_special(members, a, special, end, degree)
-                work -= end - special
             a += 1
-        for b in range(begin, special):
-            degree[b] += all_plain
-        work -= 1 + special - begin
-        block += 1
-        state[1], state[2] = 0, 0
-    state[0] = block
+        group += 1
+        state[1] = 0
+        work -= 1
+    state[0] = group
     return True
+
+
+@kernel
+def _count(members: Members, ordered: int, a: int, begin: int, end: int, degree: Ints) -> int:
+    """Count the partners of `a` in loops that the compiler vectorizes."""
+    x, y, counted = members.x[begin:end], members.y[begin:end], degree[begin:end]
+    x_a, y_a = members.x[a], members.y[a]
+    found = np.int32(0)
+    if ordered != 0:
+        for i in range(x.shape[0]):
+            hit = np.int32(((x[i] > x_a) & (y[i] < y_a)) | ((x[i] < x_a) & (y[i] > y_a)))
+            counted[i] += hit
+            found += hit
+    else:
+        for i in range(x.shape[0]):
+            hit = np.int32((x[i] != x_a) & (y[i] != y_a))
+            counted[i] += hit
+            found += hit
+    return int(found)
+
+
+class Special(NamedTuple):
+    """The rows of a constraint's groups that are of its minority or of that of an earlier constraint.
+
+    Attributes
+    ----------
+    rows : int32
+        Group by group.
+    starts : int32 (groups + 1,)
+        Where each group begins in them.
+    marked : bool (all rows,)
+        Whether a row is one of them.
+    """
+
+    rows: Ints
+    starts: Ints
+    marked: NDArray[np.bool_]
+
+
+class Chunk(NamedTuple):
+    """Some rows of a group as loops over pairs need them. Scratch.
+
+    Attributes
+    ----------
+    group, x, y : int32 (constraints, CHUNK)
+        Of the constraint itself (last), and of the earlier ones that are needed.
+    needed : int64 (constraints,)
+        Which are.
+    after : int64 (CHUNK,)
+        A row meets those minority rows of the constraint that are below this.
+    hit : int32 (CHUNK,)
+    """
+
+    group: Ints
+    x: Ints
+    y: Ints
+    needed: NDArray[np.int64]
+    after: NDArray[np.int64]
+    hit: Ints
+
+
+@kernel
+def take_back(
+    blocks: Blocks,
+    k: int,
+    earlier: NDArray[np.int64],
+    special: Special,
+    plain: int,
+    chunk: Chunk,
+    part: int,
+    parts: int,
+    degree: Ints,
+    state: NDArray[np.int64],
+    work: int,
+) -> bool:
+    """Subtract, for each row, pairs that violate constraint k and one of the earlier ones; return whether all are done.
+
+    Every such pair is met from a minority row `a` of k. If the other row is not special, then it is of the majority of
+    all these constraints: so it violates only those with `a` in whose minority `a` is.
+
+    Parameters
+    ----------
+    earlier : int64
+        Constraints before k that its pairs may also violate.
+    plain : int
+        1 for the pairs with rows that are not special, 0 for those of two special rows.
+    part, parts : int
+        Which share of the chunks of each group is done; the shares' results add up.
+    degree : int32 (rows,)
+        Subtracted from.
+    state : int64 (3,)
+        Where to go on: group, rows of it that are done, special rows that the next chunk has met.
+    work : int
+        Pairs to look at before the kernel returns.
+    """
+    while state[0] < special.starts.shape[0] - 1:
+        group = state[0]
+        concerned = special.rows[special.starts[group] : special.starts[group + 1]]
+        listed = concerned
+        if plain != 0:
+            listed = blocks.members[k, blocks.starts[k, group] : blocks.starts[k, group + 1]]
+        some = False
+        for e in range(earlier.shape[0]):
+            chunk.needed[e] = 0
+            for a in concerned:
+                chunk.needed[e] |= _is_needed(blocks, k, earlier[e], plain, np.int64(a))
+            some = some or chunk.needed[e] != 0
+        while some and state[1] < listed.shape[0]:
+            low = state[1]
+            high = min(low + CHUNK, listed.shape[0])
+            if (group + low // CHUNK) % parts == part:
+                _gather(blocks, k, earlier, special.marked, plain, listed[low:high], chunk)
+                while state[2] < concerned.shape[0]:
+                    if work <= 0:
+                        return False
+                    a = np.int64(concerned[state[2]])
+                    if blocks.place[k, a] < 0:
+                        work -= 1 + _take_back_from(blocks, k, earlier, plain, a, listed[low:high], chunk, degree)
+                    state[2] += 1
+            state[1], state[2] = high, 0
+        state[0], state[1] = group + 1, 0
+        work -= 1 + concerned.shape[0]
+        if work <= 0:
+            break
+    return bool(state[0] >= special.starts.shape[0] - 1)
+
+
+@kernel
+def _is_needed(blocks: Blocks, k: int, j: Number, plain: int, a: Number) -> bool:
+    """Return whether a row of k's minority may violate j with the rows that it meets."""
+    return bool(blocks.place[k, a] < 0 and blocks.group[j, a] >= 0 and (plain == 0 or blocks.place[j, a] < 0))
+
+
+@kernel
+def _gather(
+    blocks: Blocks, k: int, earlier: NDArray[np.int64], marked: NDArray[np.bool_], plain: int, rows: Ints, chunk: Chunk
+) -> None:
+    """Fill a chunk with these rows."""
+    own = earlier.shape[0]
+    for e in range(own + 1):
+        j = k if e == own else earlier[e]
+        if e < own and chunk.needed[e] == 0:
+            continue
+        group, x, y = blocks.group[j], blocks.x[j], blocks.x[j]
+        if blocks.ordered[j] or blocks.both[j]:
+            y = blocks.y[blocks.y_at[j]]
+        for i in range(rows.shape[0]):
+            b = np.int64(rows[i])
+            chunk.group[e, i], chunk.x[e, i], chunk.y[e, i] = group[b], x[b], y[b]
+    for i in range(rows.shape[0]):
+        b = np.int64(rows[i])
+        if plain != 0:
+            chunk.after[i] = 0 if marked[b] else blocks.group.shape[1]
+        else:
+            chunk.after[i] = b if blocks.place[k, b] < 0 else blocks.group.shape[1]
+
+
+@kernel
+def _take_back_from(
+    blocks: Blocks,
+    k: int,
+    earlier: NDArray[np.int64],
+    plain: int,
+    a: Number,
+    rows: Ints,
+    chunk: Chunk,
+    degree: Ints,
+) -> int:
+    """Subtract the pairs of one minority row with a chunk, in loops that the compiler vectorizes; return the looks."""
+    own, size, looks = earlier.shape[0], rows.shape[0], 0
+    hit = chunk.hit[:size]
+    for e in range(own):
+        j = earlier[e]
+        if not _is_needed(blocks, k, j, plain, a):
+            continue
+        if looks == 0:
+            hit[:] = 0
+        looks += size
+        _mark(blocks, j, a, chunk.group[e, :size], chunk.x[e, :size], chunk.y[e, :size], hit, np.int32(1))
+    if looks == 0:
+        return 0
+    _mark(blocks, k, a, chunk.group[own, :size], chunk.x[own, :size], chunk.y[own, :size], hit, np.int32(2))
+    found = 0
+    for i in range(size):
+        if hit[i] == 3 and chunk.after[i] > a:
+            degree[rows[i]] -= 1
+            found += 1
+    degree[a] -= found
+    return int(looks + size)
+
+
+@kernel
+def _mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
+    """Set a bit of those rows that violate j with `a`."""
+    group_a, x_a, y_a = blocks.group[j, a], blocks.x[j, a], np.int32(0)
+    if blocks.ordered[j] or blocks.both[j]:
+        y_a = blocks.y[blocks.y_at[j], a]
+    if blocks.ordered[j]:
+        for i in range(group.shape[0]):
+            crossed = ((x[i] > x_a) & (y[i] < y_a)) | ((x[i] < x_a) & (y[i] > y_a))
+            hit[i] |= bit * np.int32(crossed & (group[i] == group_a))
+    elif blocks.both[j]:
+        for i in range(group.shape[0]):
+            hit[i] |= bit * np.int32((x[i] != x_a) & (y[i] != y_a) & (group[i] == group_a))
+    else:
+        for i in range(group.shape[0]):
+            hit[i] |= bit * np.int32((x[i] != x_a) & (group[i] == group_a))

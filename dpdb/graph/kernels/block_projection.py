@@ -11,14 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.blocks import Blocks
+from dpdb.graph.kernels.blocks import Blocks, leave
 
 __all__ = ["Candidates", "project"]
 
 Ints = NDArray[np.int32]
-
-# Columns of `Blocks.row`.
-_GROUP, _X, _Y, _PLACE = 0, 1, 2, 3
 
 
 class Candidates(NamedTuple):
@@ -41,8 +38,9 @@ def project(
     slot_of: Ints,
     members: Candidates,
     short: Candidates,
-    member_chains: Ints,
-    short_chains: Ints,
+    member_jumps: Ints,
+    short_jumps: Ints,
+    left: Ints,
     degree_and_last: Ints,
     theta: int,
     first: int,
@@ -51,8 +49,9 @@ def project(
     """Edge-addition projection (Algorithm 1), from row `first` on; returns the next row and the edges that were added.
 
     The edges (u, v) of one u are met constraint by constraint, v ascending. A candidate v that has reached theta leaves
-    the list when it is met: `chain` leads from a place to the next present one. So each row looked at gives an edge, or
-    leaves for good, or is below theta without being in conflict, or was joined at an earlier constraint.
+    the list when it is met: `jumps` lead from a place to the next present one. So each row looked at gives an edge, or
+    leaves for good, or is below theta without being in conflict, or was joined at an earlier constraint. A group
+    without a minority row that is below theta, from u on, is not entered: what is kept has such a row.
 
     A pair counts at the first constraint it violates, yet the earlier ones need no test. Let (u, v) violate j < k, and
     let v be met at k while both are below theta. They were below theta at j as well, since degrees only grow, and v was
@@ -64,42 +63,59 @@ def project(
     ----------
     slot_of : int32 (rows,)
         A permutation: where the state of each row is kept. It changes no result, only locality.
-    member_chains, short_chains : int32 (constraints, longest + 1)
-        Which places are present: each leads to itself in the beginning.
+    member_jumps, short_jumps : int32 (constraints, longest + 1)
+        As in `kernels.blocks`; zeros in the beginning.
+    left : int32 (constraints, groups)
+        How many minority rows of each group, from row u on, are below theta.
     degree_and_last : int32 (rows, 2)
         Zeros in the beginning; by slot, the degree, and the last row whose scan joined it, + 1.
     work : int
         Candidates to look at before the kernel returns, after a whole row.
     """
-    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    constraints, n = blocks.group.shape
     edges = 0
     u = first
     while u < n and work > 0:
-        degree = degree_and_last[slot_of[u], 0]
+        work -= 1
+        visited = False
+        for k in range(constraints):
+            group = blocks.group[k, u]
+            if group >= 0 and left[k, group] > 0:
+                visited = True
+                break
+        if not visited:
+            u += 1
+            continue
+        slot_u = slot_of[u]
+        degree = degree_and_last[slot_u, 0]
+        was_below = degree < theta
         for k in range(constraints):
             if degree >= theta:
                 break
-            group, place = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
-            if group < 0:
+            group = blocks.group[k, u]
+            if group < 0 or left[k, group] == 0:
                 continue
+            place = blocks.place[k, u]
             if place < 0:
-                slot, x, y, chain = members.slot[k], members.x[k], members.y[k], member_chains[k]
+                row, slot, x, y, jumps = blocks.members[k], members.slot[k], members.x[k], members.y[k], member_jumps[k]
                 place, end = -place, blocks.starts[k, group + 1]
             else:
-                slot, x, y, chain = short.slot[k], short.x[k], short.y[k], short_chains[k]
+                row, slot, x, y, jumps = blocks.short[k], short.slot[k], short.x[k], short.y[k], short_jumps[k]
                 end = blocks.short_starts[k, group + 1]
             ordered, both = blocks.ordered[k], blocks.both[k]
-            x_u, y_u = blocks.row[u, k, _X], blocks.row[u, k, _Y]
+            x_u, y_u = blocks.x[k, u], np.int32(0)
+            if ordered or both:
+                y_u = blocks.y[blocks.y_at[k], u]
             while place < end:
                 work -= 1
-                following = chain[place]
-                if following != place:
-                    chain[place] = chain[following]  # path halving
-                    place = chain[place]
+                jump = jumps[place]
+                if jump != 0:
+                    jumps[place] = jump + jumps[place + jump]  # path halving
+                    place += jumps[place]
                     continue
                 v = slot[place]
                 if degree_and_last[v, 0] >= theta:
-                    chain[place] = place + 1
+                    jumps[place] = 1
                 elif degree_and_last[v, 1] != u + 1:
                     if ordered:
                         conflict = (x[place] > x_u and y[place] < y_u) or (x[place] < x_u and y[place] > y_u)
@@ -108,12 +124,15 @@ def project(
                     if conflict:
                         degree_and_last[v, 0] += 1
                         degree_and_last[v, 1] = u + 1
+                        if degree_and_last[v, 0] == theta:
+                            leave(blocks, np.int64(row[place]), left)
                         edges += 1
                         degree += 1
                         if degree == theta:
                             break
                 place += 1
-        degree_and_last[slot_of[u], 0] = degree
+        degree_and_last[slot_u, 0] = degree
+        if was_below:  # it is, or rows above it do not meet it any more
+            leave(blocks, u, left)
         u += 1
-        work -= 1
     return u, edges

@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "match_greedily", "witness"]
+__all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "leave", "match_greedily", "witness"]
 
 Ints = NDArray[np.int32]
 Number = int | np.int64
-
-# Columns of `Blocks.row`.
-_GROUP, _X, _Y, _PLACE = 0, 1, 2, 3
 
 
 class Blocks(NamedTuple):
@@ -33,13 +30,18 @@ class Blocks(NamedTuple):
     ----------
     ordered, both : bool (constraints,)
         As of a `BlockConstraint`.
+    group, x : int32 (constraints, rows)
+        The same.
+    y : int32 (constraints that are ordered or have both, rows)
+        The same; of others it is x.
+    y_at : int64 (constraints,)
+        Where in `y` a constraint's is.
+    place : int32 (constraints, rows)
+        Where each row's list of candidates goes on: for a majority row the index in `short` of its group's first row
+        above it, p; for a minority row -p - 1 with p its own index in `members`. Nothing of a row without a group.
     listed : bool (constraints,)
         Whether each row has a list of its own, whose pairs are in conflict: a group of which it is the only row, and
         its neighbours the minority.
-    row : int32 (rows, constraints, 4)
-        Everything a scan asks of a row lies together: group (-1: none), x, y, and where its list of candidates goes on:
-        for a majority row the index in `short` of its group's first row above it, p; for a minority row -p - 1 with p
-        its own index in `members`.
     members, short : int32 (constraints, longest)
         Each group's rows by rank; its minority rows by rank.
     starts, short_starts : int32 (constraints, groups + 1)
@@ -51,7 +53,11 @@ class Blocks(NamedTuple):
     ordered: NDArray[np.bool_]
     both: NDArray[np.bool_]
     listed: NDArray[np.bool_]
-    row: Ints
+    group: Ints
+    x: Ints
+    y: Ints
+    y_at: NDArray[np.int64]
+    place: Ints
     members: Ints
     starts: Ints
     short: Ints
@@ -61,14 +67,19 @@ class Blocks(NamedTuple):
 
 @kernel
 def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    a, b = blocks.row[u, k], blocks.row[v, k]
-    if a[_GROUP] < 0 or a[_GROUP] != b[_GROUP]:
-        return False
+    return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and _conflict(blocks, k, u, v))
+
+
+@kernel
+def _conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
+    """Return whether two rows of one group of k violate it."""
+    x_u, x_v = blocks.x[k, u], blocks.x[k, v]
+    if not blocks.ordered[k] and not blocks.both[k]:
+        return bool(x_u != x_v)
+    y_u, y_v = blocks.y[blocks.y_at[k], u], blocks.y[blocks.y_at[k], v]
     if not blocks.ordered[k]:
-        return bool(a[_X] != b[_X] and a[_Y] != b[_Y])
-    if a[_X] > b[_X]:
-        return bool(a[_Y] < b[_Y])
-    return bool(a[_X] < b[_X] and a[_Y] > b[_Y])
+        return bool(x_u != x_v and y_u != y_v)
+    return bool((x_u > x_v and y_u < y_v) or (x_u < x_v and y_u > y_v))
 
 
 @kernel
@@ -76,7 +87,7 @@ def _first_violated(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     """Return whether k is the first constraint that the pair, met in a list of k, violates; no listed one is tested."""
     if blocks.listed[k]:
         return True
-    if not _violates(blocks, k, u, v):
+    if not _conflict(blocks, k, u, v):
         return False
     for j in range(k):
         if blocks.tested[k, j] and _violates(blocks, j, u, v):
@@ -101,11 +112,11 @@ def fill_edges(
     The arrays have `filled` edges already. Returns how many they have, and where to go on, once they are full or `work`
     pairs are looked at; the row is the number of rows when nothing is left.
     """
-    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    constraints, n = blocks.group.shape
     size = u.shape[0]
     while row < n:
         while k < constraints:
-            group, begin = blocks.row[row, k, _GROUP], blocks.row[row, k, _PLACE]
+            group, begin = blocks.group[k, row], blocks.place[k, row]
             if group >= 0:
                 minor = begin < 0
                 listed = blocks.members[k] if minor else blocks.short[k]
@@ -129,34 +140,34 @@ def fill_edges(
     return filled, row, 0, -1
 
 
-# -- lists from which rows leave --------------------------------------------------------------------------------
+# -- lists from which rows leave: by how much to go on from each place; 0 where a row is present --------------------
 
 
 @kernel
-def _next(chain: Ints, place: Number) -> Number:
+def _next(jumps: Ints, place: Number) -> Number:
     """Find the next present place not below `place` (path halving)."""
-    while chain[place] != place:
-        chain[place] = chain[chain[place]]
-        place = chain[place]
+    while jumps[place] != 0:
+        jumps[place] += jumps[place + jumps[place]]
+        place += jumps[place]
     return place
 
 
 @kernel
-def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
-    """Find the next place whose row is not gone; places of rows that are gone leave the chain."""
-    place = _next(chain, place)
+def _next_kept(jumps: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
+    """Find the next place whose row is not gone; places of rows that are gone leave the list."""
+    place = _next(jumps, place)
     while place < end and gone[listed[place]]:
-        chain[place] = place + 1
-        place = _next(chain, place)
+        jumps[place] = 1
+        place = _next(jumps, place)
     return place
 
 
 @kernel
-def _leave(blocks: Blocks, row: Number, left: Ints) -> None:
+def leave(blocks: Blocks, row: Number, left: Ints) -> None:
     """Count a row out of the minorities that it belongs to."""
-    for k in range(blocks.row.shape[1]):
-        if blocks.row[row, k, _GROUP] >= 0 and blocks.row[row, k, _PLACE] < 0:
-            left[k, blocks.row[row, k, _GROUP]] -= 1
+    for k in range(blocks.group.shape[0]):
+        if blocks.group[k, row] >= 0 and blocks.place[k, row] < 0:
+            left[k, blocks.group[k, row]] -= 1
 
 
 # -- scans ------------------------------------------------------------------------------------------------------
@@ -165,6 +176,7 @@ def _leave(blocks: Blocks, row: Number, left: Ints) -> None:
 @kernel
 def witness(
     blocks: Blocks,
+    minority: NDArray[np.bool_],
     theta: int,
     uncovered_longs: Ints,
     uncovered_shorts: Ints,
@@ -190,23 +202,39 @@ def witness(
 
     Parameters
     ----------
+    minority : bool (rows,)
+        Whether a row is in the minority of any of its groups.
     uncovered_longs, uncovered_shorts, able_longs, able_shorts : int32 (constraints, longest + 1)
-        Chains of the places in `members` and `short` whose rows are uncovered, and of those that have capacity.
+        The places in `members` and `short` whose rows are uncovered, and those whose rows have capacity.
     uncovered_left, able_left : int32 (constraints, groups)
-        How many minority rows of each group are.
+        How many minority rows of each group, from row u on, are.
     covered, spent, used : (rows,)
         Whether a row is covered, whether it has no capacity left, and how many it covers.
     """
-    n, constraints = blocks.row.shape[0], blocks.row.shape[1]
+    constraints, n = blocks.group.shape
     place: Number
     u = first
     while u < n and work > 0:
+        # Most rows are neither of a minority nor of a group in which there is work left: they end here.
+        wants, gives = not covered[u], not spent[u]
+        visited = minority[u] and (wants or gives)
+        if not minority[u]:
+            for k in range(constraints):
+                group = blocks.group[k, u]
+                if group >= 0 and ((wants and able_left[k, group] > 0) or (gives and uncovered_left[k, group] > 0)):
+                    visited = True
+                    break
+        if not visited:
+            work -= 1
+            u += 1
+            continue
         for k in range(constraints):
-            group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
+            group = blocks.group[k, u]
             if group < 0:
                 continue
             if covered[u] and spent[u]:
                 break
+            begin = blocks.place[k, u]
             if begin < 0:
                 listed, end, place = blocks.members[k], np.int64(blocks.starts[k, group + 1]), np.int64(-begin)
                 uncovered, able = uncovered_longs[k], able_longs[k]
@@ -228,22 +256,27 @@ def witness(
                 if place >= end:
                     break
                 v = np.int64(listed[place])
-                if blocks.listed[k] or _violates(blocks, k, u, v):
+                if blocks.listed[k] or _conflict(blocks, k, u, v):
                     if not covered[v] and not spent[u]:
                         covered[v] = True
                         used[u] += 1
-                        _leave(blocks, v, uncovered_left)
+                        leave(blocks, v, uncovered_left)
                         if used[u] == theta:
                             spent[u] = True
-                            _leave(blocks, u, able_left)
+                            leave(blocks, u, able_left)
                     if not covered[u] and not spent[v]:
                         covered[u] = True
                         used[v] += 1
-                        _leave(blocks, u, uncovered_left)
+                        leave(blocks, u, uncovered_left)
                         if used[v] == theta:
                             spent[v] = True
-                            _leave(blocks, v, able_left)
+                            leave(blocks, v, able_left)
                 place += 1
+        # Rows above it do not meet it any more.
+        if minority[u] and not covered[u]:
+            leave(blocks, u, uncovered_left)
+        if minority[u] and not spent[u]:
+            leave(blocks, u, able_left)
         u += 1
         work -= 1
     return u
@@ -358,28 +391,28 @@ def _take(
     seen = 0
     taken = np.int64(-1)
     place: Number
-    for k in range(blocks.row.shape[1]):
-        group, begin = blocks.row[u, k, _GROUP], blocks.row[u, k, _PLACE]
+    for k in range(blocks.group.shape[0]):
+        group = blocks.group[k, u]
         if group < 0:
             continue
-        if begin < 0:
-            listed, chain = blocks.members[k], longs[k]
+        if blocks.place[k, u] < 0:
+            listed, jumps = blocks.members[k], longs[k]
             place, end = np.int64(blocks.starts[k, group]), np.int64(blocks.starts[k, group + 1])
         else:
             if left[k, group] == 0:
                 continue
-            listed, chain = blocks.short[k], shorts[k]
+            listed, jumps = blocks.short[k], shorts[k]
             place, end = np.int64(blocks.short_starts[k, group]), np.int64(blocks.short_starts[k, group + 1])
-        place = _next_kept(chain, listed, gone, place, end)
+        place = _next_kept(jumps, listed, gone, place, end)
         while place < end:
             v = np.int64(listed[place])
             seen += 1
-            if blocks.listed[k] or _violates(blocks, k, u, v):
+            if blocks.listed[k] or _conflict(blocks, k, u, v):
                 gone[v] = True
-                _leave(blocks, v, left)
+                leave(blocks, v, left)
                 taken = v
                 break
-            place = _next_kept(chain, listed, gone, place + 1, end)
+            place = _next_kept(jumps, listed, gone, place + 1, end)
         if taken >= 0:
             break
     looks[0] += seen + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,8 @@ from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 
 if TYPE_CHECKING:
-    from dpdb.graph.kernels.block_degrees import Members
+    from dpdb.graph.kernels.block_degrees import Members, Special
+    from dpdb.graph.kernels.blocks import Blocks
 
 __all__ = ["block_degrees", "counted_by_sums", "counted_from_minority"]
 
@@ -26,16 +27,16 @@ _SUM = 20
 
 
 def block_degrees(
-    constraints: Sequence[BlockConstraint], tested: NDArray[np.bool_], row_count: int
+    blocks: Blocks, constraints: Mapping[int, BlockConstraint], tested: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Count each row's conflicts, shape `(rows,)`. `tested`: see `BlockGraph`."""
-    total = np.zeros(row_count, np.int64)
-    for k, constraint in enumerate(constraints):
-        earlier = [constraints[j] for j in range(k) if tested[k, j]]
-        if _sums_are_less(constraint, earlier):
-            total += finished(counted_by_sums(constraint, earlier))
+    """Count each row's conflicts, shape `(rows,)`; constraints by their position. `tested`: see `BlockGraph`."""
+    total = np.zeros(blocks.group.shape[1], np.int64)
+    for k, constraint in constraints.items():
+        earlier = {j: other for j, other in constraints.items() if j < k and tested[k, j]}
+        if _sums_are_less(constraint, list(earlier.values())):
+            total += finished(counted_by_sums(constraint, list(earlier.values())))
         else:
-            total += counted_from_minority(constraint, earlier)
+            total += counted_from_minority(blocks, k, constraint, earlier)
     return total
 
 
@@ -125,43 +126,85 @@ def _add_crossings(
 # -- pairs of the minority -----------------------------------------------------------------------------------------
 
 
-def counted_from_minority(constraint: BlockConstraint, earlier: Sequence[BlockConstraint]) -> NDArray[np.int64]:
-    """Count the same from each group's minority rows, see `kernels.block_degrees`."""
-    members = _members(constraint, earlier)
-    shares = finished_all([_share(members, part) for part in range(THREADS)])
-    degrees = np.zeros(constraint.group.size, np.int64)
-    degrees[members.row] = np.sum(shares, axis=0, dtype=np.int64)
+def counted_from_minority(
+    blocks: Blocks, k: int, constraint: BlockConstraint, earlier: Mapping[int, BlockConstraint]
+) -> NDArray[np.int64]:
+    """Count the same from each group's minority rows: all pairs of constraint k, without those that violate others.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of the graph, in which `constraint` has the position k and each earlier one that of its key.
+    """
+    several = constraint.ordered or constraint.both
+    degrees = _pairs_counted(constraint) if several else _pairs_of_classes(constraint)
+    if earlier:
+        for share in _shares_taken_back(blocks, k, constraint, earlier):
+            degrees += share
     return degrees
 
 
-def _members(constraint: BlockConstraint, earlier: Sequence[BlockConstraint]) -> Members:
-    """Gather what the kernel asks of the rows of a constraint's groups, plain rows first in each."""
+def _pairs_of_classes(constraint: BlockConstraint) -> NDArray[np.int64]:
+    """Count without looking at pairs: a row is in conflict with those of its group that are not of its class.
+
+    The majority is one class of the group, so its rows are in conflict with all of the minority.
+    """
+    group, minority = constraint.group, np.flatnonzero(constraint.minority)
+    sizes = np.bincount(group[group >= 0], minlength=constraint.group_count)
+    of_minority = np.bincount(group[minority], minlength=constraint.group_count)
+    degrees: NDArray[np.int64] = np.append(of_minority, 0)[group]
+    _, number, alike = np.unique(constraint.x[minority], return_inverse=True, return_counts=True)
+    degrees[minority] = sizes[group[minority]] - alike[number]
+    return degrees
+
+
+def _pairs_counted(constraint: BlockConstraint) -> NDArray[np.int64]:
     from dpdb.graph.kernels.block_degrees import Members
 
-    concerned = [constraint, *earlier]
-    # Two parts per group: plain rows, then special ones.
-    special = _special(constraint, earlier)
-    halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + special).astype(np.int32)
-    row, starts = sort_into_groups(halves, 2 * constraint.group_count)
-    return Members(
-        starts=np.ascontiguousarray(starts[::2]),
-        plain=starts[1::2] - starts[:-1:2],
-        row=row,
-        ordered=np.array([other.ordered for other in concerned], np.bool_),
-        both=np.array([other.both for other in concerned], np.bool_),
-        group=np.stack([other.group[row] for other in concerned]),
-        x=np.stack([other.x[row] for other in concerned]),
-        y=np.stack([other.y[row] for other in concerned]),
-        minority=np.stack([other.minority[row] for other in concerned]),
+    # Two parts per group: the majority, then the minority.
+    halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + constraint.minority).astype(np.int32)
+    rows, starts = sort_into_groups(halves, 2 * constraint.group_count)
+    members = Members(
+        np.ascontiguousarray(starts[::2]), starts[1::2] - starts[:-1:2], constraint.x[rows], constraint.y[rows]
     )
+    degrees = np.zeros(constraint.group.size, np.int64)
+    shares = finished_all([_share(members, int(constraint.ordered), part) for part in range(THREADS)])
+    degrees[rows] = np.sum(shares, axis=0, dtype=np.int64)
+    return degrees
 
 
-def _share(members: Members, part: int) -> Steps[NDArray[np.int32]]:
-    """Count one share of the degrees of a constraint's members, see `kernels.block_degrees.add_degrees`."""
-    from dpdb.graph.kernels.block_degrees import CHUNK, add_degrees
+def _share(members: Members, ordered: int, part: int) -> Steps[NDArray[np.int32]]:
+    from dpdb.graph.kernels.block_degrees import count_pairs
 
-    degree, hit = np.zeros(members.row.size, np.int32), np.empty(CHUNK, np.int32)
-    state = np.zeros(3, np.int64)
-    while not add_degrees(members, part, THREADS, degree, hit, state, steps.WORK):
+    degree, state = np.zeros(members.x.size, np.int32), np.zeros(2, np.int64)
+    while not count_pairs(members, ordered, part, THREADS, degree, state, steps.WORK):
         yield
+    return degree
+
+
+def _shares_taken_back(
+    blocks: Blocks, k: int, constraint: BlockConstraint, earlier: Mapping[int, BlockConstraint]
+) -> list[NDArray[np.int32]]:
+    from dpdb.graph.kernels.block_degrees import Special
+
+    marked = _special(constraint, list(earlier.values())) & (constraint.group >= 0)
+    rows = np.flatnonzero(marked).astype(np.int32)
+    order, starts = sort_into_groups(constraint.group[rows], constraint.group_count)
+    special = Special(rows[order], starts, marked)
+    positions = np.array(list(earlier), np.int64)
+    return finished_all([_taken_back(blocks, k, positions, special, part) for part in range(THREADS)])
+
+
+def _taken_back(
+    blocks: Blocks, k: int, earlier: NDArray[np.int64], special: Special, part: int
+) -> Steps[NDArray[np.int32]]:
+    from dpdb.graph.kernels.block_degrees import CHUNK, Chunk, take_back
+
+    degree = np.zeros(special.marked.size, np.int32)
+    group, x, y = np.zeros((3, earlier.size + 1, CHUNK), np.int32)
+    chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32))
+    for plain in (0, 1):
+        state = np.zeros(3, np.int64)
+        while not take_back(blocks, k, earlier, special, plain, chunk, part, THREADS, degree, state, steps.WORK):
+            yield
     return degree

@@ -7,6 +7,7 @@ about 70 bytes for each conflict of a constraint that has no blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -107,8 +108,8 @@ class BlockGraph:
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
         """Exact degrees, without looking at most edges one by one."""
-        blocks = [k for k in range(len(self._constraints)) if k not in self._listed]
-        total = block_degrees(self._with_blocks, self._tested[np.ix_(blocks, blocks)], self._node_count)
+        with_blocks = {k: c for k, c in enumerate(self._constraints) if isinstance(c, BlockConstraint)}
+        total = block_degrees(self.blocks, with_blocks, self._tested)
         for k in self._listed:
             for ends in self._only_listed(k):
                 total += np.bincount(ends, minlength=self._node_count)
@@ -144,6 +145,11 @@ class BlockGraph:
             counts = finished_all([self._project(theta) for theta in scanned])
             found.update(zip(scanned, counts, strict=True))
         return tuple(found[theta] for theta in asked)
+
+    def most_projected_edges(self, theta: int) -> int:
+        """Return what the projection's edges cannot exceed: each has an end in the cover, which keeps theta at most."""
+        covering = self.degrees[self.cover]
+        return min(self.degree_summary().edge_count, int(np.minimum(covering, theta).sum()))
 
     def _project(self, theta: int) -> Steps[ProjectedCounts]:
         bits = self.bit_scans
@@ -227,21 +233,31 @@ class BlockGraph:
             _NeighbourListing(constraint) if isinstance(constraint, ListedConstraint) else _GroupListing(constraint)
             for constraint in self._constraints
         ]
-        row = np.empty((self._node_count, len(self._constraints), 4), np.int32)
-        for k, (constraint, listing) in enumerate(zip(self._constraints, listings, strict=True)):
-            for field, array in enumerate((constraint.group, constraint.x, constraint.y, listing.place)):
-                row[:, k, field] = array
-        return Blocks(
+        with_y = [k for k, constraint in enumerate(self._constraints) if constraint.ordered or constraint.both]
+        y_at = np.zeros(len(self._constraints), np.int64)
+        y_at[with_y] = np.arange(len(with_y))
+        blocks = Blocks(
             ordered=np.array([c.ordered for c in self._constraints], np.bool_),
             both=np.array([c.both for c in self._constraints], np.bool_),
             listed=np.array([k in self._listed for k in range(len(self._constraints))], np.bool_),
-            row=row,
+            group=_stacked([constraint.group for constraint in self._constraints]),
+            x=_stacked([constraint.x for constraint in self._constraints]),
+            y=_stacked([self._constraints[k].y for k in with_y]),
+            y_at=y_at,
+            place=_stacked([listing.place for listing in listings]),
             members=_stacked([listing.members for listing in listings]),
             starts=_stacked([listing.starts for listing in listings], repeat_last=True),
             short=_stacked([listing.short for listing in listings]),
             short_starts=_stacked([listing.short_starts for listing in listings], repeat_last=True),
             tested=self._tested,
         )
+        self._constraints = tuple(
+            replace(c, group=blocks.group[k], x=blocks.x[k], y=blocks.y[y_at[k]] if k in with_y else blocks.x[k])
+            if isinstance(c, BlockConstraint)
+            else c
+            for k, c in enumerate(self._constraints)
+        )  # the same arrays, held once
+        return blocks
 
 
 class _GroupListing:
@@ -253,7 +269,7 @@ class _GroupListing:
         minor = np.where(constraint.minority, group, np.int32(-1)).astype(np.int32)
         self.short, self.short_starts = sort_into_groups(minor, count)
         self.place = first_above(self.members, self.starts, self.short, self.short_starts, group.size)
-        """As the last column of `Blocks.row`."""
+        """As `Blocks.place`."""
         own = np.empty(group.size, np.int32)
         own[self.members] = np.arange(self.members.size, dtype=np.int32)
         self.place[constraint.minority] = -own[constraint.minority] - 1

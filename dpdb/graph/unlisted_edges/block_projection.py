@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpdb.graph.kernels.block_projection import Candidates
     from dpdb.graph.kernels.blocks import Blocks
 
-__all__ = ["BlockProjection", "all_present"]
+__all__ = ["BlockProjection", "minority_sizes", "no_jumps"]
 
 
 class BlockProjection:
@@ -28,7 +28,7 @@ class BlockProjection:
     def __init__(self, constraints: Sequence[BlockConstraint | ListedConstraint], blocks: Blocks) -> None:
         self._constraints = constraints
         self._blocks = blocks
-        self._slot_of = _slots(constraints, blocks.row.shape[0])
+        self._slot_of = _slots(constraints, blocks.group.shape[1])
         self._members = self._candidates(blocks.members, blocks.starts)
         self._short = self._candidates(blocks.short, blocks.short_starts)
 
@@ -36,11 +36,8 @@ class BlockProjection:
         """Count the projection's edges and positive-degree nodes, see `dpdb.graph.projected_counts`."""
         from dpdb.graph.kernels.block_projection import project
 
-        chains = (
-            all_present(self._blocks.members, self._blocks.starts),
-            all_present(self._blocks.short, self._blocks.short_starts),
-        )
         degree_and_last = np.zeros((len(self._slot_of), 2), np.int32)
+        all_present, left = no_jumps(self._blocks), minority_sizes(self._blocks)
         row, edges = 0, 0
         while row < len(self._slot_of):
             row, added = project(
@@ -48,7 +45,8 @@ class BlockProjection:
                 self._slot_of,
                 self._members,
                 self._short,
-                *chains,
+                *all_present,
+                left,
                 degree_and_last,
                 theta,
                 row,
@@ -87,10 +85,13 @@ def _slots(constraints: Sequence[BlockConstraint | ListedConstraint], row_count:
     return slot_of
 
 
-def all_present(places: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Make a chain per list in which every place leads to itself, so that each is present; one more ends the list."""
-    lists, longest = places.shape
-    chains = np.zeros((lists, longest + 1), np.int32)  # pages never written take no memory
-    for chain, ends in zip(chains, starts, strict=True):
-        chain[: ends[-1] + 1] = np.arange(ends[-1] + 1, dtype=np.int32)
-    return chains
+def no_jumps(blocks: Blocks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Make the jumps of the lists `members` and `short`, every place present; one more ends each list."""
+    # Pages never written take no memory, and no time.
+    longs, shorts = (np.zeros((len(each), each.shape[1] + 1), np.int32) for each in (blocks.members, blocks.short))
+    return longs, shorts
+
+
+def minority_sizes(blocks: Blocks) -> NDArray[np.int32]:
+    """Count the minority rows of each group."""
+    return blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]

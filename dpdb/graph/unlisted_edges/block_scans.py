@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.steps import Steps, ranges
-from dpdb.graph.unlisted_edges.block_projection import all_present
+from dpdb.graph.unlisted_edges.block_projection import minority_sizes, no_jumps
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.blocks import Blocks
@@ -21,15 +21,18 @@ def witness_count(blocks: Blocks, theta: int) -> Steps[int]:
     """Count the rows that a greedy matching to theta copies of a neighbour covers (`kernels.blocks.witness`)."""
     from dpdb.graph.kernels.blocks import witness
 
-    row_count = len(blocks.row)
-    uncovered, able = _chains(blocks), _chains(blocks)
-    uncovered_left, able_left = _minority_sizes(blocks), _minority_sizes(blocks)
+    row_count = blocks.group.shape[1]
+    minority = np.zeros(row_count, np.bool_)
+    for short, starts in zip(blocks.short[~blocks.listed], blocks.short_starts[~blocks.listed], strict=True):
+        minority[short[: starts[-1]]] = True
+    uncovered, able = no_jumps(blocks), no_jumps(blocks)
+    uncovered_left, able_left = minority_sizes(blocks), minority_sizes(blocks)
     covered, spent = np.zeros(row_count, np.bool_), np.zeros(row_count, np.bool_)
     used = np.zeros(row_count, np.int32)
     row = 0
     while row < row_count:
         row = witness(
-            blocks, theta, *uncovered, *able, uncovered_left, able_left, covered, spent, used, row, steps.WORK
+            blocks, minority, theta, *uncovered, *able, uncovered_left, able_left, covered, spent, used, row, steps.WORK
         )  # fmt: skip
         yield
     return int(np.count_nonzero(covered))
@@ -57,7 +60,7 @@ class Matching:
 
     def __init__(self, blocks: Blocks, cover: NDArray[np.bool_]) -> None:
         self._blocks = blocks
-        self._left, self._right = np.full((2, len(blocks.row)), -1, np.int32)
+        self._left, self._right = np.full((2, blocks.group.shape[1]), -1, np.int32)
         self.cover = cover
 
     @property
@@ -69,13 +72,13 @@ class Matching:
         """Let each row of the vertex cover take a free partner outside it, on both sides."""
         from dpdb.graph.kernels.blocks import match_greedily
 
-        gone, none_left = self.cover.copy(), _minority_sizes(self._blocks)
+        gone, none_left = self.cover.copy(), minority_sizes(self._blocks)
         none_left[~self._blocks.listed] = 0  # minorities lie in the cover
-        chains = _chains(self._blocks)
+        present = no_jumps(self._blocks)
         looks, row = np.empty(1, np.int64), 0
         while row < len(self.cover):
             row = match_greedily(
-                self._blocks, self.cover, *chains, none_left, gone, self._left, self._right, looks, row, steps.WORK
+                self._blocks, self.cover, *present, none_left, gone, self._left, self._right, looks, row, steps.WORK
             )  # fmt: skip
             yield
 
@@ -89,10 +92,10 @@ class Matching:
         end_of = np.full(row_count, -1, np.int32)
         root[roots] = roots
         queue[: roots.size] = roots
-        visited, left, chains = np.zeros(row_count, np.bool_), _minority_sizes(self._blocks), _chains(self._blocks)
+        visited, left, present = np.zeros(row_count, np.bool_), minority_sizes(self._blocks), no_jumps(self._blocks)
         state, looks = np.array([0, roots.size]), np.empty(1, np.int64)
         while not find_paths(
-            self._blocks, *chains, left, visited, self._right, root, parent, end_of, queue, state, looks, steps.WORK
+            self._blocks, *present, left, visited, self._right, root, parent, end_of, queue, state, looks, steps.WORK
         ):  # fmt: skip
             yield
         grown = 0
@@ -100,13 +103,3 @@ class Matching:
             grown += extend_matching(self._left, self._right, parent, end_of, queue, first, last)
             yield
         return grown
-
-
-def _chains(blocks: Blocks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Chains of the lists `members` and `short`, every place present."""
-    return all_present(blocks.members, blocks.starts), all_present(blocks.short, blocks.short_starts)
-
-
-def _minority_sizes(blocks: Blocks) -> NDArray[np.int32]:
-    """Count the minority rows of each group."""
-    return blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpdb.measures.answer import FROM_BELOW, Answer
+from dpdb.measures.bracket import Bracket
 from dpdb.measures.degree_cap import DegreeCap
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
@@ -31,10 +32,10 @@ from dpdb.privacy import (
     climb,
     discrete_laplace,
     draw_hidden_noise,
+    height_above,
     in_units,
     marginal_choice,
     split,
-    stands_above,
     tripling_grid,
 )
 
@@ -337,12 +338,16 @@ class Ladder:
         """Return the answer at the cap if it stands out."""
         assert plan.top is not None
         assert plan.settings.top is not None
-        (theta, below), top = plan.top, plan.settings.top
+        (theta, lower), top = plan.top, plan.settings.top
         size = self.statistic.sensitivity(theta)
-        guard, _ = discrete_laplace(self._exact(run, below), self.statistic.sensitivity(below), plan.guard)
-        number, scale = discrete_laplace(in_units(self._exact(run, theta), size), UNIT, plan.undivided)
-        threshold = math.ceil(top.margin * hidden.scale) + in_units(guard, size)
-        if not stands_above(number, hidden, threshold, plan.answer):
+        exact = self._exact(run, theta)
+        # The guard decides on a comparison only: its noise is drawn first, and mostly bounds of its statistic will do.
+        seen = self._bracket(run, lower)
+        guard, _ = discrete_laplace(seen.high, self.statistic.sensitivity(lower), plan.guard)
+        number, scale = discrete_laplace(in_units(exact, size), UNIT, plan.undivided)
+        margin = math.ceil(top.margin * hidden.scale)
+        height = height_above(number, hidden, margin + in_units(guard, size), plan.answer)
+        if not seen.passes(lambda value: height + in_units(guard, size) >= in_units(guard + value - seen.high, size)):
             return None
         published = _Published(theta, number, HandicappedNoise(scale, 0), plan.top_share, plan.top_share)
         least = scale * (top.floor + top.growth * math.log(size))
@@ -357,12 +362,24 @@ class Ladder:
             reference, _ = discrete_laplace(self._exact(run, theta), size(theta), plan.reference)
             margins = [math.ceil(settings.margin_at(size(rung)) * hidden.scale) for rung in rungs]
             thresholds = [m + in_units(reference, size(rung)) for m, rung in zip(margins, rungs, strict=True)]
-        numbers = [in_units(self._exact(run, each), size(each)) for each in (theta, *rungs)]
-        position, number = climb(numbers[0], numbers[1:], thresholds, hidden.draws)
+        brackets = [self._bracket(run, each) for each in (theta, *rungs)]
+        position, number = self._climb(brackets, [size(each) for each in (theta, *rungs)], thresholds, hidden)
         climbed = 1 - plan.top_share
         share = plan.rung_share if position else climbed - len(rungs) * plan.rung_share
         noise = HandicappedNoise(hidden.scale, position)
         return self._answer(_Published((theta, *rungs)[position], number, noise, share, climbed), run.beta)
+
+    def _climb(
+        self, brackets: list[Bracket], sizes: Sequence[int], thresholds: Sequence[int], hidden: HiddenNoise
+    ) -> tuple[int, int]:
+        """Climb by exact numbers, computing only what may be published: a rung refused at more is refused."""
+        brackets[0] = brackets[0].exact()
+        while True:
+            numbers = [in_units(bracket.high, size) for bracket, size in zip(brackets, sizes, strict=True)]
+            position, number = climb(numbers[0], numbers[1:], thresholds, hidden.draws)
+            if brackets[position].low == brackets[position].high:
+                return position, number
+            brackets[position] = brackets[position].exact()
 
     def _answer(self, published: _Published, beta: float, *, insignificant: bool = False) -> Answer:
         """Return a number in units as an answer, 0 if it is insignificant, with its bounds."""
@@ -393,3 +410,9 @@ class Ladder:
 
     def _exact(self, run: Run, theta: int) -> int:
         return run.statistics.self_conflicts + self.statistic.read(run.statistics, [theta])[0]
+
+    def _bracket(self, run: Run, theta: int) -> Bracket:
+        """Return what is known of `_exact` without a scan."""
+        own = run.statistics.self_conflicts
+        low, high = self.statistic.between(run.statistics, theta)
+        return Bracket(own + low, own + high, lambda: self._exact(run, theta))

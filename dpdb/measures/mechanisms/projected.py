@@ -26,6 +26,8 @@ class ProjectedStatistic:
     monotone : bool
         Whether one more row never lowers the value.
     estimand : str
+    bounds : function of (statistics, theta) to two integers, or None
+        Between which the exact value lies, as far as that is known without a scan.
     """
 
     name: str
@@ -33,6 +35,14 @@ class ProjectedStatistic:
     extra: int
     monotone: bool
     estimand: str
+    bounds: Callable[[GraphStatistics, int], tuple[int, int]] | None = None
+
+    def between(self, statistics: GraphStatistics, theta: int) -> tuple[int, int]:
+        """Return `bounds`, or the exact value twice."""
+        if self.bounds is not None:
+            return self.bounds(statistics, theta)
+        [exact] = self.read(statistics, [theta])
+        return exact, exact
 
     def sensitivity(self, theta: int) -> int:
         """Greatest change by one row. A row with a self-conflict changes U by 1 instead, and theta + extra >= 1."""
@@ -47,6 +57,7 @@ EDGES = ProjectedStatistic(
     extra=0,
     monotone=True,
     estimand="minimal_inconsistency, from below: conflicts beyond theta per tuple may be left out",
+    bounds=lambda statistics, theta: statistics.projected_edges_between(theta),
 )
 
 NODES = ProjectedStatistic(
@@ -66,6 +77,7 @@ WITNESSES = ProjectedStatistic(
     extra=1,
     monotone=True,
     estimand="problematic, from below: tuples whose conflicts are with overloaded tuples only may be left out",
+    bounds=lambda statistics, theta: statistics.witnesses_between(theta),
 )
 
 
