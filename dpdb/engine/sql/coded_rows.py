@@ -1,0 +1,115 @@
+"""`CodedRows`: the rows of a slice as arrays, one integer for each constrained value, in no order of their own.
+
+The database gives each row with its number in its table, so that neither its threads nor its joins have to keep an
+order. One column is coded at a time: neither the hash tables of several columns nor wide rows lie in memory together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import free_name
+from dpdb.engine.sql.codes import create_codes
+from dpdb.engine.sql.rank import Codes, Rows, canonical_order, hash_of, integer_column
+
+__all__ = ["ROW", "CodedRows"]
+
+ROW = "row"
+"""The alias of the rows in what they are asked."""
+_CODE, _LENT = "code", "coded_row"
+
+
+class CodedRows:
+    """Some columns of a table of our own database as order-preserving codes, and the rows' canonical order.
+
+    Parameters
+    ----------
+    rows : exp.Table
+        The table. It must not change.
+    number : str
+        Its column of the rows' numbers, 0, 1, ...: `rowid`, unless a column of that name hides it.
+    columns : sequence of str
+        In an order that the public schema fixes.
+    dictionary : exp.Table
+        A free name for what is made for one column at a time.
+
+    Attributes
+    ----------
+    count : int
+        Rows. Private.
+    codes : dict of str to integer array (rows,)
+        Ranks of the column's values, in the narrowest type; -1 for NULL.
+    """
+
+    def __init__(
+        self, database: Database, rows: exp.Table, number: str, columns: Sequence[str], dictionary: exp.Table
+    ) -> None:
+        self._database, self.rows, self._number = database, rows, exp.column(number, table=ROW, quoted=True)
+        self.count = int(database.value(exp.select(exp.Count(this=exp.Star())).from_(rows.copy())))
+        self._hashes = np.zeros(self.count, np.uint64)
+        self._fill(self._hashes, [hash_of(ROW, columns)], exp.select())
+        self.codes: dict[str, Codes] = {name: self._coded(name, dictionary) for name in columns}
+
+    def canonical_order(self, rows: Rows | None = None) -> Rows:
+        """Sort rows (default: all) canonically, see `canonical_order`."""
+        return canonical_order(self._hashes, list(self.codes.values()), rows)
+
+    def ask(self, integer: exp.Expr, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Compute an integer without NULL from each row, aliased `ROW`."""
+        found = np.zeros(self.count, kind)
+        self._fill(found, [integer], exp.select())
+        return found
+
+    def _coded(self, column: str, dictionary: exp.Table) -> Codes:
+        create_codes(self._database, self.rows, column, dictionary)
+        values = int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(dictionary.copy())))
+        codes = np.full(self.count, -1, np.min_scalar_type(-max(1, values)))
+        value = exp.EQ(
+            this=exp.column(column, table=ROW, quoted=True), expression=exp.column("value", table=_CODE, quoted=True)
+        )
+        joined = exp.select().join(exp.alias_(dictionary.copy(), _CODE, table=True), on=value)
+        self._fill(codes, [exp.column("code", table=_CODE, quoted=True)], joined)
+        self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
+        return codes
+
+    def _fill(self, found: npt.NDArray[Any], integers: Sequence[exp.Expr], query: exp.Select) -> None:
+        query = query.from_(exp.alias_(self.rows.copy(), ROW, table=True))
+        for batch in self._database.stream(query.select(self._number.copy(), *integers)):
+            found[integer_column(batch, 0)] = integer_column(batch, 1)
+
+    # -- back into the database -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def lent(self, columns: Sequence[str]) -> Iterator[exp.Table]:
+        """Make a table of the codes of some columns while the block lasts, NULL for NULL, rows in no order."""
+        with self._database.arrow_table(_LENT, pa.table({name: _nullable(self.codes[name]) for name in columns})):
+            yield exp.to_table(_LENT)
+
+    def create_ranked(
+        self, target: exp.Table, *, rank: str, columns: Sequence[str], coded: Sequence[str], beside: Sequence[str]
+    ) -> None:
+        """Create the table of the rows in canonical order: `rank` from 0, codes or values, and columns beside them."""
+        order = self.canonical_order()
+        row = free_name("number", [rank, *columns, *beside])
+        ranked = {rank: pa.array(np.arange(self.count, dtype=np.uint32)), row: pa.array(order)}
+        ranked |= {name: _nullable(self.codes[name][order]) for name in coded}
+        kept = [*columns, *beside]
+        fields = [exp.column(name, table=_LENT if name in ranked else ROW, quoted=True) for name in [rank, *kept]]
+        query = exp.select(*fields).from_(exp.to_table(_LENT))
+        if not set(kept) <= set(coded):
+            number = exp.EQ(this=self._number.copy(), expression=exp.column(row, table=_LENT, quoted=True))
+            query = query.join(exp.alias_(self.rows.copy(), ROW, table=True), on=number)
+        with self._database.arrow_table(_LENT, pa.table(ranked)):
+            self._database.execute(query.ctas(target.copy()))
+
+
+def _nullable(codes: Codes) -> pa.Array:
+    return pa.array(codes.astype(np.uint32), mask=codes < 0)
