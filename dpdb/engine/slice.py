@@ -221,11 +221,11 @@ class LocalSlice:
             self.database.execute(f"DROP TABLE {members.sql('duckdb')}")
 
     def codes(self, columns: Sequence[str]) -> dict[str, Codes]:
-        """Return constrained columns in the slice's own order, as order-preserving codes: int32, -1 for NULL. Private."""
+        """Return constrained columns as order-preserving codes, in the slice's own order: -1 for NULL. Private."""
         return {name: self._coded.codes[name].astype(np.int32) for name in columns}
 
     def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[Flags]:
-        """Mark, in the slice's own order, the rows that meet each condition: all of some predicates of one tuple. Private.
+        """Mark, in the same order, the rows that meet each condition: all of some predicates of one tuple. Private.
 
         Their columns have values in `tuples`: a constraint over two tuples compares them with something else.
         """
@@ -247,9 +247,7 @@ class LocalSlice:
     def degree_bound(self) -> int:
         """Exact upper bound of the maximum degree (see `degree_bound`). Private."""
         terms = degree_bound.degree_terms(self.constraints)
-        compared = degree_bound.compared_columns(terms) or self.columns[:1]
-        with self._coded.lent(compared) as codes:
-            return degree_bound.evaluate(self.database, terms, codes, self._coded.rows)
+        return degree_bound.evaluate(terms, self._coded)
 
     def chosen(self) -> list[exp.Expr]:
         """The slice's predicate over the rows aliased `row`."""

@@ -84,9 +84,7 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
     return BlockGraph(order.size, constraints, tested.reshape(len(pairwise), len(pairwise)))
 
 
-def _blocks(
-    slice_: Slice, constraints: Mapping[int, tuple[BoundConstraint, BlockShape]]
-) -> dict[int, BlockConstraint]:
+def _blocks(slice_: Slice, constraints: Mapping[int, tuple[BoundConstraint, BlockShape]]) -> dict[int, BlockConstraint]:
     """Build the constraints over the slice's rows in its own order."""
     rows = _Rows(slice_, list(constraints.values()))
     return {k: rows.block(dc, shape) for k, (dc, shape) in constraints.items()}

@@ -6,8 +6,7 @@ order. One column is coded at a time: neither the hash tables of several columns
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,8 @@ __all__ = ["ROW", "CodedRows"]
 ROW = "row"
 """The alias of the rows in what they are asked."""
 _CODE, _LENT = "code", "coded_row"
+_SPARSE = 8
+"""Numbers per row among which groups are counted; where there would be more, the groups are numbered anew."""
 
 
 class CodedRows:
@@ -52,7 +53,7 @@ class CodedRows:
     def __init__(
         self, database: Database, rows: exp.Table, number: str, columns: Sequence[str], dictionary: exp.Table
     ) -> None:
-        self._database, self.rows, self._number = database, rows, exp.column(number, table=ROW, quoted=True)
+        self._database, self._rows, self._number = database, rows, exp.column(number, table=ROW, quoted=True)
         self.count = int(database.value(exp.select(exp.Count(this=exp.Star())).from_(rows.copy())))
         self._hashes = np.zeros(self.count, np.uint64)
         self._fill(self._hashes, [hash_of(ROW, columns)], exp.select())
@@ -68,30 +69,43 @@ class CodedRows:
         self._fill(found, [integer], exp.select())
         return found
 
+    def largest_group(self, columns: Sequence[str]) -> int:
+        """Size of the largest group of rows that agree in some columns and have a value in each; all rows if none."""
+        known, group, groups = np.ones(self.count, np.bool_), np.zeros(self.count, np.int64), 1
+        for codes in (self.codes[name] for name in columns):
+            known &= codes >= 0
+            values = int(codes.max(initial=0)) + 1
+            group *= values
+            group += codes
+            groups *= values
+            if groups > _SPARSE * self.count:
+                distinct, group = np.unique(np.where(known, group, 0), return_inverse=True)
+                groups = distinct.size
+        return int(np.bincount(group[known], minlength=1).max())
+
+    def largest_group_of(self, key: exp.Expr) -> int:
+        """Size of the largest group of rows, aliased `ROW`, that agree in a key that is not NULL."""
+        known = exp.Not(this=exp.Is(this=key.copy(), expression=exp.null()))
+        sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).where(known).group_by(key.copy())
+        grouped = sizes.from_(exp.alias_(self._rows.copy(), ROW, table=True)).subquery("groups")
+        return int(self._database.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped)) or 0)
+
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
-        create_codes(self._database, self.rows, column, dictionary)
+        create_codes(self._database, self._rows, column, dictionary)
         values = int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(dictionary.copy())))
         codes = np.full(self.count, -1, np.min_scalar_type(-max(1, values)))
         value = exp.EQ(
             this=exp.column(column, table=ROW, quoted=True), expression=exp.column("value", table=_CODE, quoted=True)
         )
         joined = exp.select().join(exp.alias_(dictionary.copy(), _CODE, table=True), on=value)
-        self._fill(codes, [exp.column("code", table=_CODE, quoted=True)], joined)
+        self._fill(codes, [exp.column("rowid", table=_CODE)], joined)
         self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
         return codes
 
     def _fill(self, found: npt.NDArray[Any], integers: Sequence[exp.Expr], query: exp.Select) -> None:
-        query = query.from_(exp.alias_(self.rows.copy(), ROW, table=True))
+        query = query.from_(exp.alias_(self._rows.copy(), ROW, table=True))
         for batch in self._database.stream(query.select(self._number.copy(), *integers)):
             found[integer_column(batch, 0)] = integer_column(batch, 1)
-
-    # -- back into the database -----------------------------------------------------------------------------------
-
-    @contextmanager
-    def lent(self, columns: Sequence[str]) -> Iterator[exp.Table]:
-        """Make a table of the codes of some columns while the block lasts, NULL for NULL, rows in no order."""
-        with self._database.arrow_table(_LENT, pa.table({name: _nullable(self.codes[name]) for name in columns})):
-            yield exp.to_table(_LENT)
 
     def create_ranked(
         self, target: exp.Table, *, rank: str, columns: Sequence[str], coded: Sequence[str], beside: Sequence[str]
@@ -106,7 +120,7 @@ class CodedRows:
         query = exp.select(*fields).from_(exp.to_table(_LENT))
         if not set(kept) <= set(coded):
             number = exp.EQ(this=self._number.copy(), expression=exp.column(row, table=_LENT, quoted=True))
-            query = query.join(exp.alias_(self.rows.copy(), ROW, table=True), on=number)
+            query = query.join(exp.alias_(self._rows.copy(), ROW, table=True), on=number)
         with self._database.arrow_table(_LENT, pa.table(ranked)):
             self._database.execute(query.ctas(target.copy()))
 

@@ -34,13 +34,11 @@ def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]
 
 
 def create_codes(database: Database, rows: exp.Table, column: str, target: exp.Table) -> None:
-    """Create the table (value, code) of a column's distinct values in order, NULL left out."""
+    """Create the table of a column's distinct values, `value`, in order, NULL left out: a value's code is its `rowid`.
+
+    Tables keep the order in which they are written.
+    """
     value = exp.column(column, quoted=True)
     known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-    values = (
-        exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known).subquery("distinct_value")
-    )
-    rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=exp.column("value"))]))
-    rank.set("over", "OVER")
-    code = exp.cast(exp.Sub(this=rank, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
-    database.execute(exp.select("value", exp.alias_(code, "code")).from_(values).ctas(target.copy()))
+    values = exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known)
+    database.execute(values.order_by(exp.Ordered(this=exp.column("value"))).ctas(target.copy()))

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.constraints import Operator
-from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint, Operand
+from dpdb.engine.sql.coded_rows import ROW, CodedRows
 
-__all__ = ["CrossTerm", "DegreeTerms", "GroupTerm", "compared_columns", "degree_terms", "evaluate"]
-
-
-_ROW = "row"
+__all__ = ["CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms", "evaluate"]
 
 
 @dataclass(frozen=True, order=True)
@@ -107,38 +104,13 @@ def _joins_tuples(left: Operand, right: Operand | exp.Expr) -> bool:
     return isinstance(right, Operand) and left.tuple_index != right.tuple_index
 
 
-def compared_columns(terms: DegreeTerms) -> tuple[str, ...]:
-    """Return the columns by which the terms group rows, each once."""
-    named = (name for term in terms.terms if isinstance(term, GroupTerm) for name in term.columns)
-    return tuple(dict.fromkeys(named))
+def evaluate(terms: DegreeTerms, rows: CodedRows) -> int:
+    """Return the exact bound: private, to be released through noise only."""
+    return sum(_term_value(term, rows) for term in terms.terms)
 
 
-def evaluate(database: Database, terms: DegreeTerms, codes: exp.Table, values: exp.Table) -> int:
-    """Return the exact bound: private, to be released through noise only.
-
-    Parameters
-    ----------
-    codes, values : exp.Table
-        The rows: codes of `compared_columns`, in any order, and the values that cross terms compare.
-    """
-    return sum(_term_value(database, term, codes, values) for term in terms.terms)
-
-
-def _term_value(database: Database, term: GroupTerm | CrossTerm, codes: exp.Table, values: exp.Table) -> int:
+def _term_value(term: GroupTerm | CrossTerm, rows: CodedRows) -> int:
     if isinstance(term, GroupTerm):
-        columns = [exp.column(name, table=_ROW, quoted=True) for name in term.columns]
-        return max(0, _largest_group(database, columns, codes) - 1)
-    sides = [
-        Operand(0, side.column, side.column_type, side.compared_as).over([_ROW]) for side in (term.first, term.second)
-    ]
-    return sum(_largest_group(database, [side], values) for side in sides)
-
-
-def _largest_group(database: Database, keys: Sequence[exp.Expr], table: exp.Table) -> int:
-    """Size of the largest group of rows without NULL in the keys (NULL equals nothing)."""
-    known = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
-    rows = exp.alias_(table.copy(), _ROW, table=True)
-    sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).from_(rows).where(*known)
-    grouped = sizes.group_by(*(key.copy() for key in keys))
-    largest = database.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped.subquery("groups")))
-    return int(largest or 0)
+        return max(0, rows.largest_group(term.columns) - 1)
+    sides = [Operand(0, side.column, side.column_type, side.compared_as) for side in (term.first, term.second)]
+    return sum(rows.largest_group_of(side.over([ROW])) for side in sides)
