@@ -73,7 +73,7 @@ def test_the_copies_of_a_row_come_as_they_lie() -> None:
 
 
 @pytest.mark.parametrize("where", [None, "keep % 3 <> 0"])
-@pytest.mark.parametrize("name", ["rowid", "RowID", "b"])
+@pytest.mark.parametrize("name", ["rowid", "RowID", "value"])
 def test_rows_are_numbered_whatever_columns_are_called(name: str, where: str | None) -> None:
     """More rows than a thread reads at once; codes are the values, and conditions are asked row by row."""
     rows = 300_000

@@ -1,4 +1,4 @@
-"""`CodedRows`: the rows of a slice as arrays, one integer for each constrained value, in no order of their own.
+"""`CodedRows`: the rows of a slice as arrays, one integer for each constrained value, in the order of their table.
 
 The database gives each row with its number in its table, so that neither its threads nor its joins have to keep an
 order. One column is coded at a time: neither the hash tables of several columns nor wide rows lie in memory together.
@@ -24,9 +24,6 @@ __all__ = ["ROW", "CodedRows"]
 ROW = "row"
 """The alias of the rows in what they are asked."""
 _CODE, _LENT = "code", "coded_row"
-_SPARSE = 8
-"""Numbers per row among which groups are counted; where there would be more, the groups are numbered anew."""
-
 
 class CodedRows:
     """Some columns of a table of our own database as order-preserving codes, and the rows' canonical order.
@@ -34,7 +31,7 @@ class CodedRows:
     Parameters
     ----------
     rows : exp.Table
-        The table. It must not change.
+        The table. It must not change; it may be dropped where all that is asked is known from codes.
     number : str
         Its column of the rows' numbers, 0, 1, ...: `rowid`, unless a column of that name hides it.
     columns : sequence of str
@@ -64,7 +61,7 @@ class CodedRows:
         return canonical_order(self._hashes, list(self.codes.values()), rows)
 
     def ask(self, integer: exp.Expr, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Compute an integer without NULL from each row, aliased `ROW`."""
+        """Compute an integer without NULL from each row, aliased `ROW`. Needs the table, as `largest_group_of`."""
         found = np.zeros(self.count, kind)
         self._fill(found, [integer], exp.select())
         return found
@@ -78,7 +75,7 @@ class CodedRows:
             group *= values
             group += codes
             groups *= values
-            if groups > _SPARSE * self.count:
+            if groups > self.count:  # number them anew
                 distinct, group = np.unique(np.where(known, group, 0), return_inverse=True)
                 groups = distinct.size
         return int(np.bincount(group[known], minlength=1).max())

@@ -41,4 +41,5 @@ def create_codes(database: Database, rows: exp.Table, column: str, target: exp.T
     value = exp.column(column, quoted=True)
     known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
     values = exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known)
-    database.execute(values.order_by(exp.Ordered(this=exp.column("value"))).ctas(target.copy()))
+    # By place: the rows may have a column of that name.
+    database.execute(values.order_by(exp.Ordered(this=exp.Literal.number(1))).ctas(target.copy()))
