@@ -25,6 +25,7 @@ ROW = "row"
 """The alias of the rows in what they are asked."""
 _CODE, _LENT = "code", "coded_row"
 
+
 class CodedRows:
     """Some columns of a table of our own database as order-preserving codes, and the rows' canonical order.
 
