@@ -194,11 +194,15 @@ class Slice(Protocol):
         ...
 
     def codes(self, columns: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
-        """Return constrained columns in rank order: order-preserving codes, -1 for NULL."""
+        """Return constrained columns, rows in the slice's own order: order-preserving codes, -1 for NULL."""
         ...
 
     def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[NDArray[np.bool_]]:
-        """Mark, in rank order, the rows that meet each condition: all of some predicates that read one tuple."""
+        """Mark, in the same order, the rows that meet each condition: all of some predicates that read one tuple."""
+        ...
+
+    def canonical_order(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Sort rows, by default all, canonically: ascending positions in the slice's own order."""
         ...
 
     def degree_bound(self) -> int:

@@ -1,4 +1,4 @@
-"""A slice: the rows that a `where` selects, their canonical ranks, their conflict table.
+"""A slice: the rows that a `where` selects, their codes and canonical order, their conflict table.
 
 A slice is an induced subgraph: both rows of a conflict lie in it. Everything is made in a schema of its own and dropped
 with `close()`.
@@ -19,18 +19,20 @@ from dpdb.engine.schema import TableSchema, free_name
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
-from dpdb.engine.sql.codes import code_of, coded_columns, create_codes, with_codes
+from dpdb.engine.sql.coded_rows import ROW, CodedRows
+from dpdb.engine.sql.codes import coded_columns
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
-from dpdb.engine.sql.rank import TableEdges, edge_order, integer_column, rank_rows
+from dpdb.engine.sql.rank import TableEdges, edge_order
 from dpdb.engine.sql.where import WherePredicate
 
 __all__ = ["LocalSlice"]
 
 Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.int64]
 
 
 class LocalSlice:
@@ -56,7 +58,7 @@ class LocalSlice:
     node_count : int
         Rows in the graph. Private.
     columns, coded : tuple of str
-        The constrained columns, and those that `tuple_row` keeps as order-preserving codes.
+        The constrained columns, and those that `tuples` has as order-preserving codes.
     """
 
     def __init__(
@@ -83,8 +85,8 @@ class LocalSlice:
         self.kept = tuple(keep)
         # Beside it are kept, selected and computed-from columns, too.
         taken = [*rows.schema.names, self.rank]
+        self._names = {name.casefold() for name in taken}
         self.source_row = free_name("source_row", taken) if keep_source_row else None
-        self.tuples = self.table("tuple_row")
         self._joined: set[int] = set()
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
         try:
@@ -94,7 +96,7 @@ class LocalSlice:
             self.self_conflicts = 0
             if any(dc.constraint.is_single_tuple for dc in constraints):
                 self._set_self_conflicts_apart()
-            self._rank()
+            self._code()
         except BaseException:
             self.close()
             raise
@@ -130,24 +132,47 @@ class LocalSlice:
         self.database.execute(apart.ctas(self.table("self_conflict")))
         self.self_conflicts = self._count(self.table("self_conflict"))
 
-    def _rank(self) -> None:
+    def _code(self) -> None:
+        """Code the rows of the graph, and forget what nobody asks any more."""
+        table, number = self._rows_of_graph()
+        self._coded = CodedRows(self.database, table, number, self.columns, self.table("code"))
+        self.node_count = self._coded.count
+        if self.source_row is None and set(self.columns) == set(self.coded):
+            self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
+
+    def _rows_of_graph(self) -> tuple[exp.Table, str]:
+        """Return the table of the rows that become nodes, and its column of their numbers."""
+        read, number = self.table("input_row"), "rowid"
         conditions = self.chosen()
         if any(dc.constraint.is_single_tuple for dc in self.constraints):
             conflict = exp.paren(self_conflict(self.constraints, "row"))
             conditions.append(exp.Not(this=exp.Is(this=conflict, expression=exp.true())))
-        rank_rows(
-            self.database,
-            self.table("input_row"),
-            self.tuples,
+        hidden = number in self._names
+        if not conditions and not hidden:
+            return read, number
+        kept: list[exp.Expr] = [exp.column(name, table=ROW, quoted=True) for name in self.tuple_columns[1:]]
+        if hidden:
+            number = free_name("number", self.tuple_columns)
+            count = exp.Window(this=exp.RowNumber(), over="OVER")
+            kept.append(exp.alias_(exp.Sub(this=count, expression=exp.convert(1)), number, quoted=True))
+        query = exp.select(*kept).from_(exp.alias_(read.copy(), ROW, table=True)).where(*conditions)
+        self.database.execute(query.ctas(self.table("graph_row")))
+        if self.source_row is None:
+            self.database.execute(f"DROP TABLE {read.sql('duckdb')}")
+        return self.table("graph_row"), number
+
+    @cached_property
+    def tuples(self) -> exp.Table:
+        """The table of the rows of the graph in canonical order: ranks, and values or codes. Made on first use."""
+        table = self.table("tuple_row")
+        self._coded.create_ranked(
+            table,
             rank=self.rank,
             columns=self.columns,
-            codes=[(column, self.table(f"code_{position}")) for position, column in enumerate(self.coded)],
+            coded=self.coded,
             beside=[] if self.source_row is None else [self.source_row],
-            conditions=conditions,
         )
-        if self.source_row is None:
-            self.database.execute(f"DROP TABLE {self.table('input_row').sql('duckdb')}")
-        self.node_count = self._count(self.tuples)
+        return table
 
     # -- the conflict graph, two ways ----------------------------------------------------------------------------
 
@@ -196,39 +221,21 @@ class LocalSlice:
             self.database.execute(f"DROP TABLE {members.sql('duckdb')}")
 
     def codes(self, columns: Sequence[str]) -> dict[str, Codes]:
-        """Read constrained columns in rank order, as order-preserving codes: int32, -1 for NULL. Private."""
-        others = [(name, self.table(f"code_{k}")) for k, name in enumerate(columns) if name not in self.coded]
-        for name, table in others:
-            create_codes(self.database, self.tuples, name, table)
-        codes = [exp.cast(code_of(name, "row", others), "INTEGER") for name in columns]
-        known = [exp.cast(exp.func("coalesce", code, exp.convert(-1)), "INTEGER") for code in codes]
-        found = self._read_ranked(known, others)
-        for _, table in others:
-            self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
-        return dict(zip(columns, found, strict=True))
+        """Return constrained columns as order-preserving codes, in the slice's own order: -1 for NULL. Private."""
+        return {name: self._coded.codes[name].astype(np.int32) for name in columns}
 
     def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[Flags]:
-        """Mark, in rank order, the rows that meet each condition: all of some predicates, that read one tuple. Private.
+        """Mark, in the same order, the rows that meet each condition: all of some predicates of one tuple. Private.
 
-        Their columns are never coded, because a constraint over two tuples compares them with something else.
+        Their columns have values in `tuples`: a constraint over two tuples compares them with something else.
         """
-        met = [exp.and_(*(predicate.over(("row", "row")) for predicate in each)) for each in conditions]
+        met = [exp.and_(*(predicate.over((ROW, ROW)) for predicate in each)) for each in conditions]
         ones = [exp.Case(ifs=[exp.If(this=one, true=exp.convert(1))], default=exp.convert(0)) for one in met]
-        return [found > 0 for found in self._read_ranked([exp.cast(one, "TINYINT", dialect="duckdb") for one in ones])]
+        return [self._coded.ask(exp.cast(one, "TINYINT", dialect="duckdb"), np.bool_) for one in ones]
 
-    def _read_ranked(
-        self, integers: Sequence[exp.Expr], dictionaries: Sequence[tuple[str, exp.Table]] = ()
-    ) -> list[Codes]:
-        """Read integers without NULL of the ranked tuples, aliased `row`, in rank order."""
-        if not integers:
-            return []
-        query = exp.select(*(exp.alias_(one, f"c{number}") for number, one in enumerate(integers)))
-        query = with_codes(query.from_(exp.alias_(self.tuples.copy(), "row", table=True)), "row", dictionaries)
-        query = query.order_by(exp.column(self.rank, table="row", quoted=True))
-        batches = list(self.database.stream(query))
-        if not batches:
-            return [np.empty(0, np.int32) for _ in integers]
-        return [np.concatenate([integer_column(batch, number) for batch in batches]) for number in range(len(integers))]
+    def canonical_order(self, rows: Positions | None = None) -> Positions:
+        """Sort rows, by default all, canonically: ascending positions in the slice's own order. Private."""
+        return self._coded.canonical_order(rows)
 
     @property
     def row_count(self) -> int:
@@ -240,7 +247,7 @@ class LocalSlice:
     def degree_bound(self) -> int:
         """Exact upper bound of the maximum degree (see `degree_bound`). Private."""
         terms = degree_bound.degree_terms(self.constraints)
-        return degree_bound.evaluate(self.database, terms, self.tuples)
+        return degree_bound.evaluate(terms, self._coded)
 
     def chosen(self) -> list[exp.Expr]:
         """The slice's predicate over the rows aliased `row`."""

@@ -22,7 +22,7 @@ def consistent_rows(table: pa.Table, constraints: Sequence[DenialConstraint]) ->
     """
     with open_local_table(table, constraints=list(constraints)) as opened:
         part = opened.slice(keep_source_row=True)
-        graph = conflict_graph(part)
+        graph = conflict_graph(part, whole=True)
         kept = np.ones(part.node_count, np.bool_)
         if graph.degree_summary().edge_count:
             near = graph.adjacency

@@ -150,7 +150,7 @@ def _measures(
     part: Slice, time_limit: float, wanted: Sequence[str], *, with_cover: bool
 ) -> tuple[ExactMeasures, NDArray[np.bool_] | None]:
     """Return what is wanted, and a vertex cover where one is found."""
-    graph = conflict_graph(part)
+    graph = conflict_graph(part, whole=with_cover)
     degrees = graph.degree_summary()
     values: dict[str, int | float | None] = {
         "drastic": int(degrees.edge_count + part.self_conflicts > 0),

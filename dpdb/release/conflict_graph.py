@@ -54,8 +54,20 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
             load_edge_kernels(statistic)
 
 
-def conflict_graph(slice_: Slice, *, materialize: bool = False) -> ConflictGraph:
-    """Return the conflict graph of a slice: all edges listed if no constraint has blocks or `materialize` is asked."""
+def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = False) -> ConflictGraph:
+    """Return the conflict graph of a slice: all edges listed if no constraint has blocks or `materialize` is asked.
+
+    Where every constraint has blocks, its nodes are the rows in conflict alone, and no other row is sorted or scanned:
+    the blocks, which need no order, tell which these are. The graph without the isolated nodes has the same edges, so
+    every degree, cover and matching is the same. Scans are, too: the canonical order of the rows that stay is the
+    restriction of the order of all (`dpdb.engine.sql.rank`), so the edges come in the same sequence, and a scan does
+    nothing at a row without edges. Which constraints have blocks is public; how many rows stay changes time only.
+
+    Parameters
+    ----------
+    whole : bool
+        Keep all rows: node i is the row of rank i in `slice_.canonical_order()`. Else in that of the nodes.
+    """
     pairwise = [dc for dc in slice_.constraints if not dc.constraint.is_single_tuple]
     shapes = [block_shape(dc.constraint) for dc in pairwise]
     if materialize or (shapes and not any(shapes)):
@@ -63,13 +75,26 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False) -> ConflictGraph
     edges = {k: slice_.first_violations(k) for k, shape in enumerate(shapes) if shape is None}
     if sum(each.edge_count for each in edges.values()) > _MOST_LISTED:
         return EdgeGraph(slice_.edges)
-    rows = _Rows(slice_, list(zip(pairwise, shapes, strict=True)))
+    blocks = _blocks(slice_, {k: (pairwise[k], shape) for k, shape in enumerate(shapes) if shape is not None})
+    order = slice_.canonical_order(None if edges or whole else _in_conflict(blocks.values(), slice_.node_count))
     constraints: list[BlockConstraint | ListedConstraint] = [
-        by_edges(edges[k]) if shape is None else rows.block(dc, shape)
-        for k, (dc, shape) in enumerate(zip(pairwise, shapes, strict=True))
+        by_edges(edges[k]) if k in edges else blocks.pop(k).of_rows(order) for k in range(len(pairwise))
     ]
     tested = np.array([may_coincide(one, other) for one in pairwise for other in pairwise], np.bool_)
-    return BlockGraph(slice_.node_count, constraints, tested.reshape(len(pairwise), len(pairwise)))
+    return BlockGraph(order.size, constraints, tested.reshape(len(pairwise), len(pairwise)))
+
+
+def _blocks(slice_: Slice, constraints: Mapping[int, tuple[BoundConstraint, BlockShape]]) -> dict[int, BlockConstraint]:
+    """Build the constraints over the slice's rows in its own order."""
+    rows = _Rows(slice_, list(constraints.values()))
+    return {k: rows.block(dc, shape) for k, (dc, shape) in constraints.items()}
+
+
+def _in_conflict(constraints: Iterable[BlockConstraint], row_count: int) -> NDArray[np.int64]:
+    found = np.zeros(row_count, np.bool_)
+    for constraint in constraints:
+        found |= constraint.group >= 0
+    return np.flatnonzero(found)
 
 
 def has_blocks(dc: BoundConstraint) -> bool:
@@ -80,10 +105,9 @@ def has_blocks(dc: BoundConstraint) -> bool:
 class _Rows:
     """What the blocks of some constraints are made of: codes of columns, and which rows meet which conditions."""
 
-    def __init__(self, slice_: Slice, constraints: Sequence[tuple[BoundConstraint, BlockShape | None]]) -> None:
-        shapes = [(dc, shape) for dc, shape in constraints if shape is not None]
-        columns = dict.fromkeys(name for _, shape in shapes for name in shape.columns)
-        conditions = dict.fromkeys(each for dc, shape in shapes for each in _conditions(dc, shape) if each)
+    def __init__(self, slice_: Slice, constraints: Sequence[tuple[BoundConstraint, BlockShape]]) -> None:
+        columns = dict.fromkeys(name for _, shape in constraints for name in shape.columns)
+        conditions = dict.fromkeys(each for dc, shape in constraints for each in _conditions(dc, shape) if each)
         self._row_count = slice_.node_count
         self._codes: Mapping[str, Codes] = slice_.codes(list(columns))
         self._met = dict(zip(conditions, slice_.rows_that(list(conditions)), strict=True))

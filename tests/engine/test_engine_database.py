@@ -181,6 +181,7 @@ def test_close_drops_the_tables_of_a_slice(database: Database) -> None:
     schema = TableSchema((Column("a", "BIGINT"),))
     dcs = bind(database, load_constraints("UNIQUE(a)"), schema)
     part = LocalSlice(database, Source("two", schema, exp.to_table("two")), dcs, None, name="closing")
+    assert part.edges.edge_count == 1
     assert database.rows("SELECT 1 FROM duckdb_tables() WHERE schema_name = 'closing'")
     part.close()
     part.close()

@@ -16,12 +16,13 @@ import pytest
 from sqlglot import exp
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, block_shape, distinct
-from dpdb.engine import LocalSlice
+from dpdb.engine import LocalSlice, open_local_table
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.constraint_sql import plain_pairs
+from dpdb.engine.sql.rank import hash_of
 from dpdb.graph import BlockGraph, EdgeArrays, EdgeGraph
 from dpdb.graph.steps import finished
 from dpdb.release.conflict_graph import ConflictGraph, _conditions, conflict_graph
@@ -112,21 +113,45 @@ def ranked(database: Database, table: pa.Table, dcs: Sequence[DenialConstraint])
             part.close()
 
 
-def agree(graph: ConflictGraph, edges: Sequence[tuple[int, int, int]], rng: random.Random) -> int:
-    """Compare with the edges (u, first constraint violated, v); returns how many there are."""
+Edge = tuple[int, int, int]
+
+
+def agree(slice_: Any, edges: Sequence[Edge], rng: random.Random) -> int:
+    """Compare a slice's graphs with its edges (u, first constraint violated, v), by rank; returns how many."""
+    thetas = [1, 2, rng.randint(3, 20), 1_000]
+    whole, graph = conflict_graph(slice_, whole=True), conflict_graph(slice_)
+    values = equal_to_stream(whole, edges, thetas)
+    assert whole.node_count == slice_.node_count
+    if isinstance(graph, BlockGraph) and None not in [block_shape(dc.constraint) for _, dc in pairwise(slice_)]:
+        nodes = sorted({node for u, _, v in edges for node in (u, v)})
+        assert graph.node_count == len(nodes)  # no other row
+        place = {node: number for number, node in enumerate(nodes)}
+        edges = [(place[u], k, place[v]) for u, k, v in edges]
+    assert equal_to_stream(graph, edges, thetas) == values
+    return len(edges)
+
+
+def pairwise(slice_: Any) -> list[tuple[int, Any]]:
+    return [(k, dc) for k, dc in enumerate(slice_.constraints) if not dc.constraint.is_single_tuple]
+
+
+def equal_to_stream(graph: ConflictGraph, edges: Sequence[Edge], thetas: Sequence[int]) -> list[Any]:
+    """Compare a graph's statistics with those of its edges; return them."""
     stream = EdgeGraph(EdgeArrays.from_pairs(graph.node_count, [(u, v) for u, _, v in edges]))
     summary = stream.degree_summary()
-    assert graph.degree_summary() == summary
-    thetas = [1, 2, rng.randint(3, 20), 1_000]
-    assert graph.witness_counts(thetas) == stream.witness_counts(thetas)
-    assert graph.projected_counts(thetas) == stream.projected_counts(thetas)
-    assert graph.twice_fractional_cover() == stream.twice_fractional_cover()
+    values = [values_of(each, thetas) for each in (graph, stream)]
+    assert values[0] == values[1]
     if isinstance(graph, BlockGraph):
         assert graph.problematic_count == summary.positive_degree_nodes
         assert finished(graph.projection.counts(1_000)).edge_count == summary.edge_count
         batches = [zip(*(column.tolist() for column in batch), strict=True) for batch in graph.labelled_batches()]
         assert [(u, k, v) for batch in batches for u, v, k in batch] == list(edges)
-    return summary.edge_count
+    return values[0]
+
+
+def values_of(graph: ConflictGraph, thetas: Sequence[int]) -> list[Any]:
+    counts = graph.witness_counts(thetas), graph.projected_counts(thetas)
+    return [graph.degree_summary(), *counts, graph.twice_fractional_cover(), graph.greedy_cover_size()]
 
 
 class Chosen:
@@ -150,6 +175,9 @@ class Chosen:
 
     def rows_that(self, conditions: Sequence[Any]) -> list[np.ndarray]:
         return [self._whole.met[condition] for condition in conditions]
+
+    def canonical_order(self, rows: Any = None) -> np.ndarray:
+        return self._whole.part.canonical_order(rows)
 
     def first_violations(self, position: int) -> Any:
         pairs = [(u, v) for u, place, v in self.found if place == position]
@@ -191,7 +219,7 @@ def many_sets(database: Database, seed: int, sets: int) -> Counter[str]:
             positions = rng.sample(range(len(dcs)), rng.choice([1, 2, 3, 4]))
             chosen = Chosen(whole, positions)
             try:
-                made["edges"] += agree(conflict_graph(chosen), chosen.found, rng)
+                made["edges"] += agree(chosen, chosen.found, rng)
             except AssertionError:
                 print(seed, *(dcs[position] for position in positions), sep="\n")
                 raise
@@ -225,10 +253,34 @@ def test_so_they_are_where_all_is_found_by_sql(database: Database) -> None:
         rng = random.Random(seed)
         dcs = distinct([random_constraint(rng) for _ in range(rng.choice([2, 3, 4]))])
         with ranked(database, random_table(rng), dcs) as part:
-            graph, edges = conflict_graph(part), []
-            if part.pairwise:
-                assert part.edges.node_count == part.node_count  # materializes conflict_edge
-                places = {position: place for place, (position, _) in enumerate(part.pairwise)}
-                stored = database.rows(exp.select("u", "dc", "v").from_(part.table("conflict_edge")))
-                edges = [(u, places[dc], v) for u, dc, v in stored]
-            agree(graph, edges, rng)
+            agree(part, listed(part), rng)
+
+
+def listed(part: LocalSlice) -> list[Edge]:
+    """The edges by SQL; constraints counted among those over two tuples."""
+    if not part.pairwise:
+        return []
+    assert part.edges.node_count == part.node_count  # materializes conflict_edge
+    places = {position: place for place, (position, _) in enumerate(part.pairwise)}
+    stored = part.database.rows(exp.select("u", "dc", "v").from_(part.table("conflict_edge")))
+    return [(u, places[dc], v) for u, dc, v in stored]
+
+
+def test_so_they_are_in_slices_and_of_few_rows_for_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a hash of two values, too, so that nearly all rows are ordered by their values."""
+    edges = 0
+    for seed in range(12):
+        rng = random.Random(seed)
+        dcs = [random_constraint(rng) for _ in range(3)]
+        unit = {"unit": rng.choice("ad"), "most": rng.choice([1, 3, 9])} if seed % 2 else {}
+        with open_local_table(random_table(rng), constraints=dcs, **unit) as table, monkeypatch.context() as patch:
+            if seed % 4 < 2:
+                patch.setattr("dpdb.engine.sql.coded_rows.hash_of", weak)
+            for where in (None, "b > 0", "a IS NULL OR s >= 'a'", "false"):
+                part = table.slice(None if where is None else table.where(where))
+                edges += agree(part, listed(part), rng)
+    assert edges > 100
+
+
+def weak(row: str, columns: Sequence[str]) -> exp.Expr:
+    return exp.Mod(this=hash_of(row, columns), expression=exp.convert(2))

@@ -13,7 +13,7 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint
 
-__all__ = ["code_of", "coded_columns", "create_codes", "with_codes"]
+__all__ = ["coded_columns", "create_codes"]
 
 
 def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]) -> tuple[str, ...]:
@@ -34,33 +34,12 @@ def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]
 
 
 def create_codes(database: Database, rows: exp.Table, column: str, target: exp.Table) -> None:
-    """Create the table (value, code) of a column's distinct values in order, NULL left out."""
+    """Create the table of a column's distinct values, `value`, in order, NULL left out: a value's code is its `rowid`.
+
+    Tables keep the order in which they are written.
+    """
     value = exp.column(column, quoted=True)
     known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-    values = (
-        exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known).subquery("distinct_value")
-    )
-    rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=exp.column("value"))]))
-    rank.set("over", "OVER")
-    code = exp.cast(exp.Sub(this=rank, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
-    database.execute(exp.select("value", exp.alias_(code, "code")).from_(values).ctas(target.copy()))
-
-
-def with_codes(query: exp.Select, row: str, dictionaries: Sequence[tuple[str, exp.Table]]) -> exp.Select:
-    """Join a query over the rows aliased `row` with the code tables, aliased `code_0`, `code_1`, ..."""
-    query = query.copy()
-    for number, (column, table) in enumerate(dictionaries):
-        alias = f"code_{number}"
-        match = exp.EQ(
-            this=exp.column(column, table=row, quoted=True), expression=exp.column("value", table=alias, quoted=True)
-        )
-        query = query.join(exp.alias_(table.copy(), alias, table=True), on=match, join_type="left", copy=False)
-    return query
-
-
-def code_of(column: str, row: str, dictionaries: Sequence[tuple[str, exp.Table]]) -> exp.Expr:
-    """Return a column's code in such a query; a column that has no code table is the row's own."""
-    for number, (name, _) in enumerate(dictionaries):
-        if name == column:
-            return exp.column("code", table=f"code_{number}", quoted=True)
-    return exp.column(column, table=row, quoted=True)
+    values = exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known)
+    # By place: the rows may have a column of that name.
+    database.execute(values.order_by(exp.Ordered(this=exp.Literal.number(1))).ctas(target.copy()))

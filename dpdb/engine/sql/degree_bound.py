@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.constraints import Operator
-from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint, Operand
+from dpdb.engine.sql.coded_rows import ROW, CodedRows
 
 __all__ = ["CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms", "evaluate"]
-
-
-_ROW = "row"
 
 
 @dataclass(frozen=True, order=True)
@@ -107,26 +104,13 @@ def _joins_tuples(left: Operand, right: Operand | exp.Expr) -> bool:
     return isinstance(right, Operand) and left.tuple_index != right.tuple_index
 
 
-def evaluate(database: Database, terms: DegreeTerms, tuples: exp.Table) -> int:
-    """Return the exact bound on the ranked tuples: private, to be released through noise only."""
-    return sum(_term_value(database, term, tuples) for term in terms.terms)
+def evaluate(terms: DegreeTerms, rows: CodedRows) -> int:
+    """Return the exact bound: private, to be released through noise only."""
+    return sum(_term_value(term, rows) for term in terms.terms)
 
 
-def _term_value(database: Database, term: GroupTerm | CrossTerm, tuples: exp.Table) -> int:
+def _term_value(term: GroupTerm | CrossTerm, rows: CodedRows) -> int:
     if isinstance(term, GroupTerm):
-        columns = [exp.column(name, table=_ROW, quoted=True) for name in term.columns]
-        return max(0, _largest_group(database, columns, tuples) - 1)
-    sides = [
-        Operand(0, side.column, side.column_type, side.compared_as).over([_ROW]) for side in (term.first, term.second)
-    ]
-    return sum(_largest_group(database, [side], tuples) for side in sides)
-
-
-def _largest_group(database: Database, keys: Sequence[exp.Expr], tuples: exp.Table) -> int:
-    """Size of the largest group of rows without NULL in the keys (NULL equals nothing)."""
-    known = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
-    rows = exp.alias_(tuples.copy(), _ROW, table=True)
-    sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).from_(rows).where(*known)
-    grouped = sizes.group_by(*(key.copy() for key in keys))
-    largest = database.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped.subquery("groups")))
-    return int(largest or 0)
+        return max(0, rows.largest_group(term.columns) - 1)
+    sides = [Operand(0, side.column, side.column_type, side.compared_as) for side in (term.first, term.second)]
+    return sum(rows.largest_group_of(side.over([ROW])) for side in sides)

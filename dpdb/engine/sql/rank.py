@@ -18,13 +18,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sql.codes import code_of, create_codes, with_codes
 
-__all__ = ["TableEdges", "edge_order", "integer_column", "rank_rows"]
+__all__ = ["TableEdges", "canonical_order", "edge_order", "hash_of", "integer_column"]
 
 Nodes = npt.NDArray[np.uint32]
-
-_ROW = "row"
+Codes = npt.NDArray[np.signedinteger[Any]]
+Rows = npt.NDArray[np.int64]
 
 
 def edge_order() -> list[exp.Ordered]:
@@ -32,44 +31,47 @@ def edge_order() -> list[exp.Ordered]:
     return [exp.Ordered(this=exp.column(name)) for name in ("u", "dc", "v")]
 
 
-def rank_rows(
-    database: Database,
-    rows: exp.Table,
-    target: exp.Table,
-    *,
-    rank: str,
-    columns: Sequence[str],
-    codes: Sequence[tuple[str, exp.Table]],
-    beside: Sequence[str],
-    conditions: Sequence[exp.Expr],
-) -> None:
-    """Create the table of ranked rows: `rank` from 0, the constrained columns, and what is kept beside them.
+def hash_of(row: str, columns: Sequence[str]) -> exp.Expr:
+    """Return the hash by which rows aliased `row` are ordered first; `columns` as the public schema orders them."""
+    return exp.Anonymous(this="hash", expressions=[exp.column(name, table=row, quoted=True) for name in columns])
+
+
+def canonical_order(hashes: npt.NDArray[np.uint64], codes: Sequence[Codes], rows: Rows | None = None) -> Rows:
+    """Sort rows canonically: by hash, then by their codes, then by position.
+
+    Sorted by hash first. Only where rows of one hash differ in a code, which hardly ever happens, they are sorted by
+    codes: those of the first column first, NULL (-1) after all others.
 
     Parameters
     ----------
-    columns : sequence of str
-        The constrained columns, in an order that the public schema fixes.
-    codes : sequence of (str, exp.Table)
-        Columns that are kept as order-preserving codes, with names for their tables (value, code), which are dropped.
-    beside : sequence of str
-        Columns that take no part in the order.
-    conditions : sequence of exp.Expr
-        Over the rows, aliased `row`: which of them are ranked.
+    hashes, codes : array (all rows,)
+        Of each row; an array of codes for each column.
+    rows : array, optional
+        Ascending positions of the rows that are wanted. Default: all. The order of any rows is the restriction of the
+        whole order, since the order of two rows depends on these two alone.
+
+    Returns
+    -------
+    array
+        Their positions: that of the first row, that of the second one, and so on.
     """
-    for column, table in codes:
-        create_codes(database, rows, column, table)
-    values: list[exp.Expr] = [exp.column(name, table=_ROW, quoted=True) for name in columns]
-    keys = [code_of(name, _ROW, codes) for name in columns]  # where codes would not do, the value
-    order = [exp.Ordered(this=key.copy()) for key in (exp.Anonymous(this="hash", expressions=values), *keys)]
-    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order), over="OVER")
-    place = exp.cast(exp.Sub(this=number, expression=exp.convert(1)), "UINTEGER", dialect="duckdb")
-    selected = [exp.alias_(key, name, quoted=True) for name, key in zip(columns, keys, strict=True)]
-    selected += [exp.column(name, table=_ROW, quoted=True) for name in beside]
-    ranked = exp.select(exp.alias_(place, rank, quoted=True), *selected)
-    ranked = with_codes(ranked.from_(exp.alias_(rows.copy(), _ROW, table=True)), _ROW, codes)
-    database.execute(ranked.where(*conditions).ctas(target.copy()))
-    for _, table in codes:
-        database.execute(f"DROP TABLE {table.sql('duckdb')}")
+    wanted = hashes if rows is None else hashes[rows]
+    order = np.argsort(wanted, kind="stable")
+    ascending = wanted[order]
+    if rows is not None:
+        order = rows[order]
+    alike = ascending[1:] == ascending[:-1]
+    pairs = np.flatnonzero(alike)
+    differ = np.zeros(pairs.size, np.bool_)
+    for column in codes:
+        differ |= column[order[pairs]] != column[order[pairs + 1]]
+    if differ.any():
+        run = np.append(0, np.cumsum(~alike))  # which run of equal hashes each place is in
+        places = np.flatnonzero(np.isin(run, run[pairs[differ]]))
+        mixed = order[places]
+        keys = [column[mixed].view(f"u{column.itemsize}") for column in reversed(codes)]
+        order[places] = mixed[np.lexsort((*keys, run[places]))]
+    return order
 
 
 class TableEdges:

@@ -9,7 +9,7 @@ itself: every conflict has a row outside it, in the minority.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,12 @@ class BlockConstraint:
         x_u, x_v, y_u, y_v = self.x[u], self.x[v], self.y[u], self.y[v]
         found = (x_u > x_v) & (y_u < y_v) | (x_u < x_v) & (y_u > y_v) if self.ordered else (x_u != x_v) & (y_u != y_v)
         return np.asarray(found & (self.group[u] >= 0) & (self.group[u] == self.group[v]))
+
+    def of_rows(self, rows: NDArray[np.int64]) -> BlockConstraint:
+        """Return the constraint among some rows, in another order; each of its groups keeps all rows or none."""
+        x = self.x[rows]
+        y = x if self.y is self.x else self.y[rows]
+        return replace(self, group=self.group[rows], x=x, y=y, minority=self.minority[rows])
 
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
