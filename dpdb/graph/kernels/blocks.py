@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
+from dpdb.graph.kernels.chains import next_present
 
 __all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "match_greedily", "witness"]
 
@@ -133,21 +134,12 @@ def fill_edges(
 
 
 @kernel
-def _next(chain: Ints, place: Number) -> Number:
-    """Find the next present place not below `place` (path halving)."""
-    while chain[place] != place:
-        chain[place] = chain[chain[place]]
-        place = chain[place]
-    return place
-
-
-@kernel
 def _next_kept(chain: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
     """Find the next place whose row is not gone; places of rows that are gone leave the chain."""
-    place = _next(chain, place)
+    place = next_present(chain, place)
     while place < end and gone[listed[place]]:
         chain[place] = place + 1
-        place = _next(chain, place)
+        place = next_present(chain, place)
     return place
 
 

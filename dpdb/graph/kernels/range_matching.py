@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
+from dpdb.graph.kernels.chains import next_present
 
 __all__ = ["FREE", "Ranges", "deal_piles", "fill_present", "search"]
 
@@ -130,15 +131,6 @@ def _lower(tree: Ints, place: int) -> None:
 
 
 @kernel
-def _next(chain: Ints, place: int) -> int:
-    """Find the next present place not below `place` (path halving)."""
-    while chain[place] != place:
-        chain[place] = chain[chain[place]]
-        place = chain[place]
-    return place
-
-
-@kernel
 def _partner(ranges: Ranges, trees: Ints, u: int) -> int:
     """Find a present row in conflict with u, or -1."""
     for k in range(ranges.ordered.shape[0]):
@@ -154,9 +146,9 @@ def _partner(ranges: Ranges, trees: Ints, u: int) -> int:
             if found >= 0:
                 return int(ranges.row[k, found])
         else:
-            found = _next(trees[k, 0], span[_GROUP])
+            found = next_present(trees[k, 0], span[_GROUP])
             if found >= span[_EQUAL]:
-                found = _next(trees[k, 0], span[_ABOVE])
+                found = next_present(trees[k, 0], span[_ABOVE])
             if found < span[_EQUAL] or span[_ABOVE] <= found < span[_END]:
                 return int(ranges.row[k, found])
     return -1
