@@ -49,7 +49,7 @@ def test_a_long_text_is_cut_where_it_is_shown_in_a_line():
 
 
 def test_what_is_compared_is_canonical():
-    one, other = parse_constraint("k: zip->city")[0], parse_constraint("k: not(t1.zip = t2.zip & t1.city != t2.city)")[0]
+    one, other = load_constraints(["k: zip->city"]) + load_constraints(["k: not(t1.zip = t2.zip & t1.city != t2.city)"])
     assert one.label != other.label
     assert one.identity == other.identity == "k: not(t1.zip=t2.zip&t1.city!=t2.city)"
 
