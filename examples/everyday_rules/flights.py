@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
-from rule import Rule, pairs, rows
+from rule import about_pairs, about_rows
 
 __all__ = ["RULES", "TABLE", "made_up"]
 
 TABLE = "flights"
 _DAY = "a.month = b.month AND a.day = b.day"
-
-
-def _row(words: str, text: str, broken: str) -> Rule:
-    return Rule(words, text, rows(TABLE, broken))
-
-
-def _pair(words: str, text: str, broken: str, **exchanged: str) -> Rule:
-    return Rule(words, text, pairs(TABLE, broken, **exchanged))
-
+_row, _pair = partial(about_rows, TABLE), partial(about_pairs, TABLE)
 
 RULES = (
     _row("the plane is known", "NOT NULL(tailnum)", "tailnum IS NULL"),

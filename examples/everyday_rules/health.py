@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
-from rule import Rule, pairs, rows
+from rule import about_pairs, about_rows
 
 __all__ = ["RULES", "TABLE", "made_up"]
 
 TABLE = "visits"
 _OF_ONE_PERSON = "a.person_id = b.person_id"
-
-
-def _row(words: str, text: str, broken: str) -> Rule:
-    return Rule(words, text, rows(TABLE, broken))
-
-
-def _pair(words: str, text: str, broken: str, **exchanged: str) -> Rule:
-    return Rule(words, text, pairs(TABLE, broken, **exchanged))
-
+_row, _pair = partial(about_rows, TABLE), partial(about_pairs, TABLE)
 
 RULES = (
     _pair("visits have numbers of their own", "UNIQUE(visit_occurrence_id)",

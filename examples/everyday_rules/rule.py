@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Rule", "pairs", "rows"]
+__all__ = ["Rule", "about_pairs", "about_rows"]
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,11 @@ class Rule:
     sql: str
 
 
-def rows(table: str, broken: str) -> str:
-    """Write the SQL that counts rows."""
-    return f"SELECT count(*) FROM {table} WHERE {broken}"
+def about_rows(table: str, words: str, text: str, broken: str) -> Rule:
+    """Make a rule that single rows break."""
+    return Rule(words, text, f"SELECT count(*) FROM {table} WHERE {broken}")
 
 
-def pairs(table: str, broken: str, *, exchanged: str = "a.rowid < b.rowid") -> str:
-    """Write the SQL that counts pairs of rows a and b, each once: by default those that break a rule either way."""
-    return f"SELECT count(*) FROM {table} a, {table} b WHERE {broken} AND {exchanged}"
+def about_pairs(table: str, words: str, text: str, broken: str, *, exchanged: str = "a.rowid < b.rowid") -> Rule:
+    """Make a rule that pairs of rows a and b break, each of which counts once: by default they break it either way."""
+    return Rule(words, text, f"SELECT count(*) FROM {table} a, {table} b WHERE {broken} AND {exchanged}")
