@@ -6,8 +6,9 @@ in which dbt is run::
     plugins:
       - module: dpdb.dbt
         config:
-          constraints: rules.txt
+          constraints: rules.txt    # of models; generic tests have their own
           ledger: visits.ledger
+          exact: true               # owner only: allow the tests whose names begin with `owner_exact`
 
 dbt imports this module by its name; nothing else of dpdb does.
 """
@@ -19,29 +20,33 @@ from typing import Any
 from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt_common.exceptions import DbtConfigError
 
-from dpdb.doors.duckdb_functions import Registration, register
+from dpdb.doors.duckdb_functions import ExactConflicts, Registration, register
 from dpdb.errors import DpdbError
 
 __all__ = ["Plugin"]
 
 _PARAMETERS = ("constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound", "max_group")
+_EXACT = "exact"
 
 
 class Plugin(BasePlugin):
     """Registers dpdb in dbt's connection and adds its functions to the cursor of every thread."""
 
     _registration: Registration
+    _exact: ExactConflicts  # its files live as long as it does
 
     def initialize(self, plugin_config: dict[str, Any]) -> None:
         """Check the names of the parameters; dbt-duckdb passes the settings of the profile along with them."""
-        others = set(plugin_config) - set(self.creds.settings or {} if self.creds else {}) - set(_PARAMETERS)
+        known = (*_PARAMETERS, _EXACT)
+        others = set(plugin_config) - set(self.creds.settings or {} if self.creds else {}) - set(known)
         if others:
-            raise DbtConfigError(f"dpdb.dbt: unknown {min(others)!r} (known: {', '.join(_PARAMETERS)})")
-        if "constraints" not in plugin_config:
-            raise DbtConfigError("dpdb.dbt: constraints is missing: a file, a list, or a mapping from table name")
+            raise DbtConfigError(f"dpdb.dbt: unknown {min(others)!r} (known: {', '.join(known)})")
+        if not isinstance(plugin_config.get(_EXACT, False), bool):
+            raise DbtConfigError(f"dpdb.dbt: {_EXACT} is true or false, got {plugin_config[_EXACT]!r}")
         if "ledger" not in plugin_config and "budget" in plugin_config and not getattr(self.creds, "keep_open", True):
             raise DbtConfigError("dpdb.dbt: without keep_open a budget would start anew; use a ledger")
         self._parameters = {name: plugin_config[name] for name in _PARAMETERS if name in plugin_config}
+        self._is_exact = plugin_config.get(_EXACT, False)
 
     def configure_connection(self, conn: Any) -> None:
         """Register dpdb in a connection that dbt has opened."""
@@ -49,6 +54,8 @@ class Plugin(BasePlugin):
             self._registration = register(conn, **self._parameters)
         except DpdbError as error:
             raise DbtConfigError(f"dpdb.dbt: {error}") from error
+        if self._is_exact:
+            self._exact = ExactConflicts(conn)
 
     def configure_cursor(self, cursor: Any) -> None:
         """Add the functions to a cursor: it does not inherit temporary macros."""

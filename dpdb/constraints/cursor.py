@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpdb.constraints.lexer import Kind, Token, tokenize
 from dpdb.constraints.names import ColumnNames
-from dpdb.constraints.source import Source
+from dpdb.constraints.source import Source, printable
 from dpdb.errors import ConstraintSyntaxError
 
 __all__ = ["Cursor"]
@@ -75,6 +75,13 @@ class Cursor:
         """Return (not raise) the error that something else was expected at a token (the current one)."""
         token = token or self.peek()
         return self.source.syntax_error(token.offset, expected, token.shown)
+
+    def written(self, start: int, end: int | None = None) -> str:
+        """Return what stands between two positions (up to here), for readers: one line, without comments, printable."""
+        tokens = self._tokens[start : self._position if end is None else end]
+        ends = [token.end for token in tokens]
+        apart = (" " if end < token.offset else "" for end, token in zip(ends[:1] + ends, tokens, strict=False))
+        return printable("".join(gap + token.text for gap, token in zip(apart, tokens, strict=True)))
 
     def column(self, *, stop_at_and: bool = False) -> str:
         """Take a column name and return the table's spelling.

@@ -14,6 +14,8 @@ __all__ = ["MAX_PREDICATES", "DenialConstraint"]
 MAX_PREDICATES = 64
 """A constraint with more predicates than this is refused."""
 
+_LONGEST_LABEL = 200
+
 
 @dataclass(frozen=True, slots=True)
 class DenialConstraint:
@@ -26,8 +28,8 @@ class DenialConstraint:
     predicates
         1 to 64 predicates, in the order written.
     name, text : str, optional
-        What the user calls it, and the text as written; both are for readers only, and equal constraints may differ in
-        them.
+        What the user calls it, and what was written, on one line and printable; both are for readers only, and equal
+        constraints may differ in them.
 
     Raises
     ------
@@ -60,9 +62,23 @@ class DenialConstraint:
         return f"not({(' & ' if self.computed else '&').join(map(str, self.predicates))})"
 
     @property
-    def label(self) -> str:
+    def written(self) -> str:
         """The constraint for readers: with its name, where it has one, as it was written."""
-        return str(self) if self.name is None else f"{self.name}: {self.text or self}"
+        return self._named(self.text or str(self))
+
+    @property
+    def label(self) -> str:
+        """The constraint for a line of text: as it was written, cut when it is long."""
+        written = self.written
+        return written if len(written) <= _LONGEST_LABEL else written[: _LONGEST_LABEL - 3] + "..."
+
+    @property
+    def identity(self) -> str:
+        """By what releases of this constraint alone are told apart: name and predicates, however they are written."""
+        return self._named(str(self))
+
+    def _named(self, words: str) -> str:
+        return words if self.name is None else f"{self.name}: {words}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -106,7 +122,7 @@ class DenialConstraint:
     def among(self, conditions: tuple[Predicate, ...]) -> DenialConstraint:
         """Return the constraint on the rows that satisfy conditions, which mention t1 only."""
         second = () if self.is_single_tuple else tuple(condition.swapped() for condition in conditions)
-        return DenialConstraint((*self.predicates, *conditions, *second))
+        return replace(self, predicates=(*self.predicates, *conditions, *second))
 
     def oriented(self) -> DenialConstraint:
         """Return the constraint with its predicates canonical, distinct and sorted.

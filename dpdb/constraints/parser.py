@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dpdb.constraints.column_list import column_list, columns_of, distinct_columns
 from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.conjunction import conjunction, denied, function
 from dpdb.constraints.cursor import Cursor
-from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
-from dpdb.constraints.lexer import Kind, Token
+from dpdb.constraints.denial import DenialConstraint
+from dpdb.constraints.lexer import Kind
 from dpdb.constraints.names import ColumnNames, TupleNames
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.source import Source
@@ -61,23 +62,26 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Read one constraint from a cursor, up to the end of its text."""
     name = _name(cursor)
-    start = cursor.peek().offset
+    start = cursor.position
     among = _condition_before(cursor)
+    form = cursor.position
     constraints = _form(cursor)(cursor)
+    after = cursor.position
     if cursor.at_word("where"):
         cursor.take()
         among += _condition(cursor)
-    text = cursor.source.text[start : cursor.peek().offset].strip()
+    text, around = cursor.written(start), (cursor.written(start, form), cursor.written(after))
     cursor.accept(Kind.SEMICOLON)
     cursor.expect(Kind.END, "the end of the constraint")
     if among:
         constraints = tuple(constraint.among(among) for constraint in constraints)
-    if name is None:
-        return constraints
-    # One text that is several constraints: each is shown by what it says itself.
+    if len(constraints) == 1:
+        return (replace(constraints[0], name=name, text=text),)
+    # One text that is several constraints: each is shown by what the text says of it.
+    before, behind = around
     return tuple(
-        replace(constraint, name=name, text=text if len(constraints) == 1 else str(constraint))
-        for constraint in constraints
+        replace(one, name=name, text=" ".join(part for part in (before, one.text, behind) if part))
+        for one in constraints
     )
 
 
@@ -180,23 +184,28 @@ def _holoclean(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 def _dependency(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `A, B -> C`."""
-    lhs = dict(_column_list(cursor))
+    start = cursor.position
+    lhs = distinct_columns(column_list(cursor))
+    left = cursor.written(start)
     cursor.expect(Kind.ARROW, "',' or '->' (put names with spaces or signs in double quotes)")
-    rhs = _column_list(cursor)
-    for column, token in rhs:
-        if column in lhs:
-            raise cursor.error("a column that is not on the left of the arrow", token)
+    rhs = column_list(cursor)
+    for each in rhs:
+        if each.name in lhs:
+            raise cursor.error("a column that is not on the left of the arrow", each.token)
     if not rhs:
         raise cursor.error("a column name on the right of the arrow")
     equal = [_between(column, Operator.EQ) for column in lhs]
-    return tuple(DenialConstraint((*equal, _between(column, Operator.NE))) for column in dict(rhs))
+    return tuple(
+        DenialConstraint((*equal, _between(column, Operator.NE)), text=f"{left} -> {written}")
+        for column, written in distinct_columns(rhs).items()
+    )
 
 
 def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `UNIQUE(A, B)`, `KEY(...)` or `PRIMARY KEY (...)`."""
     while not cursor.accept(Kind.LPAREN):
         cursor.take()
-    columns = dict(_columns(cursor))
+    columns = distinct_columns(columns_of(cursor))
     cursor.expect(Kind.RPAREN, "',' or ')'")
     return (DenialConstraint(tuple(_between(column, Operator.EQ) for column in columns)),)
 
@@ -217,31 +226,18 @@ def _not_null(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     cursor.take()
     cursor.take()
     cursor.expect(Kind.LPAREN, "'('")
-    columns = dict(_columns(cursor))
+    columns = distinct_columns(columns_of(cursor))
     cursor.expect(Kind.RPAREN, "',' or ')'")
-    missing = [RowExpression(("", " IS NULL"), (column,), is_condition=True) for column in columns]
-    return tuple(DenialConstraint((Predicate(computed(0, each), Operator.EQ, Constant(True)),)) for each in missing)
+    return tuple(
+        DenialConstraint(
+            (Predicate(computed(0, _is_missing(column)), Operator.EQ, Constant(True)),), text=f"NOT NULL({written})"
+        )
+        for column, written in columns.items()
+    )
 
 
-def _column_list(cursor: Cursor) -> list[tuple[str, Token]]:
-    """Take `A, B` or `[A, B]` or `[]`."""
-    if not cursor.accept(Kind.LBRACKET):
-        return _columns(cursor)
-    if cursor.accept(Kind.RBRACKET):
-        return []
-    columns = _columns(cursor)
-    cursor.expect(Kind.RBRACKET, "',' or ']'")
-    return columns
-
-
-def _columns(cursor: Cursor) -> list[tuple[str, Token]]:
-    columns: list[tuple[str, Token]] = []
-    while not columns or cursor.accept(Kind.COMMA):
-        token = cursor.peek()
-        if len(columns) == MAX_PREDICATES - 1:
-            raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
-        columns.append((cursor.column(), token))
-    return columns
+def _is_missing(column: str) -> RowExpression:
+    return RowExpression(("", " IS NULL"), (column,), is_condition=True)
 
 
 def _between(column: str, op: Operator) -> Predicate:

@@ -143,7 +143,7 @@ def _known(measures: Sequence[str]) -> tuple[str, ...]:
 
 
 def _by_constraint(part: LocalSlice) -> tuple[tuple[str, int], ...]:
-    return tuple((bound.constraint.label, violations_of(part, bound)) for bound in part.constraints)
+    return tuple((bound.constraint.written, violations_of(part, bound)) for bound in part.constraints)
 
 
 def _measures(

@@ -12,7 +12,6 @@ from dpdb.constraints import (
     ColumnRef,
     DenialConstraint,
     Predicate,
-    describe,
     functional_dependency,
     key_columns,
     order_dependency,
@@ -113,7 +112,7 @@ def _clean(
     kept = consistent_rows(first.rows, dcs)
     if len(kept) == rows:
         return first, []
-    beside = "; ".join(map(_said, _general(dcs)))
+    beside = "; ".join(dc.label for dc in _general(dcs))
     if _LEAST_KEPT * len(kept) < rows:
         raise ParameterError(
             f"no synthetic table for these constraints: of {rows:,} rows only {len(kept):,} agree with one another"
@@ -149,10 +148,6 @@ def _built_around(dc: DenialConstraint) -> DenialConstraint | None:
                 return None
             kept.append(Predicate(left, predicate.op, right))
     return DenialConstraint(tuple(kept)) if kept else None
-
-
-def _said(dc: DenialConstraint) -> str:
-    return describe(dc) if dc.name is None else dc.label
 
 
 def _general(dcs: Sequence[DenialConstraint]) -> list[DenialConstraint]:

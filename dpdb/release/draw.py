@@ -147,7 +147,8 @@ def _labelled_measures(prepared: Prepared, part: MeasurePart, answers: Sequence[
             constraints_sha256=prepared.table.constraints_sha256,
             unit=prepared.table.unit,
             several_slices=prepared.ask.by is not None,
-            constraint=part.constraint,
+            constraint=None if part.constraint is None else part.constraint.identity,
+            constraint_text=None if part.constraint is None else part.constraint.label,
             rate=part.rate,
             theta_from=None if theta is None else theta.words,
         )

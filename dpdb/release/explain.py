@@ -160,7 +160,7 @@ def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list
     return [
         {
             "measure": name,
-            "constraint": part.constraint,
+            "constraint": None if part.constraint is None else part.constraint.label,
             "mechanism": mechanism.name,
             "epsilon": float(as_fraction(share.total) * Fraction(part.charged, part.epsilon)),
             "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, share):.3g}{rows}",

@@ -9,7 +9,12 @@ from dpdb.constraints import parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 from dpdb.rules.texts import checked, keyed, present, readable_line
 
-__all__ = ["Found", "ImportedRule", "LeftOut", "TableRules"]
+__all__ = ["ACROSS_TABLES", "NO_PATTERNS", "WHOLE_TABLE", "Found", "ImportedRule", "LeftOut", "TableRules"]
+
+# Reasons to leave a check out that several tools give.
+ACROSS_TABLES = "a rule across tables"
+NO_PATTERNS = "dpdb has no regular expressions and formats"
+WHOLE_TABLE = "it is about the table as a whole, not about rows"
 
 
 @dataclass(frozen=True)

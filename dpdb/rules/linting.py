@@ -72,13 +72,13 @@ def _duplicates(rules: Sequence[DenialConstraint]) -> Iterator[Finding]:
     for number, dc in enumerate(rules, 1):
         twin = first.setdefault(dc.canonical(), number)
         if twin != number:
-            yield Finding("duplicate", (number, twin), f"{dc} says the same as rule {twin}; it counts once")
+            yield Finding("duplicate", (number, twin), f"{dc.label} says the same as rule {twin}; it counts once")
 
 
 def _contradictions(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
     for number, dc in rules.items():
         if never_holds(dc):
-            yield Finding("contradiction", (number,), f"{dc} can never be violated: its predicates contradict")
+            yield Finding("contradiction", (number,), f"{dc.label} can never be violated: its predicates contradict")
 
 
 def _implied(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
@@ -87,7 +87,7 @@ def _implied(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
         wider = [other for other, general in rules.items() if other != number and entails(dc, general)]
         wider = [other for other in wider if other < number or not entails(rules[other], dc)]
         if wider:
-            yield Finding("implied", (number, wider[0]), f"whatever violates {dc} violates rule {wider[0]}, too")
+            yield Finding("implied", (number, wider[0]), f"whatever violates {dc.label} violates rule {wider[0]}, too")
 
 
 def _transitive(rules: dict[int, DenialConstraint], implied: Iterable[Finding]) -> Iterator[Finding]:
@@ -103,7 +103,8 @@ def _transitive(rules: dict[int, DenialConstraint], implied: Iterable[Finding]) 
         used = _derivation(dependency, others)
         if used:
             listed = " and ".join(str(other) for other in used)
-            message = f"{dependency} follows from rules {listed} wherever no value is missing; it may be meant so"
+            words = rules[number].label
+            message = f"{words} follows from rules {listed} wherever no value is missing; it may be meant so"
             yield Finding("implied", (number, *used), message)
 
 
@@ -134,5 +135,5 @@ def _opposite_orders(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
 def _quadratic(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
     for number, dc in rules.items():
         if compares_every_pair(dc):
-            message = f"{dc} compares every row with every other one; it needs a public --row-bound"
+            message = f"{dc.label} compares every row with every other one; it needs a public --row-bound"
             yield Finding("quadratic", (number,), message)

@@ -52,7 +52,7 @@ def test_list_and_values():
 def test_values_with_unknown_columns():
     (dc,) = parse_constraint("zip -> city")
     with pytest.raises(
-        UnknownColumnError, match=r"constraint not\(.*\): the table has no column 'city'; nearest is 'Cty'"
+        UnknownColumnError, match=r"constraint zip -> city: the table has no column 'city'; nearest is 'Cty'"
     ):
         load_constraints(dc, ["ZIP", "Cty"])
 

@@ -247,3 +247,21 @@ def test_the_readmes_statements(
     assert [len(rows) for rows in answers] == [1, 1, 2, 1]
     assert answers[1:] == [[(2.0,)], [("state = 'CA'", 3), ("state = 'NY'", 2)], [("visits", 6, 0)]]
     assert (noise.draws, registration.spent("visits")) == (5, 1.2)
+
+
+def test_a_call_may_name_its_own_constraints(registration: dpdb.Registration, noise: StubNoise) -> None:
+    both = "FROM dp_inconsistency('visits', constraints := 'UNIQUE(zip)') UNION ALL FROM dp_inconsistency('visits')"
+    own, registered = registration.execute(both).column("value").to_pylist()
+    assert (own, registered, noise.draws) == (2.5, 2, 2)  # a clique of 5 rows
+    assert registration.spent("visits") == 2
+    with pytest.raises(dpdb.DpdbError, match="has no column 'zap'; nearest is 'zip'"):
+        registration.execute("FROM dp_inconsistency('visits', constraints := 'zap -> city')")
+    assert registration.spent("visits") == 2
+
+
+def test_without_registered_constraints_a_call_names_them(connection: duckdb.DuckDBPyConnection) -> None:
+    with dpdb.register(connection, budget=2) as registered:
+        assert registered.execute("FROM dp_inconsistency('visits', constraints := 'zip -> city')").num_rows == 1
+        with pytest.raises(dpdb.DpdbError, match="has no constraints to measure"):
+            registered.execute("FROM dp_inconsistency('visits')")
+        assert registered.spent("visits") == 1

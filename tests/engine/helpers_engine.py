@@ -249,7 +249,7 @@ def agree(
     assert result.self_conflicts == len(truth.self_conflicts)
     assert result.degree_bound >= truth.max_degree
     assert result.per_constraint == truth.per_constraint
-    texts = [str(dc) for dc in dcs]
+    texts = [dc.written for dc in dcs]
     reported = [(texts.index(text), i, j) for text, i, j in result.violations]
     alone = [(k, i) for k, i, j in reported if j is None]
     pairs = [(k, *_sorted_pair(i, j)) for k, i, j in reported if j is not None]

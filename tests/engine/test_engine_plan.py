@@ -117,10 +117,10 @@ def test_the_exported_edges_are_complete_ordered_and_small(tmp_path: pytest.Temp
         assert database.rows("SELECT u, v FROM e.conflict_edge") == expected
         assert [name for name, _ in database.describe("SELECT * FROM e.conflict_edge")] == ["u", "v", "dc"]
         conflicts = database.rows("SELECT * FROM e.conflict ORDER BY ALL LIMIT 1000")
-        assert {row[0] for row in conflicts} <= {str(dc) for dc in dcs}
+        assert {row[0] for row in conflicts} <= {dc.written for dc in dcs}
         rows = people(ROWS).to_pylist()
         for text, one, other in conflicts:
-            dependency = functional_dependency(dcs[[str(dc) for dc in dcs].index(text)])
+            dependency = functional_dependency(dcs[[dc.written for dc in dcs].index(text)])
             assert dependency is not None
             assert all(rows[one][name] == rows[other][name] for name in dependency.lhs)
             assert rows[one][dependency.rhs] != rows[other][dependency.rhs]

@@ -215,6 +215,7 @@ def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, k
             "handicaps",
             "draw_share",
             "theta_limits",
+            "constraint_text",
         ),
     )
     assert run(keeps, "mon") == 0

@@ -61,7 +61,7 @@ def test_a_run_appends_what_it_publishes_once_and_spends_once(
     assert {(row.gate, row.gate_threshold, row.release.measure) for row in rows if row.gate} == {
         ("passed", 1e9, "repair")
     }
-    assert {row.constraint_texts for row in rows} == {("not(t1.zip=t2.zip&t1.city!=t2.city)",)}
+    assert {row.constraint_texts for row in rows} == {("zip -> city",)}
     last = next(row for row in rows if row.release_name == "rows")
     assert (last.ledger_parameter, last.ledger_budget, last.ledger_spent) == ("epsilon", 1.0, 0.6)
     assert run(job, "tuesday") == 4

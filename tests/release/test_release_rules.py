@@ -19,14 +19,21 @@ TABLE = pa.table(
     {"zip": ["1", "1", "2", None], "city": ["a", "A ", "b", "c"], "age": pa.array([1, 2, 3, 400], pa.int16())}
 )
 RULES = ["city_by_zip: zip -> city", "old: CHECK (age < 60 + 60)", "not(lower(trim(t1.city)) = lower(trim(t2.city)))"]
+IDENTITIES = [
+    "city_by_zip: not(t1.zip=t2.zip&t1.city!=t2.city)",
+    "old: not(t1.age >= 60 + 60)",
+    RULES[2],
+]
 LABELS = [RULES[0], RULES[1], "not(lower(trim(t1.city)) = lower(trim(t2.city)))"]
 
 
 def test_each_constraint_is_called_by_its_name_and_text() -> None:
     with dpdb.open(TABLE, constraints=RULES) as session:
         releases = session.dp_inconsistency("problematic", epsilon=3, each_constraint=True)
-        assert [release.constraint for release in releases] == LABELS
+        assert [release.constraint_text for release in releases] == LABELS
+        assert [release.constraint for release in releases] == IDENTITIES
         assert "city_by_zip: zip -> city" in str(releases)
+        assert f"<code>{LABELS[1].replace('<', '&lt;')}</code>" in releases[1]._repr_html_()
     explained = explain(TABLE, RULES)
     assert [each["constraint"] for each in explained["constraints"]] == LABELS
     assert "lower(trim(city))" in explained["constraints"][2]["sql"]
@@ -34,6 +41,17 @@ def test_each_constraint_is_called_by_its_name_and_text() -> None:
         "largest group of (lower(trim(city))) - 1",
         "largest group of (zip) - 1",
     ]
+
+
+def test_a_release_is_compared_with_one_whose_constraint_was_written_otherwise() -> None:
+    def released(rule: str) -> dpdb.Release:
+        with dpdb.open(TABLE, constraints=rule) as session:
+            [release] = session.dp_inconsistency("problematic", epsilon=3, each_constraint=True, theta=1)
+            return release
+
+    earlier, now = released("k: zip -> city"), released("k: not(t1.zip = t2.zip & t1.city != t2.city)")
+    assert earlier.constraint_text != now.constraint_text
+    assert now.change(earlier).earlier_id == earlier.release_id
 
 
 def test_owners_see_exact_counts_by_name() -> None:

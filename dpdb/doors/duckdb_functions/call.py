@@ -14,17 +14,20 @@ __all__ = ["Call", "read_call"]
 
 @dataclass(frozen=True)
 class Call:
-    """A question and its table, hashable: equal calls of one transaction are one release."""
+    """A question, its table and the constraints it names, hashable: equal calls of one transaction are one release."""
 
     table: str
     ask: Ask
+    constraints: str | None = None
 
     def answer(self, session: Session) -> tuple[Release, ...]:
         """Release what was asked; cost and errors as `Session.release`."""
         return session.release(self.ask)
 
 
-def read_call(function: str, table: str | None, given: Mapping[str, Any], *, one_row: bool) -> Call:
+def read_call(
+    function: str, table: str | None, given: Mapping[str, Any], *, one_row: bool, constraints: str | None = None
+) -> Call:
     """Read the arguments of a call, as the macros pass them; `one_row` is that of a scalar call.
 
     Raises
@@ -38,4 +41,4 @@ def read_call(function: str, table: str | None, given: Mapping[str, Any], *, one
         raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
     if given["epsilon"] is None:
         raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")
-    return Call(table, Ask.called(function, given))
+    return Call(table, Ask.called(function, given), constraints)

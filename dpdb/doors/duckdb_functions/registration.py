@@ -147,7 +147,7 @@ def _clean_up(
 def register(
     connection: Any,
     *,
-    constraints: ConstraintsLike | Mapping[str, ConstraintsLike],
+    constraints: ConstraintsLike | Mapping[str, ConstraintsLike] | None = None,
     budget: Epsilon | Mapping[str, Epsilon | None] | None = None,
     ledger: str | Path | Mapping[str, str | Path] | None = None,
     rows_per_person: int = 1,
@@ -164,7 +164,7 @@ def register(
     their defaults::
 
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
-                         confidence 0.95, max_degree, run_id, theta)
+                         confidence 0.95, max_degree, run_id, theta, constraints)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id)
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
@@ -180,8 +180,9 @@ def register(
         Its cursors do not have the functions, see `Registration.add_cursor`. Tables and views are found as in its own
         SQL and read as they are committed; when their rows have changed, the next release reads them again. Temporary
         tables and registered data frames cannot be measured.
-    constraints : path, text, list of texts or of `DenialConstraint`
-        Of every table that is asked about, or a mapping from table name to the table's own.
+    constraints : path, text, list of texts or of `DenialConstraint`, optional
+        Of every table that is asked about, or a mapping from table name to the table's own. A call may name others:
+        ``constraints := 'zip -> city'`` (one text, a line for each); what it costs adds up with all else.
     budget : number, optional
         Total epsilon of each table (a view is a table of its own), or a mapping from table name; kept in memory until
         `close()`. None means unlimited.

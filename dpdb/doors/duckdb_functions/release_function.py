@@ -41,7 +41,7 @@ class ReleaseFunction:
     def __call__(  # noqa: PLR0917 - SQL functions have no named arguments
         self, one_row: bool, function: str, table: str | None, measure: str, epsilon: float, where: str | None,
         by: str | None, keys: list[str] | None, mechanism: str | None, confidence: float, max_degree: int | None,
-        run_id: str | None, theta: int | None, database: str, schema: str, transaction: int,
+        run_id: str | None, theta: int | None, constraints: str | None, database: str, schema: str, transaction: int,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Return the rows of a call, as the macros of `release_macros.sql` pass it."""
         try:
@@ -49,7 +49,7 @@ class ReleaseFunction:
                 "measure": measure, "epsilon": epsilon, "where": where, "by": by, "keys": keys, "mechanism": mechanism,
                 "confidence": confidence, "max_degree": max_degree, "run_id": run_id, "theta": theta,
             }  # fmt: skip
-            call = read_call(function, table, given, one_row=one_row)
+            call = read_call(function, table, given, one_row=one_row, constraints=constraints)
             rows = self._memo.find(transaction, call)  # the call of a scalar is repeated for every row
             return self._work(lambda: self._once(call, database, schema, transaction)) if rows is None else rows
         except BaseException as error:
@@ -58,19 +58,27 @@ class ReleaseFunction:
 
     def with_session(self, table: str, use: Callable[[Session], T]) -> T:
         """Return what `use` makes of the session of a table."""
-        return self._work(lambda: self._used(table, None, None, use))
+        return self._work(lambda: self._used(table, None, None, None, use))
 
     def _once(self, call: Call, database: str, schema: str, transaction: int) -> list[dict[str, Any]]:
         rows = self._memo.find(transaction, call)
         if rows is None:
             self._memo.reserve(transaction)
-            rows = [release.to_dict() for release in self._used(call.table, database, schema, call.answer)]
+            releases = self._used(call.table, call.constraints, database, schema, call.answer)
+            rows = [release.to_dict() for release in releases]
             self._memo.keep(transaction, call, rows)
         return rows
 
-    def _used(self, table: str, database: str | None, schema: str | None, use: Callable[[Session], T]) -> T:
+    def _used(
+        self,
+        table: str,
+        constraints: str | None,
+        database: str | None,
+        schema: str | None,
+        use: Callable[[Session], T],
+    ) -> T:
         with owner_table(sibling(self._connection()), table, database, schema) as found:
-            return use(self._tables.session(found))
+            return use(self._tables.session(found, constraints))
 
     def _work(self, work: Callable[[], T]) -> T:
         try:

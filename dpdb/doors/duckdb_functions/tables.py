@@ -28,7 +28,7 @@ _KEPT_SESSIONS = 4
 class Settings:
     """The settings that `register` was given; a mapping gives each table, by name, its own value."""
 
-    constraints: ConstraintsLike | Mapping[str, ConstraintsLike]
+    constraints: ConstraintsLike | Mapping[str, ConstraintsLike] | None = None
     budget: Epsilon | Mapping[str, Epsilon | None] | None = None
     ledger: str | Path | Mapping[str, str | Path] | None = None
     rows_per_person: int = 1
@@ -42,7 +42,8 @@ class Settings:
         if self.constraints == {}:
             raise ParameterError("no constraints given: the mapping names no table")
         for constraints in _values(self.constraints):
-            load_constraints(constraints)
+            if constraints is not None:
+                load_constraints(constraints)
         for budget in _values(self.budget):
             Budget(budget)
 
@@ -57,11 +58,11 @@ class Tables:
 
     settings: Settings
     _budgets: dict[str, Budget] = field(default_factory=dict)
-    _sessions: OrderedDict[str, tuple[object, Session]] = field(default_factory=OrderedDict)
+    _sessions: OrderedDict[tuple[str, str | None], tuple[object, Session]] = field(default_factory=OrderedDict)
     _closed: bool = False
 
-    def session(self, table: OwnerTable) -> Session:
-        """Return the session of the table's rows as they are now.
+    def session(self, table: OwnerTable, constraints: str | None = None) -> Session:
+        """Return the session of the table's rows as they are now, with its constraints or with those given here.
 
         Raises
         ------
@@ -70,13 +71,13 @@ class Tables:
         """
         if self._closed:  # while the call waited for its turn
             raise ParameterError(CLOSED)
-        key, state = table.spellings[0], table.state()
+        key, state = (table.spellings[0], constraints), table.state()
         known, session = self._sessions.pop(key, (None, None))
         if session is not None and known != state:
             session.close()
             session = None
         if session is None:
-            session = self._open(table)
+            session = self._open(table, constraints)
         self._sessions[key] = state, session
         while len(self._sessions) > _KEPT_SESSIONS:
             self._sessions.popitem(last=False)[1][1].close()
@@ -88,13 +89,13 @@ class Tables:
         while self._sessions:
             self._sessions.popitem()[1][1].close()
 
-    def _open(self, table: OwnerTable) -> Session:
+    def _open(self, table: OwnerTable, constraints: str | None) -> Session:
         settings = self.settings
         _, name, _ = table.spellings
         return Session(
             table.cursor,
             table=name,
-            constraints=_of("constraints", settings.constraints, table),
+            constraints=_of("constraints", settings.constraints, table) if constraints is None else constraints,
             budget=self._budgets.setdefault(table.spellings[0], Budget(_of("budget", settings.budget, table))),
             ledger=_of("ledger", settings.ledger, table),
             rows_per_person=settings.rows_per_person,

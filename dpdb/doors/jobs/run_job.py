@@ -70,7 +70,7 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
         reached("results ready")
         with _explained(f"{job.path}: the releases of this run do not fit the budget together: "):
             session.check_together(charges)
-        texts = tuple(dc.label for dc in session.constraints)
+        texts = tuple(dc.written for dc in session.constraints)
         began: datetime | None = None
         published: list[str] = []
         for release in job.releases:

@@ -32,10 +32,11 @@ def series_card(number: int, series: Series) -> str:
 
 
 def _rule(series: Series) -> str:
-    text = series.latest.release.constraint
-    if text is None:
+    release = series.latest.release
+    text = release.shown_constraint
+    if text is None or release.constraint is None:
         return ""
-    words = constraint_words(text)
+    words = constraint_words(release.constraint)
     return f'<p class="kind">{escape(words) if words else ""} <code>{escape(text)}</code></p>'
 
 

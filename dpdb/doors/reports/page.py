@@ -150,7 +150,7 @@ def _budget_figure(name: str, parameter: str, spent: float, budget: float, left:
 
 
 def _constraints(latest: ResultRow, given: tuple[DenialConstraint, ...] | None) -> str:
-    texts = latest.constraint_texts if given is None else tuple(constraint.label for constraint in given)
+    texts = latest.constraint_texts if given is None else tuple(constraint.written for constraint in given)
     if not texts:
         return ""
     note = ""

@@ -14,14 +14,14 @@ from sqlglot import exp
 from dpdb.engine.sql.files import sql_file
 from dpdb.errors import ParameterError
 
-__all__ = ["add_function", "add_macros", "refuse_unusable", "remove_function", "remove_macros"]
+__all__ = ["add_function", "add_macros", "add_text_function", "refuse_unusable", "remove_function", "remove_macros"]
 
 _MACROS = ("dp_inconsistency", "dp_count")
 _PLACEHOLDER = "_dpdb_release"
 # In the order in which the macros pass them.
 _ARGUMENTS: list[Any] = [
     "BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR", "DOUBLE",
-    "BIGINT", "VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "UBIGINT",
+    "BIGINT", "VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT",
 ]  # fmt: skip
 _TYPES = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
 # Python functions belong to the whole database: each registration has its own.
@@ -62,6 +62,20 @@ def add_function(connection: duckdb.DuckDBPyConnection, function: Callable[..., 
         side_effects=True,
     )
     return name
+
+
+def add_text_function(
+    connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., str], arguments: int
+) -> None:
+    """Make a Python function of texts, which may be NULL, callable in the connection's database."""
+    connection.create_function(
+        name,
+        function,
+        ["VARCHAR"] * arguments,
+        "VARCHAR",
+        null_handling=FunctionNullHandling.SPECIAL,
+        side_effects=True,
+    )
 
 
 def add_macros(connection: duckdb.DuckDBPyConnection, function: str) -> None:

@@ -44,7 +44,7 @@ def _of_dependency(part: LocalSlice, dc: DenialConstraint, dependency: Functiona
     position = exp.column(part.source_row or "", table="row", quoted=True).sql("duckdb")
     group = f"PARTITION BY {', '.join(keys)}" if keys else ""
     same = f"PARTITION BY {', '.join([*keys, value])}"
-    text, column = (exp.Literal.string(item).sql("duckdb") for item in (dc.label, dependency.rhs))
+    text, column = (exp.Literal.string(item).sql("duckdb") for item in (dc.written, dependency.rhs))
     named = ", ".join(f"{key} AS k{number}" for number, key in enumerate(keys)) or "0 AS k0"
     members = (
         f"SELECT {position} AS place, {value} AS cell, {named}, "

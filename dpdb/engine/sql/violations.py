@@ -47,7 +47,7 @@ def violating_pairs(part: LocalSlice) -> str:
     Needs `keep_source_row`.
     """
     texts = exp.values(
-        [(k, dc.constraint.label) for k, dc in enumerate(part.constraints)], alias="violated", columns=["dc", "text"]
+        [(k, dc.constraint.written) for k, dc in enumerate(part.constraints)], alias="violated", columns=["dc", "text"]
     ).sql("duckdb")
     rank = exp.column(part.rank, quoted=True).sql("duckdb")
     position = _position(part)
@@ -132,7 +132,7 @@ def export_edges(part: LocalSlice, path: str | Path) -> None:
     assert part.edges.node_count == part.node_count  # materializes the edges
     rank = exp.column(part.rank, quoted=True).sql("duckdb")
     texts = exp.values(
-        [(k, dc.constraint.label) for k, dc in part.pairwise] or [(0, "")], alias="t", columns=["dc", "text"]
+        [(k, dc.constraint.written) for k, dc in part.pairwise] or [(0, "")], alias="t", columns=["dc", "text"]
     )
     edges = "SELECT u, v, dc FROM " + part.table("conflict_edge").sql("duckdb") if part.pairwise else _NO_EDGE
     tables = {

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
+from dpdb.graph.kernels.chains import next_present
 
 __all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "leave", "match_greedily", "witness"]
 
@@ -144,21 +145,12 @@ def fill_edges(
 
 
 @kernel
-def _next(jumps: Ints, place: Number) -> Number:
-    """Find the next present place not below `place` (path halving)."""
-    while jumps[place] != 0:
-        jumps[place] += jumps[place + jumps[place]]
-        place += jumps[place]
-    return place
-
-
-@kernel
 def _next_kept(jumps: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number, end: Number) -> Number:
     """Find the next place whose row is not gone; places of rows that are gone leave the list."""
-    place = _next(jumps, place)
+    place = next_present(jumps, place)
     while place < end and gone[listed[place]]:
         jumps[place] = 1
-        place = _next(jumps, place)
+        place = next_present(jumps, place)
     return place
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
+from dpdb.graph.kernels.chains import next_present
 
 __all__ = ["FREE", "Ranges", "deal_piles", "fill_present", "search"]
 
@@ -49,7 +50,7 @@ class Ranges(NamedTuple):
     spans: Ints
 
 
-# -- which rows are present: a tree of the greatest y and one of the greatest -y, or a chain of places -------------
+# -- which rows are present: a tree of the greatest y and one of the greatest -y, or jumps over places -------------
 
 
 @kernel
@@ -57,7 +58,7 @@ def fill_present(ranges: Ranges, present: NDArray[np.bool_], trees: Ints, state:
     """Fill `trees`, shape (constraints, 2, 2 rows), with the rows that are present; returns whether it is done.
 
     Order rules: the leaf of place p is at rows + p, node i has the children 2i and 2i + 1. Class rules: `trees[k, 0]`
-    leads from a place to the next present one, by path halving. `state`: constraint, leaves that are done, nodes.
+    has the jumps of `chains` to the next present place. `state`: constraint, leaves that are done, nodes.
     """
     rows = ranges.place.shape[0]
     k, place, nodes = state[0], state[1], state[2]
@@ -69,7 +70,7 @@ def fill_present(ranges: Ranges, present: NDArray[np.bool_], trees: Ints, state:
                 # Places without a row of this constraint have spans of length zero.
                 here = ranges.spans[k, place, _END] > 0 and present[ranges.row[k, place]]
             if not ordered:
-                ups[place] = place if here or place == rows else place + 1
+                ups[place] = 0 if here or place == rows else 1
             elif place < rows:
                 ups[rows + place] = ranges.y[k, place] if here else _ABSENT
                 downs[rows + place] = -ranges.y[k, place] if here else _ABSENT
@@ -130,15 +131,6 @@ def _lower(tree: Ints, place: int) -> None:
 
 
 @kernel
-def _next(chain: Ints, place: int) -> int:
-    """Find the next present place not below `place` (path halving)."""
-    while chain[place] != place:
-        chain[place] = chain[chain[place]]
-        place = chain[place]
-    return place
-
-
-@kernel
 def _partner(ranges: Ranges, trees: Ints, u: int) -> int:
     """Find a present row in conflict with u, or -1."""
     for k in range(ranges.ordered.shape[0]):
@@ -154,9 +146,9 @@ def _partner(ranges: Ranges, trees: Ints, u: int) -> int:
             if found >= 0:
                 return int(ranges.row[k, found])
         else:
-            found = _next(trees[k, 0], span[_GROUP])
+            found = next_present(trees[k, 0], span[_GROUP])
             if found >= span[_EQUAL]:
-                found = _next(trees[k, 0], span[_ABOVE])
+                found = next_present(trees[k, 0], span[_ABOVE])
             if found < span[_EQUAL] or span[_ABOVE] <= found < span[_END]:
                 return int(ranges.row[k, found])
     return -1
@@ -172,7 +164,7 @@ def _leave(ranges: Ranges, trees: Ints, v: int) -> None:
             _lower(trees[k, 0], place)
             _lower(trees[k, 1], place)
         else:
-            trees[k, 0, place] = place + 1
+            trees[k, 0, place] = 1
 
 
 # -- matching ------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dpdb.constraints import DenialConstraint
 from dpdb.engine import BoundConstraint, WherePredicate, degree_terms
 from dpdb.errors import ParameterError
 from dpdb.measures import Mechanism, at_theta, declared, measure_named, takes_theta
@@ -33,7 +34,7 @@ class MeasurePart:
         Whether the measures are divided by a private count of the slice's rows.
     position : int or None
         Of the constraint that is measured alone; None for all constraints together.
-    constraint : str or None
+    constraint : DenialConstraint or None
         Its text.
     predicate : WherePredicate or None
         The slice; None is the whole table.
@@ -46,7 +47,7 @@ class MeasurePart:
     max_degree: int | None
     rate: bool
     position: int | None = None
-    constraint: str | None = None
+    constraint: DenialConstraint | None = None
     predicate: WherePredicate | None = None
 
     @property
@@ -120,7 +121,7 @@ def for_each_constraint(
             charged=share,
             epsilon=parse_share(share, rows_per_person),
             position=position,
-            constraint=dc.constraint.label,
+            constraint=dc.constraint,
         )
         for position, (share, dc) in enumerate(zip(shares, constraints, strict=True))
     )

@@ -21,7 +21,7 @@ _WIDTH, _HEIGHT, _ARROW = 320, 18, 6
 def release_card(release: ReleaseFields) -> str:
     """One release as a card: value, interval as a bar and in words, slice, cost and guarantee."""
     where = f"<code>{escape(release.where)}</code>" if release.where else slice_words(release)
-    rule = f" &middot; <code>{escape(release.constraint)}</code>" if release.constraint else ""
+    rule = f" &middot; <code>{escape(release.shown_constraint)}</code>" if release.shown_constraint else ""
     return (
         f'<div style="{_CARD}">'
         f'<div style="{_FAINT}">{escape(release.measure)} &middot; {where}{rule}</div>'
@@ -47,7 +47,7 @@ def releases_table(
 
 
 def _cells(release: ReleaseFields) -> list[str]:
-    measure = release.measure if release.constraint is None else f"{release.measure} of {release.constraint}"
+    measure = release.measure if release.constraint is None else f"{release.measure} of {release.shown_constraint}"
     value = f"{value_words(release)} {release.quantity}"
     limits = limits_words(release)
     interval = f"{bounds_words(release)}; {limits}" if limits else bounds_words(release)

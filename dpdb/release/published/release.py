@@ -122,6 +122,7 @@ def make_release(
     several_slices: bool = False,
     rho: int | None = None,
     constraint: str | None = None,
+    constraint_text: str | None = None,
     rate: bool = False,
     theta_from: str | None = None,
 ) -> Release:
@@ -162,6 +163,7 @@ def make_release(
         handicaps=answer.handicaps,
         draw_share=answer.draw_share,
         theta_limits=answer.theta_limits,
+        constraint_text=constraint_text,
     )
 
 

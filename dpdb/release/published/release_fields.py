@@ -67,6 +67,8 @@ class ReleaseFields:
     theta_limits : bool or None
         Whether released numbers show that theta may have left much out; None where there is no theta or they cannot
         tell. See `dpdb.measures.theta_limits`.
+    constraint_text : str or None
+        `constraint` as it was written, for readers; no two releases are told apart by it.
     """
 
     measure: str
@@ -97,6 +99,12 @@ class ReleaseFields:
     handicaps: int | None = None
     draw_share: float | None = None
     theta_limits: bool | None = None
+    constraint_text: str | None = None
+
+    @property
+    def shown_constraint(self) -> str | None:
+        """The constraint for readers; in releases of older versions it is not as it was written."""
+        return self.constraint_text or self.constraint
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

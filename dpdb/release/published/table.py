@@ -41,6 +41,7 @@ RELEASE_SCHEMA = pa.schema(
         pa.field("handicaps", pa.int64()),
         pa.field("draw_share", pa.float64()),
         pa.field("theta_limits", pa.bool_()),
+        pa.field("constraint_text", pa.string()),
     ]
 )
 

@@ -86,7 +86,7 @@ def slice_words(release: ReleaseFields) -> str:
 
 def measured_words(release: ReleaseFields, *, constraint: bool = True) -> str:
     """Name what was measured, of which constraint if of one alone, and where."""
-    of_constraint = f" of {release.constraint}" if constraint and release.constraint else ""
+    of_constraint = f" of {release.shown_constraint}" if constraint and release.constraint else ""
     where = f" where {release.where}" if release.where else ""
     return f"{release.measure}{of_constraint}{where}"
 
@@ -162,14 +162,15 @@ def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
     reasons = dict.fromkeys(release.upper_reason for release in releases if release.upper_reason)
     lines += [f"  no upper bound: {reason}" for reason in reasons]
     warned = [one for one in releases if one.theta_limits]
-    return "\n".join([*lines, *(f"  warning for {one.constraint}: {limits_words(one)}" for one in warned)])
+    return "\n".join([*lines, *(f"  warning for {one.shown_constraint}: {limits_words(one)}" for one in warned)])
 
 
 def _row(release: ReleaseFields) -> tuple[str, ...]:
     upper = "-" if release.upper is None else number_words(release.upper, release.quantity)
     lower = number_words(release.lower, release.quantity)
-    assert release.constraint is not None, "a breakdown names its constraints"
-    return value_words(release), lower, upper, noise_words(release), release.constraint
+    constraint = release.shown_constraint
+    assert constraint is not None, "a breakdown names its constraints"
+    return value_words(release), lower, upper, noise_words(release), constraint
 
 
 def _meaning(release: ReleaseFields) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.great_expectations import expect
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
 from dpdb.rules.texts import among, between, checked, column_name, dependency, keyed, present, value
@@ -144,20 +144,18 @@ _GENERIC_TESTS: dict[str, Callable[[_Options, str | None], str]] = {
     "functional_dependency": _determined,
     "denial_constraint": _written,
 }
-_ACROSS = "a rule across tables"
-_WHOLE = "it is about the table as a whole, not about rows"
 _WHY_NOT = {
-    "relationships": _ACROSS,
-    "relationships_where": _ACROSS,
-    "equality": _ACROSS,
-    "equal_rowcount": _ACROSS,
-    "fewer_rows_than": _ACROSS,
-    "cardinality_equality": _ACROSS,
+    "relationships": ACROSS_TABLES,
+    "relationships_where": ACROSS_TABLES,
+    "equality": ACROSS_TABLES,
+    "equal_rowcount": ACROSS_TABLES,
+    "fewer_rows_than": ACROSS_TABLES,
+    "cardinality_equality": ACROSS_TABLES,
     "recency": "it depends on the time at which it runs",
-    "at_least_one": _WHOLE,
-    "not_constant": _WHOLE,
+    "at_least_one": WHOLE_TABLE,
+    "not_constant": WHOLE_TABLE,
     "not_null_proportion": "take NOT NULL and gate the share of rows: --rate --fail-above problematic=SHARE",
-    "sequential_values": _WHOLE,
+    "sequential_values": WHOLE_TABLE,
     "mutually_exclusive_ranges": "ranges that overlap are a rule over pairs: not(t1.low < t2.high & t1.high > t2.low)",
 }
 
@@ -175,6 +173,6 @@ def _constraint(constraint: _Options, columns: list[str], table: TableRules) -> 
         elif kind == "check":
             table.check(str(constraint.get("expression", "")), origin)
         elif kind != "unique":
-            table.leave(origin, _ACROSS if kind == "foreign_key" else "dpdb does not know this constraint")
+            table.leave(origin, ACROSS_TABLES if kind == "foreign_key" else "dpdb does not know this constraint")
     except ParameterError as error:
         table.leave(origin, str(error))

@@ -11,11 +11,9 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import TooMuchWorkError, parse_script
 from dpdb.errors import ParameterError
-from dpdb.rules.found import Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, Found, TableRules
 
 __all__ = ["import_ddl", "is_ddl"]
-
-_ACROSS = "a rule across tables"
 
 
 def is_ddl(text: str) -> bool:
@@ -128,7 +126,7 @@ def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, na
             table.check(_sql(kind.this), origin)
     elif isinstance(kind, (exp.ForeignKey, exp.Reference)):
         columns = columns or _columns(kind.expressions)
-        table.leave(f"{shown}REFERENCES of ({', '.join(columns)})", _ACROSS)
+        table.leave(f"{shown}REFERENCES of ({', '.join(columns)})", ACROSS_TABLES)
     elif isinstance(kind, exp.ExcludeColumnConstraint):
         table.leave(f"{shown}EXCLUDE", "write it as a denial constraint: not(t1... & t2...)")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import Found, TableRules
+from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.texts import among, between, checked, column_name, keyed, present, value
 
@@ -17,7 +17,6 @@ __all__ = ["expect", "import_suite", "is_suite"]
 
 _Options: TypeAlias = Mapping[str, Any]
 _Write: TypeAlias = Callable[[_Options, str | None], str]
-_AGGREGATE = "it is about the table as a whole, not about rows"
 
 
 def is_suite(document: object) -> bool:
@@ -78,9 +77,9 @@ def _row_condition(options: _Options) -> str | None:
 
 def _reason(name: str) -> str:
     if "regex" in name or "strftime" in name or "json" in name:
-        return "dpdb has no regular expressions and formats"
+        return NO_PATTERNS
     if name.startswith("expect_table_") or name.endswith(_WHOLE):
-        return _AGGREGATE
+        return WHOLE_TABLE
     return "dpdb does not know this expectation"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.texts import among, between, column_name
@@ -14,8 +14,6 @@ from dpdb.rules.texts import among, between, column_name
 __all__ = ["import_contract", "is_contract"]
 
 _Options: TypeAlias = Mapping[str, Any]
-_ACROSS = "a rule across tables"
-_PATTERN = "dpdb has no regular expressions and formats"
 
 
 def is_contract(document: object) -> bool:
@@ -36,7 +34,7 @@ def import_contract(document: object, found: Found) -> None:
         for quality in sequence(entry.get("quality")):
             _quality(mapping(quality), None, table)
         for relation in sequence(entry.get("relationships")):
-            table.leave(f"relationship from {', '.join(texts(mapping(relation).get('from')))}", _ACROSS)
+            table.leave(f"relationship from {', '.join(texts(mapping(relation).get('from')))}", ACROSS_TABLES)
 
 
 def _physical(entry: _Options) -> str:
@@ -68,7 +66,7 @@ def _property(entry: _Options, table: TableRules) -> None:
         table.unique([column], f"{column}: unique")
     _limits(mapping(entry.get("logicalTypeOptions")), column, table)
     for relation in sequence(entry.get("relationships")):
-        table.leave(f"{column}: relationship to {mapping(relation).get('to')}", _ACROSS)
+        table.leave(f"{column}: relationship to {mapping(relation).get('to')}", ACROSS_TABLES)
     for quality in sequence(entry.get("quality")):
         _quality(mapping(quality), column, table)
 
@@ -90,7 +88,7 @@ def _limits(options: _Options, column: str, table: TableRules) -> None:
             else:
                 table.check(condition, f"{column}: {words}")
     if "pattern" in options:
-        table.leave(f"{column}: pattern", _PATTERN)
+        table.leave(f"{column}: pattern", NO_PATTERNS)
 
 
 def _number(value: object) -> object:
@@ -117,9 +115,9 @@ def _quality(quality: _Options, column: str | None, table: TableRules) -> None:
         elif metric == "invalidValues" and "validValues" in arguments and columns:
             table.check(among(columns[0], sequence(arguments["validValues"])), origin, note=_tolerated(quality))
         elif metric == "invalidValues":
-            table.leave(origin, _PATTERN)
+            table.leave(origin, NO_PATTERNS)
         elif metric == "rowCount":
-            table.leave(origin, "it is about the table as a whole, not about rows")
+            table.leave(origin, WHOLE_TABLE)
         else:
             table.leave(origin, "dpdb does not know this rule")
     except ParameterError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import Found, TableRules
+from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
 from dpdb.rules.texts import among, between, column_name, one_line
 
@@ -18,8 +18,6 @@ _Options: TypeAlias = Mapping[str, Any]
 _METRIC = re.compile(
     r"(?P<metric>duplicate|missing|invalid)_(?P<unit>count|percent)\s*\((?P<columns>[^)]*)\)\s*(?P<rest>.*)", re.DOTALL
 )
-_ACROSS = "a rule across tables"
-_WHOLE = "it is about the table as a whole, not about rows"
 _PATTERNS = ("valid format", "valid regex", "invalid format", "invalid regex", "missing regex", "missing format")
 _NONE = re.compile(r"=?\s*0\s*%?")
 
@@ -55,12 +53,12 @@ def _sodacl(check: str, options: _Options, table: TableRules) -> None:
         note = None if _NONE.fullmatch(match["rest"].strip()) else f"tolerated there: {match['rest'].strip()}"
         _metric(match["metric"], _Check(columns, _spaced(options), check, where, note), table)
     elif check.startswith("values in"):
-        table.leave(check, _ACROSS)
+        table.leave(check, ACROSS_TABLES)
     elif check == "failed rows" and "fail condition" in options:
         _failing(str(options["fail condition"]), table, check, where)
     else:
         known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
-        table.leave(check, _WHOLE if check.startswith(known) else "dpdb does not know this check")
+        table.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
 
 
 # -- contracts ----------------------------------------------------------------------------------------------------
@@ -91,10 +89,10 @@ def take_check(check: object, column: str | None, table: TableRules, beside: _Op
     elif kind in {"failed_row", "failed_rows_expression"} and "expression" in options:
         _failing(str(options["expression"]), table, origin, where)
     elif "reference" in kind or "valid_reference_data" in options:
-        table.leave(origin, _ACROSS)
+        table.leave(origin, ACROSS_TABLES)
     else:
         known = kind in {"schema", "row", "freshness", "avg", "aggregate", "metric", "sql_metric", "min", "max", "sum"}
-        table.leave(origin, _WHOLE if known else "dpdb does not know this check")
+        table.leave(origin, WHOLE_TABLE if known else "dpdb does not know this check")
 
 
 def _threshold(options: _Options) -> str | None:
@@ -129,9 +127,9 @@ def _metric(metric: str, check: _Check, table: TableRules) -> None:
         if metric == "duplicate":
             table.unique(check.columns, check.origin, where=check.where, note=check.note)
         elif "valid reference data" in check.options:
-            table.leave(check.origin, _ACROSS)
+            table.leave(check.origin, ACROSS_TABLES)
         elif patterns:
-            table.leave(check.origin, f"{patterns[0]}: dpdb has no regular expressions and formats")
+            table.leave(check.origin, f"{patterns[0]}: {NO_PATTERNS}")
         elif metric == "missing":
             _missing(check, table)
         else:

@@ -1,0 +1,78 @@
+-- Tests whose number is released under differential privacy. The result of a test is one released row or none, so what
+-- dbt prints and stores (`store_failures`) is public; nothing exact is computed in SQL. See the README for all arguments.
+
+{% test functional_dependency(
+    model, depends_on, epsilon=none, column_name=none, dependent=none, fail_above=none, measure='repair',
+    confidence=0.95, theta=none
+) %}
+{{ config(fail_calc = 'cast(ceil(coalesce(max(value), 0)) as bigint)') }}
+{{ dpdb.released_above(
+    model, dpdb.dependency_text(depends_on, dependent or column_name), epsilon, fail_above, measure, confidence, theta
+) }}
+{% endtest %}
+
+{% test denial_constraint(
+    model, constraint, epsilon=none, column_name=none, fail_above=none, measure='repair', confidence=0.95, theta=none
+) %}
+{{ config(fail_calc = 'cast(ceil(coalesce(max(value), 0)) as bigint)') }}
+{{ dpdb.released_above(model, constraint, epsilon, fail_above, measure, confidence, theta) }}
+{% endtest %}
+
+{% test unique_combination_of_columns(
+    model, combination_of_columns, epsilon=none, fail_above=none, measure='repair', confidence=0.95, theta=none
+) %}
+{{ config(fail_calc = 'cast(ceil(coalesce(max(value), 0)) as bigint)') }}
+{{ dpdb.released_above(
+    model, dpdb.key_text(combination_of_columns), epsilon, fail_above, measure, confidence, theta
+) }}
+{% endtest %}
+
+
+-- The release, where its value is above the threshold.
+{% macro released_above(relation, constraint, epsilon, fail_above, measure, confidence, theta) %}
+{% if not execute %}
+select 0 as value
+{% else %}
+{% set where = config.get('where') %}
+{% do dpdb.check_private(constraint, epsilon, fail_above, measure, confidence, theta) %}
+{% set table = dpdb.measured_table(relation) %}
+{% set asked = [table, constraint, measure, epsilon, where, confidence, theta] %}
+-- Two tests that ask the same of a table in one run are one release, paid once: the threshold is no part of its name.
+{% set run = 'dbt test ' ~ local_md5(tojson(asked))[:16] ~ ' ' ~ dpdb.run_name() %}
+select
+    measure, value, lower, upper, confidence, epsilon, mechanism, theta, "where", release_id,
+    {{ dpdb.text(constraint) }} as constraints, {{ dpdb.text(run) }} as run_id
+from dp_inconsistency(
+    {{ dpdb.text(table) }}, {{ dpdb.text(measure) }}, epsilon := {{ epsilon }}, where_clause := {{ dpdb.text(where) }},
+    confidence := {{ confidence }}, theta := {{ 'NULL' if theta is none else theta }}, run_id := {{ dpdb.text(run) }},
+    constraints := {{ dpdb.text(constraint) }}
+)
+{% if fail_above is not none %}where value > {{ fail_above }}{% endif %}
+{% endif %}
+{% endmacro %}
+
+
+{% macro check_private(constraint, epsilon, fail_above, measure, confidence, theta) %}
+{% set measures = ['repair', 'problematic', 'minimal_inconsistency'] %}
+{% set thresholds = [config.get('warn_if', '!= 0'), config.get('error_if', '!= 0')] %}
+{% if epsilon is not number or epsilon is boolean %}
+    {{ dpdb.refuse('epsilon is missing: the privacy cost of the answer, such as epsilon: 0.5') }}
+{% elif measure not in measures %}
+    {{ dpdb.refuse("there is no measure '" ~ measure ~ "' (" ~ measures | join(', ') ~ ')') }}
+{% elif fail_above is none and thresholds == ['!= 0', '!= 0'] %}
+    {{ dpdb.refuse('give fail_above, a public threshold (or warn_if and error_if): a noisy value is rarely 0') }}
+{% elif fail_above is not none and (fail_above is not number or fail_above is boolean or fail_above < 0) %}
+    {{ dpdb.refuse('fail_above is a number of at least 0, got ' ~ fail_above) }}
+{% elif confidence is not number or confidence is boolean %}
+    {{ dpdb.refuse('confidence is a number between 0 and 1, got ' ~ confidence) }}
+{% elif theta is not none and theta is not integer %}
+    {{ dpdb.refuse('theta is a whole number, got ' ~ theta) }}
+{% endif %}
+{% endmacro %}
+
+
+-- A run is a day, or what the variable `run_date` says; with the variable `dpdb_run: invocation` each invocation of dbt.
+{% macro run_name() %}
+{% if var('dpdb_run', 'day') == 'invocation' %}{{ return(invocation_id) }}{% endif %}
+{{ return(var('run_date', run_started_at.strftime('%Y-%m-%d')) | string) }}
+{% endmacro %}

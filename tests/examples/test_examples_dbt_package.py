@@ -1,0 +1,151 @@
+"""The package of generic tests, run by real dbt: what passes, fails, warns and is refused, and what each costs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+from dbt_runs import copied_project, dbt, results, spent
+
+from dpdb.ledger import Ledger
+
+ZIP = {"depends_on": ["zip_code"]}
+DAY = ("--vars", "{run_date: 2026-01-31}")
+
+
+def a_test(kind: str, name: str, config: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
+    return {f"dpdb.{kind}": {"name": name, "arguments": arguments, "config": config or {}}}
+
+
+def project_with(folder: Path, columns: dict[str, list[Any]], table: list[Any], *, exact: bool = False) -> Path:
+    """Make a project whose only model is the table, with tests of columns and of the table."""
+    project = copied_project(folder)
+    (project / "models" / "hospital_quality.sql").unlink()
+    (project / "tests" / "repair_gate.sql").unlink()
+    shutil.copytree(project / "package", project / "dbt_packages" / "dpdb")  # what `dbt deps` does
+    described = yaml.safe_load((project / "models" / "schema.yml").read_text())
+    tested = [{"name": name, "data_tests": tests} for name, tests in columns.items()]
+    described["models"] = [{"name": "hospital", "columns": tested, "data_tests": table}]
+    (project / "models" / "schema.yml").write_text(yaml.safe_dump(described))
+    profiles = yaml.safe_load((project / "profiles.yml").read_text())
+    config = profiles["hospital_quality"]["outputs"]["dev"]["plugins"][0]["config"]
+    del config["constraints"]
+    config |= {"exact": True} if exact else {}
+    (project / "profiles.yml").write_text(yaml.safe_dump(profiles))
+    return project
+
+
+def test_private_tests(tmp_path: Path) -> None:
+    """About 25 rows are to be deleted for zip -> city. Noise of scale 5 moves them by 90 with probability e^-18."""
+    fd = "functional_dependency"
+    city = [
+        a_test(fd, "passes", **ZIP, epsilon=0.2, fail_above=150),
+        a_test(fd, "fails", {"store_failures": True}, **ZIP, epsilon=1, fail_above=0.25),
+        a_test(fd, "warns", {"warn_if": "> 0", "error_if": "> 150"}, **ZIP, epsilon=1),
+        a_test(fd, "is_only_warned", {"severity": "warn"}, **ZIP, epsilon=1, fail_above=0),
+        a_test(fd, "of_a_slice", {"where": "state = 'AL'"}, **ZIP, epsilon=0.2, fail_above=150),
+        a_test(fd, "has_no_epsilon", **ZIP, fail_above=1),
+        a_test(fd, "has_no_threshold", **ZIP, epsilon=0.2),
+        a_test(fd, "has_a_bad_threshold", **ZIP, epsilon=0.2, fail_above="few"),
+        a_test(fd, "has_no_such_measure", **ZIP, epsilon=0.2, fail_above=1, measure="drastic"),
+        a_test(fd, "has_no_such_column", depends_on=["zip_codes"], epsilon=0.2, fail_above=1),
+        a_test(fd, "has_a_free_where", {"where": "city in (select 'x')"}, **ZIP, epsilon=0.2, fail_above=1),
+        a_test("denial_constraint", "is_known", constraint="NOT NULL(city)", epsilon=0.2, fail_above=150),
+        a_test("owner_exact_functional_dependency", "is_not_allowed", **ZIP),
+    ]
+    table = [
+        a_test("denial_constraint", "computes", constraint="not(lower(t1.city)='it''s')", epsilon=0.2, fail_above=150),
+        a_test(
+            "unique_combination_of_columns", "is_a_key",
+            combination_of_columns=["provider_number", "measure_code"], epsilon=0.2, fail_above=150,
+        ),
+        a_test(fd, "is_too_dear", depends_on="zip_code", dependent="state", epsilon=2.6, fail_above=150),
+    ]  # fmt: skip
+    project = project_with(tmp_path, {"city": city}, table)
+    Ledger.create(project / "hospital.ledger", 4).close()
+    done = dbt(project, "build", *DAY)
+    statuses, messages = results(project), results(project, "message")
+    passed = {"passes", "of_a_slice", "computes", "is_a_key", "is_known"}
+    assert {name for name, status in statuses.items() if status == "pass"} == passed, done.stdout
+    # With probability below 1e-6 the noise of scale 1 takes all of 25 rows away.
+    assert (statuses["fails"], statuses["warns"], statuses["is_only_warned"]) == ("fail", "warn", "warn"), done.stdout
+    refused = {
+        "has_no_epsilon": "epsilon is missing",
+        "has_no_threshold": "give fail_above, a public threshold",
+        "has_a_bad_threshold": "fail_above is a number of at least 0, got few",
+        "has_no_such_measure": "there is no measure 'drastic'",
+        "has_no_such_column": "the table has no column 'zip_codes'; nearest is 'zip_code'",
+        "has_a_free_where": "PredicateError",
+        "is_not_allowed": "exact tests are for owners, who allow them by exact: true",
+        "is_too_dear": "BudgetExceededError",
+    }
+    assert {name for name, status in statuses.items() if status == "error"} == set(refused), done.stdout
+    for name, words in refused.items():
+        assert words in messages[name], (name, messages[name])
+    paid = spent(project)
+    assert paid == pytest.approx(2)  # .2 for each that passes (the slice beside), 1 for the three that share a release
+
+    # the same run again: the same answers, and nothing is spent; what is stored is the released row
+    stored = stored_row(project)
+    again = dbt(project, "retry")  # of what failed, with the variables of before
+    assert (again.returncode, results(project)["fails"]) == (1, "fail")
+    assert (spent(project), stored_row(project)) == (paid, stored)
+    assert stored["value"] == dpdb_answers(project)[stored["release_id"]]
+    assert f"Got {stored['failures']} results" in again.stdout
+
+    # a run of another name, and an invocation, are paid anew
+    other = dbt(project, "test", "--vars", "{dpdb_run: invocation}", "--select", "passes")
+    assert (other.returncode, spent(project)) == (0, pytest.approx(paid + 0.2))
+
+
+def stored_row(project: Path) -> dict[str, Any]:
+    with duckdb.connect(project / "hospital_quality.duckdb", read_only=True) as connection:
+        query = 'SELECT *, ceil("value")::BIGINT AS failures FROM main_dbt_test__audit.fails'
+        [row] = connection.sql(query).to_arrow_table().to_pylist()
+    return dict(row)
+
+
+def dpdb_answers(project: Path) -> dict[str, float]:
+    """Return all values that the ledger has released."""
+    with Ledger.open(project / "hospital.ledger") as ledger:
+        answers = [json.loads(answer.answer) for answer in ledger.answers() if answer.answer]
+    return {release["release_id"]: release["value"] for releases in answers for release in releases}
+
+
+def test_exact_tests_keep_the_rows_in_conflict(tmp_path: Path) -> None:
+    constraint = "not(t1.phone_number=t2.phone_number&t1.hospital_name!=t2.hospital_name)"
+    exact, stored = "owner_exact_denial_constraint", {"store_failures": True}
+    city = [a_test("owner_exact_functional_dependency", "cities", stored, **ZIP)]
+    table = [
+        a_test(exact, "phones", stored | {"where": "state <> 'AL'"}, constraint=constraint),
+        a_test(exact, "as_a_view", stored | {"store_failures_as": "view"}, constraint=constraint),
+        a_test(exact, "holds", constraint="not(t1.state IS NULL & t1.state = 'x')"),
+    ]
+    project = project_with(tmp_path, {"city": city}, table, exact=True)
+    Ledger.create(project / "hospital.ledger", 1).close()
+    done = dbt(project, "build")
+    wanted = {"hospital": "success", "cities": "fail", "phones": "fail", "as_a_view": "error", "holds": "pass"}
+    assert results(project) == wanted, done.stdout
+    source = project.parent / "data" / "hospital.parquet"
+    with duckdb.connect(project / "hospital_quality.duckdb", read_only=True) as connection:
+        connection.execute(f"CREATE TEMP VIEW h AS FROM read_parquet('{source}')")
+        pairs = "SELECT count(*) FROM h a, h b WHERE "
+        expected = {
+            "cities": pairs + "a.zip_code = b.zip_code AND a.city < b.city",
+            "phones": pairs + "a.phone_number = b.phone_number AND a.hospital_name < b.hospital_name "
+            "AND a.state <> 'AL' AND b.state <> 'AL'",
+        }
+        counts = results(project, "failures")
+        for name, query in expected.items():
+            kept = connection.sql(f"FROM main_dbt_test__audit.{name}").to_arrow_table()
+            [(true,)] = connection.execute(query).fetchall()
+            assert kept.num_rows == counts[name] == true > 0
+            assert {"constraint", "row_1", "row_2", "zip_code_1", "zip_code_2"} <= set(kept.column_names)
+        row = connection.execute("SELECT zip_code_1 = zip_code_2, city_1 <> city_2 FROM main_dbt_test__audit.cities")
+        assert set(row.fetchall()) == {(True, True)}
+    assert spent(project) == 0

@@ -1,0 +1,49 @@
+"""The 25 everyday rules of flights and of visits: released, and counted exactly, as plain SQL counts them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "everyday_rules"
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Any]:
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        yield importlib.import_module("run")
+    finally:
+        sys.path.remove(str(EXAMPLES))
+        for name in ("run", "rule", "flights", "health"):
+            sys.modules.pop(name, None)
+
+
+def test_dpdb_counts_as_plain_sql_does(program: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["--rows", "1500", "--epsilon", "1000"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("dpdb counts as the SQL does: 25 of 25 rules") == 2
+
+
+def test_nearly_every_rule_is_broken_somewhere(program: Any) -> None:
+    """Else equal counts would say little."""
+    import duckdb
+
+    for about in (program.flights, program.health):
+        with duckdb.connect() as connection:
+            connection.from_arrow(about.made_up(5000)).create(about.TABLE)
+            counts = [connection.execute(rule.sql).fetchall()[0][0] for rule in about.RULES]
+        assert len(counts) == 25
+        assert sum(count > 0 for count in counts) >= 23
+
+
+def test_a_disagreement_is_an_error(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = program.Rule("wrong", "NOT NULL(person_id)", "SELECT 1 + count(*) FROM visits WHERE person_id IS NULL")
+    monkeypatch.setattr(program.health, "RULES", (wrong,))
+    monkeypatch.setattr(program.flights, "RULES", program.flights.RULES[:1])
+    assert program.main(["--rows", "50"]) == 1
