@@ -20,7 +20,7 @@ from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.codes import code_of, coded_columns, create_codes, with_codes
-from dpdb.engine.sql.constraint_sql import self_conflict
+from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
@@ -131,10 +131,6 @@ class LocalSlice:
         self.self_conflicts = self._count(self.table("self_conflict"))
 
     def _rank(self) -> None:
-        conditions = self.chosen()
-        if any(dc.constraint.is_single_tuple for dc in self.constraints):
-            conflict = exp.paren(self_conflict(self.constraints, "row"))
-            conditions.append(exp.Not(this=exp.Is(this=conflict, expression=exp.true())))
         rank_rows(
             self.database,
             self.table("input_row"),
@@ -143,7 +139,7 @@ class LocalSlice:
             columns=self.columns,
             codes=[(column, self.table(f"code_{position}")) for position, column in enumerate(self.coded)],
             beside=[] if self.source_row is None else [self.source_row],
-            conditions=conditions,
+            conditions=[*self.chosen(), *not_alone(self.constraints, "row")],
         )
         if self.source_row is None:
             self.database.execute(f"DROP TABLE {self.table('input_row').sql('duckdb')}")
@@ -244,12 +240,7 @@ class LocalSlice:
 
     def chosen(self) -> list[exp.Expr]:
         """The slice's predicate over the rows aliased `row`."""
-        if self._where is None:
-            return []
-        condition = self._where.condition
-        for column in condition.find_all(exp.Column):
-            column.set("table", exp.to_identifier("row", quoted=True))
-        return [exp.paren(condition)]
+        return [] if self._where is None else [self._where.over("row")]
 
     def _count(self, table: exp.Table) -> int:
         return int(self.database.value(exp.select(exp.Count(this=exp.Star())).from_(table.copy())))
