@@ -23,8 +23,9 @@ E is {c: n_c > n - theta}: some j largest. One more class c changes g(E) by 2 n_
 and c in E, d outside with n_d >= n_c: taking c away does not gain, so N_E - n_c <= theta, and d instead of c changes
 g(E) by 2 (n_d - n_c) (N_E - n_c - theta) <= 0. So some j largest are as good. QED
 
-Between two classes of equal size f is linear in P_j and g quadratic, so of a run of equal classes only its ends and
-the two classes at g's vertex P = theta + n_c / 2 need be looked at: a key of any size costs the same.
+Of a run of classes of equal size s only the ends need be looked at, so that a key of any size costs the same: f is
+linear in P_j there; and if a minimal g(E) has some of them, not all, then with F, E without one of them, N_F <= theta
+as above and n >= N_F + 2 s, so g(E) - f(F) = (n - N_F - 2 s) (theta - N_F) >= 0.
 
 Witness bound
 -------------
@@ -75,42 +76,30 @@ class Histogram:
         kinds = np.concatenate([kinds, np.arange(groups.size)])
         sizes = np.concatenate([sizes, np.ones(groups.size, np.int64)])
         times = np.concatenate([np.ones(counts.sum(), np.int64), singles])
-        kept = (times > 0) & (sizes > 0)
+        kept = times > 0
         kinds, sizes, times = kinds[kept], sizes[kept], times[kept]
         order = np.lexsort((-sizes, kinds))
         kinds, sizes, times = kinds[order], sizes[order], times[order]
         first = np.flatnonzero(np.r_[True, (kinds[1:] != kinds[:-1]) | (sizes[1:] != sizes[:-1])][: kinds.size])
-        self._size, self._times = sizes[first], _summed(times, first)
+        size, times = sizes[first], _summed(times, first)
         kinds = kinds[first]
         self._first = np.flatnonzero(np.r_[True, kinds[1:] != kinds[:-1]][: kinds.size])
         present = kinds[self._first]
         self._groups = groups[present]
-        rows = _summed(self._size * self._times, self._first)
+        rows = _summed(size * times, self._first)
         if float((rows.astype(float) * self._groups).sum()) >= _SMALL:
-            self._size, self._times = self._size.astype(object), self._times.astype(object)
+            size, times = size.astype(object), times.astype(object)
             self._groups, rows = self._groups.astype(object), rows.astype(object)
-        self._rows = rows
+        self._rows, self._largest_class = rows, size[self._first]
         self._kind = np.repeat(np.arange(present.size), np.diff(np.r_[self._first, kinds.size]))
-        # Rows and squares of the larger classes, before each run.
-        run, squares = self._size * self._times, self._size * self._size * self._times
-        self._before = _running(run, self._first, self._kind)
-        self._squares = _running(squares, self._first, self._kind)
+        # P and S at the end of each run.
+        self._taken = _running(size * times, self._first, self._kind)
+        self._taken_squares = _running(size * size * times, self._first, self._kind)
 
     @property
     def largest_group(self) -> int:
         """Rows of the largest group; one more row changes it by 0 or 1."""
         return int(self._rows.max(initial=0))
-
-    @property
-    def edge_count(self) -> int:
-        """Pairs of rows in conflict."""
-        squares = _summed(self._size * self._size * self._times, self._first)
-        return int(((self._rows * self._rows - squares) * self._groups).sum()) // 2
-
-    @property
-    def positive_degree_nodes(self) -> int:
-        """Rows in conflict."""
-        return int((self._rows * self._groups)[self._rows > self._largest_class].sum())
 
     def twice_truncated_edges(self, thetas: Sequence[int]) -> list[int]:
         """Return 2 Q(theta) for each theta: monotone, of sensitivity 2 theta (proof in `dpdb.graph.lp_truncation`).
@@ -126,10 +115,6 @@ class Histogram:
         """Return the sum of W*(theta) for each theta: monotone, of sensitivity theta + 1. Errors as above."""
         return [self._witness_bound(check_theta(theta)) for theta in thetas]
 
-    @property
-    def _largest_class(self) -> _Array:
-        return self._size[self._first]
-
     def _within(self, theta: int) -> _Array:
         """Return theta for each kind, but no more than the group has rows: it bounds nothing from there on."""
         return np.minimum(self._rows, min(theta, self.largest_group)).astype(self._rows.dtype)
@@ -138,12 +123,8 @@ class Histogram:
         if not self._rows.size:
             return 0
         limit = self._within(theta)[self._kind]
-        n, size, times = self._rows[self._kind], self._size, self._times
-        vertex = (2 * (limit - self._before) + size) // (2 * size)
-        best = limit * n  # f(0)
-        for taken in (times, np.clip(vertex, 0, times), np.clip(vertex + 1, 0, times)):
-            p, s = self._before + taken * size, self._squares + taken * size * size
-            best = np.minimum(best, np.minimum(limit * (n - p) + n * p - s, 2 * limit * (n - p) + p * p - s))
+        n, p, s = self._rows[self._kind], self._taken, self._taken_squares
+        best = np.minimum(limit * n, np.minimum(limit * (n - p) + n * p, 2 * limit * (n - p) + p * p) - s)
         return int((np.minimum.reduceat(best, self._first) * self._groups).sum())
 
     def _witness_bound(self, theta: int) -> int:
@@ -156,6 +137,6 @@ def _summed(values: _Array, first: _Array) -> _Array:
 
 
 def _running(values: _Array, first: _Array, kind: _Array) -> _Array:
-    """Sum what comes before each run of its kind."""
-    before = np.cumsum(values) - values
-    return before - before[first][kind] if first.size else before
+    """Sum up to the end of each run of its kind."""
+    total = np.cumsum(values)
+    return total - (total - values)[first][kind] if first.size else total
