@@ -9,9 +9,10 @@ A release covers if lower <= truth and, where it has an upper bound, truth <= up
 as stated: the measure itself where the statistic bounds it from below, tau* for `fractional`, the greedy cover's size
 for `greedy`, the sum over left-hand sides for `by_rule` (where it applies); for a rate, that over the number of rows.
 Lines "at its theta" are about `estimate_lower` and `estimate_upper`, and their truth is the statistic at the theta of
-each release; they end with the median width in noise scales and, for `ladder`, with the shares of releases that chose among several numbers and that climbed to a rung. The
-tables dirtied by CONoise have few rows with nearly all conflicts, where rungs are climbed. Every release is a whole
-one, with all of its noise drawn afresh; the exact statistics behind them are computed once. A case is flagged, and the
+each release; they end with the median width in noise scales and, for `ladder` and `by_rule`, with the shares of
+releases that chose among several numbers and that climbed to a rung. The tables dirtied by CONoise have few rows with
+nearly all conflicts, where rungs are climbed. Every release is a whole one, with all of its noise drawn afresh; the
+exact statistics behind them are computed once. A case is flagged, and the
 exit code is 1, if so few releases would cover by chance with probability below 1e-6 over all cases together, had every
 case exactly the nominal coverage.
 """
