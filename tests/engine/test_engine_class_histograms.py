@@ -193,3 +193,12 @@ def test_the_trees_are_sql_of_other_engines(dialect: str) -> None:
             assert sqlglot.parse_one(text, dialect=dialect).sql(dialect) == text
             assert " JOIN " not in text
             assert " OVER " not in text
+
+
+def test_times_out_of_the_calendar_are_no_group() -> None:
+    """As in the conflict graph, where they are NULL: other casts of them would fail."""
+    seconds = pa.array([10**13, 10**13, 0, 0], pa.int64()).cast(pa.timestamp("s"))
+    with open_table(pa.table({"s": seconds, "a": [1, 2, 1, 2]}), constraints=["s -> a"]) as table:
+        assert [found(counted) for counted in table.class_histograms()[1]] == [{(1, 1): 1}]
+        with closing(table.slice()) as part:
+            assert part.edges.edge_count == 1
