@@ -7,11 +7,12 @@
 
 A release covers if lower <= truth and, where it has an upper bound, truth <= upper. The truth is that of the estimand
 as stated: the measure itself where the statistic bounds it from below, tau* for `fractional`, the greedy cover's size
-for `greedy`; for a rate, that over the number of rows. Lines "at its theta" are about `estimate_lower` and
-`estimate_upper`, and their truth is the statistic at the theta of each release; they end with the median width in noise
-scales and, for `ladder`, with the shares of releases that chose among several numbers and that climbed to a rung. The
-tables dirtied by CONoise have few rows with nearly all conflicts, where rungs are climbed. Every release is a whole
-one, with all of its noise drawn afresh; the exact statistics behind them are computed once. A case is flagged, and the
+for `greedy`, the sum over left-hand sides for `by_rule` (where it applies); for a rate, that over the number of rows.
+Lines "at its theta" are about `estimate_lower` and `estimate_upper`, and their truth is the statistic at the theta of
+each release; they end with the median width in noise scales and, for `ladder` and `by_rule`, with the shares of
+releases that chose among several numbers and that climbed to a rung. The tables dirtied by CONoise have few rows with
+nearly all conflicts, where rungs are climbed. Every release is a whole one, with all of its noise drawn afresh; the
+exact statistics behind them are computed once. A case is flagged, and the
 exit code is 1, if so few releases would cover by chance with probability below 1e-6 over all cases together, had every
 case exactly the nominal coverage.
 """
@@ -31,12 +32,12 @@ from statistics import median
 from accuracy import TABLES, true_values
 from scipy.stats import binom, binomtest
 
+from dpdb.errors import ParameterError
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.mechanisms.projected import STATISTICS
 from dpdb.measures.registry import MEASURES
 from dpdb.owner.dirt import write_noisy
-from dpdb.release import Release, Session
-from dpdb.release.statistics import SliceStatistics
+from dpdb.release import Ask, Release, Session
 
 BUNDLED = Path(__file__).resolve().parent / "data"
 MAX_DEGREE = 1_000  # the public bound of the mechanisms that need one
@@ -81,15 +82,17 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
         return lambda: session.dp_inconsistency(measure, epsilon, confidence=confidence, **options)
 
     for measure, name, mechanism in ((one.name, *each) for one in MEASURES for each in one.by_name.items()):
-        if only not in {None, name}:
+        if only not in {None, name} or not applies(session, measure, name):
             continue
         degree = MAX_DEGREE if mechanism.needs_max_degree else None
         truth = greedy if name == "greedy" else truths[measure]
+        if mechanism.fit is not None and mechanism.truth is not None:
+            truth = mechanism.truth(session._private.by_rule())
         release = released(measure, mechanism=name, max_degree=degree)
-        yield Case(f"{measure} {name}", release, {measure: truth}, partial(exact_at_theta, statistics, mechanism))
+        yield Case(f"{measure} {name}", release, {measure: truth}, partial(exact_at_theta, session, mechanism))
         if only is None and mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
             fixed = released(measure, mechanism=name, max_degree=degree, theta=THETA)
-            exact = partial(exact_at_theta, statistics, mechanism)
+            exact = partial(exact_at_theta, session, mechanism)
             yield Case(f"{measure} {name}, theta {THETA}", fixed, {measure: truth}, exact)
     if only:
         return
@@ -100,8 +103,21 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
     yield Case("count", lambda: session.dp_count(epsilon, confidence=confidence), {"count": rows})
 
 
-def exact_at_theta(statistics: SliceStatistics, mechanism: Mechanism, release: Release) -> float:
+def applies(session: Session, measure: str, mechanism: str) -> bool:
+    """Whether the mechanism can answer under the table's constraints: `by_rule` not where there is an order."""
+    try:
+        session.prepare(Ask(measure, mechanism=mechanism, max_degree=MAX_DEGREE))
+    except ParameterError:
+        return False
+    return True
+
+
+def exact_at_theta(session: Session, mechanism: Mechanism, release: Release) -> float:
     """The statistic that the mechanism adds its last noise to."""
+    if mechanism.fit is not None:
+        counted = session._private.by_rule()
+        return float(getattr(counted, mechanism.reads)([release.theta])[0]) + counted.self_conflicts
+    statistics = session._private.statistics()
     if mechanism.name == "fractional":
         return statistics.twice_fractional_cover() / 2 + statistics.self_conflicts
     if mechanism.name == "greedy":

@@ -20,6 +20,7 @@ from dpdb.constraints.shape import (
     functional_dependency,
     is_symmetric,
     key_columns,
+    never_null,
     order_dependency,
 )
 from dpdb.constraints.source import shortened
@@ -50,6 +51,7 @@ __all__ = [
     "is_symmetric",
     "key_columns",
     "load_constraints",
+    "never_null",
     "order_dependency",
     "parse_constraint",
     "quoted_name",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dpdb.constraints.column_ref import ColumnRef, quoted_name
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, quoted_name
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.predicate import Operator, Predicate
 
@@ -18,6 +18,7 @@ __all__ = [
     "functional_dependency",
     "is_symmetric",
     "key_columns",
+    "never_null",
     "order_dependency",
 ]
 
@@ -112,6 +113,15 @@ def equality_columns(dc: DenialConstraint) -> frozenset[str]:
         for predicate in dc.predicates
         if predicate.op is Operator.EQ and predicate.joins_one_column
     )
+
+
+def never_null(dc: DenialConstraint) -> str | None:
+    """Return the column if all the constraint says is that it is not NULL, as `NOT NULL(city)` does, else None."""
+    if not dc.is_single_tuple or len(dc.predicates) != 1:
+        return None
+    [predicate], ref = dc.predicates, dc.predicates[0].left
+    is_null = isinstance(ref, ComputedRef) and ref.expression.pieces == ("", " IS NULL")
+    return ref.table_columns[0] if is_null and predicate.is_condition else None
 
 
 def is_symmetric(dc: DenialConstraint) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sources.text_columns import column_definition
     from dpdb.engine.sources.urls import refuse_url
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+    from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
     from dpdb.engine.sql.codes import coded_columns
     from dpdb.engine.sql.constraint_sql import may_coincide
     from dpdb.engine.sql.degree_bound import CrossTerm, DegreeTerms, GroupTerm, degree_terms
@@ -46,6 +47,7 @@ __all__ = [
     "WRITTEN",
     "BoundConstraint",
     "BoundPredicate",
+    "ClassHistogram",
     "Column",
     "CrossTerm",
     "DegreeTerms",
@@ -66,6 +68,7 @@ __all__ = [
     "TypeOrigin",
     "WherePredicate",
     "arrow_forgets",
+    "class_histograms",
     "coded_columns",
     "column_definition",
     "comparable_column",
@@ -76,6 +79,7 @@ __all__ = [
     "explained_constraint",
     "export_edges",
     "find_files",
+    "has_class_histogram",
     "kept_rows_sql",
     "listed_rows",
     "may_coincide",
@@ -111,6 +115,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sources.source": "SourceLike",
             "sources.text_columns": "column_definition",
             "sql.bind": "BoundConstraint BoundPredicate",
+            "sql.class_histograms": "ClassHistogram class_histograms has_class_histogram",
             "sql.codes": "coded_columns",
             "sql.constraint_sql": "may_coincide",
             "sql.degree_bound": "CrossTerm DegreeTerms GroupTerm degree_terms",

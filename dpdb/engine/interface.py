@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from dpdb.constraints import ConstraintsLike
@@ -114,6 +115,16 @@ class Table(Protocol):
         """Read the rows that a predicate selects (None: all) for their conflict graph.
 
         With `position` the graph is that of one constraint alone, by its place in `constraints`.
+        """
+        ...
+
+    def class_histograms(
+        self, where: WherePredicate | None = None, *, position: int | None = None
+    ) -> tuple[int, Sequence[pa.Table]]:
+        """Count classes of the rows that `slice` would read, by GROUP BY alone: nothing is copied or ranked. Private.
+
+        Returns how many rows violate a single-tuple constraint, and of the others the answer to `class_histogram` for
+        each of `dpdb.engine.class_histograms`, in this order.
         """
         ...
 

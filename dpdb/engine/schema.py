@@ -31,11 +31,15 @@ class TypeOrigin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name as the table spells it, its declared DuckDB type, and who declares it."""
+    """A column: its name as the table spells it, its declared DuckDB type, who declares it, and if it may be NULL.
+
+    `nullable` is what is declared (`NOT NULL`), never what rows hold.
+    """
 
     name: str
     declared_type: str
     origin: TypeOrigin = TypeOrigin.SOURCE
+    nullable: bool = True
 
     @property
     def type(self) -> str | None:

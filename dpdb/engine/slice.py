@@ -21,7 +21,7 @@ from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.coded_rows import ROW, CodedRows
 from dpdb.engine.sql.codes import coded_columns
-from dpdb.engine.sql.constraint_sql import self_conflict
+from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
@@ -143,10 +143,7 @@ class LocalSlice:
     def _rows_of_graph(self) -> tuple[exp.Table, str]:
         """Return the table of the rows that become nodes, and its column of their numbers."""
         read, number = self.table("input_row"), "rowid"
-        conditions = self.chosen()
-        if any(dc.constraint.is_single_tuple for dc in self.constraints):
-            conflict = exp.paren(self_conflict(self.constraints, "row"))
-            conditions.append(exp.Not(this=exp.Is(this=conflict, expression=exp.true())))
+        conditions = [*self.chosen(), *not_alone(self.constraints, ROW)]
         hidden = number in self._names
         if not conditions and not hidden:
             return read, number
@@ -251,12 +248,7 @@ class LocalSlice:
 
     def chosen(self) -> list[exp.Expr]:
         """The slice's predicate over the rows aliased `row`."""
-        if self._where is None:
-            return []
-        condition = self._where.condition
-        for column in condition.find_all(exp.Column):
-            column.set("table", exp.to_identifier("row", quoted=True))
-        return [exp.paren(condition)]
+        return [] if self._where is None else [self._where.over("row")]
 
     def _count(self, table: exp.Table) -> int:
         return int(self.database.value(exp.select(exp.Count(this=exp.Star())).from_(table.copy())))

@@ -13,7 +13,7 @@ from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import declared_schema, open_source
 from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
-from dpdb.engine.sql.bind import bind
+from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
@@ -21,6 +21,8 @@ from dpdb.predicates import LiteralValue
 from dpdb.predicates.nodes import Literal
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from dpdb.engine.interface import TableOptions
     from dpdb.engine.sources.csv.lines import Faults
 
@@ -106,13 +108,25 @@ class LocalTable:
         return LocalSlice(
             self.database,
             self.rows,
-            self.constraints if position is None else [self.constraints[position]],
+            self._measured(position),
             where,
             name=self._next_name(),
             keep_source_row=keep_source_row,
             keep=keep,
             progress=self._progress,
         )
+
+    def class_histograms(
+        self, where: WherePredicate | None = None, *, position: int | None = None
+    ) -> tuple[int, list[pa.Table]]:
+        """Count classes of the rows that a predicate selects; see `count_classes`. Private."""
+        from dpdb.engine.count_classes import count_classes
+
+        self._progress("counting classes")
+        return count_classes(self.database, self.rows, self._measured(position), where)
+
+    def _measured(self, position: int | None) -> Sequence[BoundConstraint]:
+        return self.constraints if position is None else [self.constraints[position]]
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one scan. Private."""

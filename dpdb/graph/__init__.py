@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
     from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
     from dpdb.graph.greedy_cover import greedy_cover_size
+    from dpdb.graph.histogram import Histogram
     from dpdb.graph.loading import load_all_kernels, load_block_kernels, load_edge_kernels
     from dpdb.graph.lp_truncation import twice_truncated_edges
     from dpdb.graph.one_scan import ScanResult, scan
@@ -39,6 +40,7 @@ __all__ = [
     "EdgeArrays",
     "EdgeGraph",
     "FractionalCover",
+    "Histogram",
     "ListedConstraint",
     "OrderedEdges",
     "ProjectedCounts",
@@ -74,6 +76,7 @@ if not TYPE_CHECKING:
             "exact.cover": "CoverBounds minimum_vertex_cover",
             "exact.maximal_consistent": "count_maximal_independent_sets",
             "greedy_cover": "greedy_cover_size",
+            "histogram": "Histogram",
             "loading": "load_all_kernels load_block_kernels load_edge_kernels",
             "lp_truncation": "twice_truncated_edges",
             "one_scan": "ScanResult scan",

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap
+from dpdb.measures.mechanisms.projected import ProjectedStatistic
 from dpdb.measures.words import Words
 from dpdb.privacy import split
 
@@ -86,6 +87,10 @@ class Mechanism:
         Why the value's noise gives no interval of the estimand; None if it does.
     thetas : function of (DegreeCap, nano-epsilon without the cap's) to thetas, or None
         Every theta that it may read, so that the measures of one call can share a scan; None if it is not worth one.
+    statistic : ProjectedStatistic or None
+        The statistic that it releases, if its name (`reads`) does not say all of it.
+    fit : function of int to Mechanism, or None
+        Where the statistic is read of class histograms (`by_rule`), not of a conflict graph: the mechanism for so many.
     words, truth : Words and function of GraphStatistics to number, or None
         Of what it estimates, if that is not what the default of its measure does.
     """
@@ -103,6 +108,8 @@ class Mechanism:
     lattice: Callable[[int], Fraction] | None = None
     no_estimate: str | None = None
     thetas: Callable[[DegreeCap, int], Sequence[int]] | None = None
+    statistic: ProjectedStatistic | None = None
+    fit: Callable[[int], Mechanism] | None = None
     words: Words | None = None
     truth: Callable[[GraphStatistics], float] | None = None
 

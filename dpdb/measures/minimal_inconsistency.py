@@ -8,6 +8,7 @@ from fractions import Fraction
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanisms.bound import bound
+from dpdb.measures.mechanisms.by_rule import by_rule
 from dpdb.measures.mechanisms.gem import gem
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
 from dpdb.measures.mechanisms.marginal import Marginal
@@ -42,6 +43,13 @@ _SOME = replace(_MANY, price=Fraction(1), rungs=replace(_RUNGS, margin=3.0), top
 LADDER = Ladder(EDGES, cap=7, tiers=((0, _FEW), (NANO // 4, _SOME), (NANO * 3 // 4, _MANY)))
 
 
+_BY_RULE = Words(
+    heading="Conflicts by left-hand side",
+    counted="pairs of rows that break a rule, once for each left-hand side, or rows on their own",
+    meaning="about {value} pairs of rows (or rows on their own) break a rule, counted once for each left-hand side",
+)
+
+
 def _pairs(statistics: GraphStatistics) -> int:
     """Return the measure itself: a projection to more than the greatest degree keeps every conflict."""
     return statistics.self_conflicts + statistics.projected_edges([max(1, statistics.degree_bound())])[0]
@@ -65,6 +73,7 @@ MEASURE = Measure(
         two_sided(EDGES, _NAME, _NOISE),
         *paper_mechanisms(EDGES, _NOISE),
         R2T,
+        by_rule(LADDER, _NAME, _BY_RULE),
     ),
     default="ladder",
     truth=_pairs,

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
+from dpdb.measures.mechanisms.by_rule import by_rule
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
 from dpdb.measures.mechanisms.marginal import Marginal
 from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
@@ -33,6 +34,13 @@ _SOME = replace(_MANY, price=Fraction(23, 20), rungs=replace(_RUNGS, margin=4.5)
 LADDER = Ladder(WITNESSES, cap=3, tiers=((0, _FEW), (NANO // 4, _SOME), (NANO * 3 // 4, _MANY)))
 
 
+_BY_RULE = Words(
+    heading="Rows in conflict by left-hand side",
+    counted="rows that take part in some conflict, once for each left-hand side",
+    meaning="about {value} rows are involved in a conflict, counted once for each left-hand side",
+)
+
+
 def _rows(statistics: GraphStatistics) -> int:
     """Return the measure itself: a projection to more than the greatest degree keeps every conflict."""
     return statistics.self_conflicts + statistics.projected_nodes([max(1, statistics.degree_bound())])[0]
@@ -53,6 +61,7 @@ MEASURE = Measure(
         witness(_NOISE),
         two_sided(WITNESSES, _NAME, _NOISE),
         *paper_mechanisms(NODES, _NOISE),
+        by_rule(LADDER, _NAME, _BY_RULE),
     ),
     default="ladder",
     truth=_rows,

@@ -13,7 +13,7 @@ from dpdb.errors import ParameterError
 from dpdb.measures import MEASURES, measure_named
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy import as_float
-from dpdb.release import Ask, Epsilon, Risk, Session, risk_of
+from dpdb.release import Ask, Epsilon, Risk, Session, by_rule_offer, risk_of
 
 __all__ = ["Plan", "Rung", "plan"]
 
@@ -45,7 +45,7 @@ class Plan:
     distinct : dict
         Constrained column -> number of values that it was given.
     notes : tuple of str
-        Where the synthetic table is not what was asked for, in words.
+        Where the synthetic table is not what was asked for, and what else there is for so many rows, in words.
     expected : tuple of ExpectedError
         Every measure and mechanism, released alone at `epsilon`.
     together : tuple of ExpectedError
@@ -157,7 +157,7 @@ def plan(
     repetitions = check_count("repetitions", repetitions)
     if target is not None:
         target = check_real("target", target, low=0, above_low=True)
-    dcs, types = _constrained_types(source, constraints, table, schema)
+    dcs, types, offer = _known(source, constraints, table, schema, rows)
     ask = Ask("all", epsilon, max_degree=max_degree)
     made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
     with Session(made.rows, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
@@ -170,7 +170,7 @@ def plan(
             epsilon=as_float(ask.charged),
             seed=made.seed,
             distinct=made.distinct,
-            notes=made.notes,
+            notes=made.notes if offer is None else (*made.notes, offer),
             expected=simulated,
             together=simulation.together(epsilon, _SECONDS / 4),
             skipped=skipped,
@@ -181,10 +181,17 @@ def plan(
         )
 
 
-def _constrained_types(
-    source: SourceLike | None, constraints: ConstraintsLike, table: str | None, schema: Mapping[str, str] | None
-) -> tuple[tuple[DenialConstraint, ...], dict[str, str]]:
-    """Bind the constraints to the schema, and to nothing else; return the columns they name with their types."""
+def _known(
+    source: SourceLike | None,
+    constraints: ConstraintsLike,
+    table: str | None,
+    schema: Mapping[str, str] | None,
+    rows: int,
+) -> tuple[tuple[DenialConstraint, ...], dict[str, str], str | None]:
+    """Bind the constraints to the schema, and to nothing else; return the columns they name with their types.
+
+    Also what else may be asked of so many rows, in words.
+    """
     if source is None and not schema:
         raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
     with (
@@ -194,7 +201,8 @@ def _constrained_types(
     ) as known:
         dcs = tuple(bound.constraint for bound in known.constraints)
         named = {name for dc in dcs for name in dc.table_columns}
-        return dcs, {column.name: column.type or "VARCHAR" for column in known.schema.columns if column.name in named}
+        types = {column.name: column.type or "VARCHAR" for column in known.schema.columns if column.name in named}
+        return dcs, types, by_rule_offer(known.constraints, known.schema, rows)
 
 
 def _simulated(
@@ -209,6 +217,8 @@ def _simulated(
             skipped[f"{measure} {name}"] = "it needs a public max_degree"
         elif name == "r2t" and simulation.conflicts > _MOST_FOR_R2T:
             skipped[f"{measure} {name}"] = f"slow beyond {_MOST_FOR_R2T:,} conflicts"
+        elif why := simulation.refused(measure, name):
+            skipped[f"{measure} {name}"] = why
         else:
             seconds = (end - time.monotonic()) / (len(todo) - position)
             expected.append(simulation.alone(measure, name, epsilon, seconds))

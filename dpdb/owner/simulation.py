@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from dpdb.measures import MEASURES, measure_named
-from dpdb.release import Epsilon, Release, Session
+from dpdb.errors import ParameterError
+from dpdb.measures import MEASURES, GraphStatistics, Mechanism, measure_named
+from dpdb.release import Ask, Epsilon, Release, Session
 
 __all__ = ["ExpectedError", "Simulation"]
 
@@ -84,6 +85,17 @@ class Simulation:
 
         return self._expected(list(self._repeat(release, seconds)))
 
+    def refused(self, measure: str, mechanism: str) -> str | None:
+        """Say why a mechanism does not apply under the session's constraints; None if it does."""
+        try:
+            self._session.prepare(Ask(measure, mechanism=mechanism, max_degree=self._max_degree))
+        except ParameterError as error:
+            return str(error)
+        return None
+
+    def _read_by(self, mechanism: Mechanism) -> GraphStatistics:
+        return self._statistics if mechanism.fit is None else cast("GraphStatistics", self._session._private.by_rule())
+
     def together(self, epsilon: Epsilon, seconds: float) -> tuple[ExpectedError, ...]:
         """Expect the errors of all three measures released together at a total epsilon."""
 
@@ -106,7 +118,7 @@ class Simulation:
         assert one.epsilon is not None, "simulated releases are pure"
         truth, measure = self.truth[one.measure], measure_named(one.measure)
         own = measure.mechanism(one.mechanism).truth
-        estimated = truth if own is None else own(self._statistics)
+        estimated = truth if own is None else own(self._read_by(measure.mechanism(one.mechanism)))
         errors = sorted(abs(release.value - truth) for release in releases)
         mean, most = math.fsum(errors) / len(errors), errors[math.ceil(0.9 * len(errors)) - 1]
         return ExpectedError(

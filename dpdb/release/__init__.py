@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget
     from dpdb.release.accounts.ledger_account import pure_units, table_text
     from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
+    from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import parse_slices
     from dpdb.release.privacy_unit import parse_unit
@@ -57,6 +58,7 @@ __all__ = [
     "Risk",
     "Session",
     "bounds_words",
+    "by_rule_offer",
     "check_gates",
     "constraints_digest",
     "is_within_noise",
@@ -87,6 +89,7 @@ if not TYPE_CHECKING:
             "accounts.budget": "Budget",
             "accounts.ledger_account": "pure_units table_text",
             "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
+            "offer": "by_rule_offer",
             "prepared.public_theta": "PublicTheta",
             "prepared.slices": "parse_slices",
             "privacy_unit": "parse_unit",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from dpdb.engine import Progress, WherePredicate, no_progress
 from dpdb.measures import (
@@ -29,6 +29,7 @@ from dpdb.release.prepare import Prepared
 from dpdb.release.prepared.parts import CountPart, MeasurePart
 from dpdb.release.prepared.shares import measure_shares
 from dpdb.release.published.release import Release, Releases, make_release
+from dpdb.release.rule_statistics import RuleStatistics
 
 __all__ = ["CountedStatistics", "SlicesToRead", "draw", "draw_count", "draw_measures", "labelled", "load"]
 
@@ -49,6 +50,10 @@ class SlicesToRead(Protocol):
         """Return the statistics of a slice, with all constraints or with the one at `position` alone."""
         ...
 
+    def by_rule(self, predicate: WherePredicate | None, position: int | None = None) -> RuleStatistics:
+        """Return the statistics of a slice's class histograms."""
+        ...
+
     def counts(self, predicates: Sequence[WherePredicate | None]) -> Sequence[int]:
         """Return the number of rows of each slice."""
         ...
@@ -58,7 +63,7 @@ def load(prepared: Prepared) -> None:
     """Load and compile everything that the draw will use. Reads constraint shapes only."""
     check_samplers(gaussian=prepared.ask.rho is not None)
     for part in prepared.parts:
-        if isinstance(part, MeasurePart):
+        if isinstance(part, MeasurePart) and not part.by_rule:
             load_kernels(part.measured(prepared.table.bound), [mechanism.reads for _, mechanism in part.measures])
 
 
@@ -69,10 +74,16 @@ def draw(prepared: Prepared, slices: SlicesToRead, progress: Progress = no_progr
         counts = slices.counts([part.predicate for part in counted])
         return [[draw_count(part, count)] for part, count in zip(counted, counts, strict=True)]
     return [
-        draw_measures(part, slices.statistics(part.predicate, part.position), progress)
+        draw_measures(part, _statistics(part, slices), progress)
         for part in prepared.parts
         if isinstance(part, MeasurePart)
     ]
+
+
+def _statistics(part: MeasurePart, slices: SlicesToRead) -> CountedStatistics:
+    if part.by_rule:  # by_rule reads no more of them than they have
+        return cast("CountedStatistics", slices.by_rule(part.predicate, part.position))
+    return slices.statistics(part.predicate, part.position)
 
 
 def draw_count(part: CountPart, count: int) -> Answer:

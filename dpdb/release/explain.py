@@ -37,6 +37,7 @@ from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.release.expected_time import expected_time
 from dpdb.release.numbers import parse_max_group
+from dpdb.release.offer import by_rule_offer
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.prepared.shares import Share, measure_shares
@@ -60,11 +61,17 @@ def explain(
     max_rows: int | None = None,
     row_bound: int | None = None,
     max_group: int | None = None,
+    rows: int | None = None,
 ) -> dict[str, Any]:
     """Explain a release of measures without making it. Spends nothing; reads the schema only.
 
     Plans come from an empty table of the same schema, because DuckDB chooses joins by row counts, which are private;
     on real data the operators may differ.
+
+    Parameters
+    ----------
+    rows : int, optional
+        A guess of the number of rows, for `offers`; the other parameters are those of `Session` and of the release.
 
     Returns
     -------
@@ -72,7 +79,8 @@ def explain(
         ``source``, ``where`` (all slices together), ``unit`` (words, sql of the rows it keeps), ``constraints``
         (constraint, words, shape, representation, sql, operator, plan), ``degree_bound`` (terms, sensitivity),
         ``releases`` (measure, constraint if each is measured alone, mechanism, epsilon, noise and time in words),
-        ``epsilon`` (to be charged), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`).
+        ``epsilon`` (to be charged), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`),
+        ``offers`` (what else may be asked on a table of so many rows, in words).
 
     Raises
     ------
@@ -100,7 +108,17 @@ def explain(
             "releases": _releases(prepared),
             "epsilon": as_float(prepared.charge.epsilon),
             "charged": charged_rows_words(prepared.charge.coverage),
+            "offers": _offers(prepared, rows),
         }
+
+
+def _offers(prepared: Prepared, rows: int | None) -> list[str]:
+    part = prepared.parts[0]
+    if rows is None or not isinstance(part, MeasurePart) or part.rate or part.by_rule:
+        return []
+    table = prepared.table
+    offer = by_rule_offer(part.measured(table.bound), table.opened.schema, rows)
+    return [] if offer is None or all(name == "repair" for name, _ in part.measures) else [offer]
 
 
 def _kept(schema: TableSchema, unit: PrivacyUnit) -> str | None:
@@ -164,7 +182,7 @@ def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list
             "mechanism": mechanism.name,
             "epsilon": float(as_fraction(share.total) * Fraction(part.charged, part.epsilon)),
             "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, share):.3g}{rows}",
-            "time": expected_time(mechanism.reads, constraints),
+            "time": expected_time(mechanism.reads, constraints) if mechanism.fit is None else "grows with rows",
         }
         for (name, mechanism), share in zip(part.measures, shares, strict=True)
     ]

@@ -96,6 +96,7 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     if ask.each_constraint:
         graphs = for_each_constraint(ask, table.bound, rows_per_person=rows)
     graphs = tuple(part.within_groups(table.bound, table.max_group) for part in graphs)
+    graphs = tuple(part.fitted(table.bound, table.opened.schema) for part in graphs)
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
     parts = [replace(part, predicate=predicate) for predicate in slices.predicates for part in graphs]
     request: dict[str, Any] = {

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dpdb.engine import Slice, Table, WherePredicate
 from dpdb.errors import DpdbError
 from dpdb.predicates import TRUE, Node
+from dpdb.release.rule_statistics import RuleStatistics
 from dpdb.release.statistics import SliceStatistics
 
 __all__ = ["PrivateSlices"]
@@ -30,6 +31,7 @@ class PrivateSlices:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._kept: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
+        self._by_rule: OrderedDict[Node, dict[int | None, RuleStatistics]] = OrderedDict()
 
     def __len__(self) -> int:
         """Return how many slices are kept; 0 if none was ever asked."""
@@ -54,6 +56,20 @@ class PrivateSlices:
             made = self._table.slice(predicate, position=position)
             graphs[position] = made, SliceStatistics(made)
         return graphs[position][1]
+
+    def by_rule(self, predicate: WherePredicate | None = None, position: int | None = None) -> RuleStatistics:
+        """Return the statistics of a slice's class histograms, kept like those of its conflict graph; parameters, too.
+
+        No graph is built for them.
+        """
+        key = TRUE if predicate is None else predicate.tree
+        found = self._by_rule.setdefault(key, {})
+        self._by_rule.move_to_end(key)
+        if len(self._by_rule) > _KEPT:
+            self._by_rule.popitem(last=False)
+        if position not in found:
+            found[position] = RuleStatistics(*self._table.class_histograms(predicate, position=position))
+        return found[position]
 
     def counts(self, predicates: Sequence[WherePredicate | None]) -> Sequence[int]:
         """Return the number of rows of each slice."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.file_source import FileSource
 from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.source import Source, Wanted, scanned
@@ -37,7 +40,7 @@ class DuckDBFile(FileSource):
         """Attach the file and choose its table; see `FileSource`."""
         declared_types(database, files.place, (), wanted.types)
         scan, is_computed = _attach(database, files.place, wanted.table)
-        return scanned(database, files.place, scan), is_computed
+        return _with_nullability(database, scanned(database, files.place, scan), scan), is_computed
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
         """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's."""
@@ -46,7 +49,7 @@ class DuckDBFile(FileSource):
         return found
 
 
-def _attach(database: Database, path: str, table: str | None) -> tuple[exp.Expr, bool]:
+def _attach(database: Database, path: str, table: str | None) -> tuple[exp.Table, bool]:
     """Attach a DuckDB file read-only; return its table (or view) and whether its rows are computed on reading.
 
     Those of a view are, and those of a table with generated columns.
@@ -72,10 +75,22 @@ def _attach(database: Database, path: str, table: str | None) -> tuple[exp.Expr,
 
 
 def _is_generated(database: Database, schema: str, name: str) -> bool:
+    return bool(database.rows(_columns(schema, name, "is_generated")))
+
+
+def _with_nullability(database: Database, source: Source, table: exp.Table) -> Source:
+    """Say of its columns which are declared NOT NULL: a fact of the catalog, which DuckDB holds rows to."""
+    optional = {name for (name,) in database.rows(_columns(table.db, table.name, "is_nullable"))}
+    columns = (replace(column, nullable=column.name in optional) for column in source.schema.columns)
+    return replace(source, schema=TableSchema(tuple(columns)))
+
+
+def _columns(schema: str, name: str, property_: str) -> exp.Select:
+    """Return the query of the columns of an attached table or view that have a property."""
     wanted = {"database_name": _ATTACHED, "schema_name": schema, "table_name": name}
     same = [exp.EQ(this=exp.column(key), expression=exp.Literal.string(value)) for key, value in wanted.items()]
-    columns = exp.select(exp.Count(this=exp.Star())).from_(exp.Table(this=exp.Anonymous(this="duckdb_columns")))
-    return bool(database.value(columns.where(*same, exp.column("is_generated"))))
+    catalog = exp.Table(this=exp.Anonymous(this="duckdb_columns"))
+    return exp.select("column_name").from_(catalog).where(*same, exp.column(property_))
 
 
 def _why_not(problem: str) -> str:

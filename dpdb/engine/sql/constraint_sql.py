@@ -14,7 +14,16 @@ from dpdb.constraints import column_signs, is_symmetric
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.rank import edge_order
 
-__all__ = ["PairQuery", "edges_of", "may_coincide", "ordered_edges", "pair_count", "plain_pairs", "self_conflict"]
+__all__ = [
+    "PairQuery",
+    "edges_of",
+    "may_coincide",
+    "not_alone",
+    "ordered_edges",
+    "pair_count",
+    "plain_pairs",
+    "self_conflict",
+]
 
 _FIRST, _SECOND = "a", "b"
 
@@ -23,6 +32,13 @@ def self_conflict(constraints: Sequence[BoundConstraint], row: str) -> exp.Expr:
     """Condition under which one row violates a single-tuple constraint (FALSE if there is none)."""
     singles = [dc.over(row, row) for dc in constraints if dc.constraint.is_single_tuple]
     return exp.or_(*singles) if singles else exp.false()
+
+
+def not_alone(constraints: Sequence[BoundConstraint], row: str) -> list[exp.Expr]:
+    """Condition, if there is one, under which one row violates no single-tuple constraint: those in the graph."""
+    if not any(dc.constraint.is_single_tuple for dc in constraints):
+        return []
+    return [_is_not_true(self_conflict(constraints, row))]
 
 
 def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Expr:

@@ -1,8 +1,6 @@
-"""The rows that releases read: columns of a source, copied in the types that dpdb compares in."""
+"""The rows that releases read: columns of a source in the types that dpdb compares in, copied or as a subquery."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -11,7 +9,7 @@ from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.computed import ComputedColumn
 
-__all__ = ["in_schema_order", "read_columns"]
+__all__ = ["in_schema_order", "read_columns", "typed_rows"]
 
 # What all of them can be converted to and from: microseconds of 64 bits.
 _CALENDAR = ("290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54")
@@ -30,9 +28,7 @@ def read_columns(
 
     `position` names a further column for the row's place in the source, from 0.
     """
-    asked = [rows.schema[name] for name in in_schema_order(columns, rows.schema)]
-    computed = [column for column in asked if isinstance(column, ComputedColumn)]
-    names = in_schema_order({*_own(asked), *(name for column in computed for name in column.sources)}, rows.schema)
+    names, computed = _stored_and_computed(rows.schema, columns)
     definitions = [_column_def(name, rows.schema[name].type or "VARCHAR") for name in names]
     selected = [_in_calendar(exp.column(name, quoted=True), rows.schema[name].type) for name in names]
     if position is not None:
@@ -46,8 +42,34 @@ def read_columns(
     database.execute(exp.insert(copied, target.copy(), columns=stored))
 
 
-def _own(columns: Sequence[Column]) -> set[str]:
-    return {column.name for column in columns if not isinstance(column, ComputedColumn)}
+def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
+    """Return the same columns as a subquery without alias: what `read_columns` would copy, for who reads it once."""
+    names, computed = _stored_and_computed(rows.schema, columns)
+    typed = [exp.alias_(_typed(rows.schema[name]), name, quoted=True) for name in names]
+    query = exp.select(*(typed or [exp.convert(1)])).from_(rows.scan.copy())
+    if computed:
+        values = [exp.alias_(column.value.copy(), column.name, quoted=True) for column in computed]
+        query = exp.select("*", *values).from_(query.subquery("typed_row"))
+    return query.subquery()
+
+
+def _typed(column: Column) -> exp.Expr:
+    """Cast as a copy does, which has no collation either."""
+    kind = column.type or "VARCHAR"
+    value = _in_calendar(exp.column(column.name, quoted=True), column.type)
+    if column.declared_type != kind:
+        value = exp.cast(value, kind, dialect="duckdb")
+    if kind == "VARCHAR":
+        return exp.Collate(this=value, expression=exp.to_identifier("binary", quoted=True))
+    return value
+
+
+def _stored_and_computed(schema: TableSchema, columns: set[str]) -> tuple[tuple[str, ...], list[ComputedColumn]]:
+    """Return the table's own columns that are read for some columns, and those of them that are computed."""
+    asked = [schema[name] for name in in_schema_order(columns, schema)]
+    computed = [column for column in asked if isinstance(column, ComputedColumn)]
+    own = {column.name for column in asked if not isinstance(column, ComputedColumn)}
+    return in_schema_order(own.union(*(column.sources for column in computed)), schema), computed
 
 
 def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:

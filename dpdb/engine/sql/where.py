@@ -42,6 +42,13 @@ class WherePredicate:
         """Typed SQL over unqualified columns, a new tree each time."""
         return condition(self.tree)
 
+    def over(self, row: str) -> exp.Expr:
+        """The same over the rows of a table called `row`."""
+        condition = self.condition
+        for column in condition.find_all(exp.Column):
+            column.set("table", exp.to_identifier(row, quoted=True))
+        return exp.paren(condition)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it reads, sorted."""

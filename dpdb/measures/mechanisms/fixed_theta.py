@@ -33,7 +33,7 @@ def at_theta(mechanism: Mechanism, theta: int) -> Mechanism:
     tables, whatever rows it was chosen on, and adaptive composition adds the epsilons, that of the earlier release
     being paid. So it may be reused for nothing, also for other slices, epochs, units and changed rows. QED
     """
-    statistic = STATISTICS[mechanism.reads]
+    statistic = mechanism.statistic or STATISTICS[mechanism.reads]
 
     def answer(run: Run) -> Answer:
         return noisy_answer(statistic, run.statistics, theta, run.epsilon, run.beta)

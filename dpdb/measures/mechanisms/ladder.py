@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpdb.measures.answer import FROM_BELOW, Answer
+from dpdb.measures.answer import Answer
 from dpdb.measures.bracket import Bracket
 from dpdb.measures.degree_cap import DegreeCap
 from dpdb.measures.mechanism import Mechanism, Run
@@ -211,7 +211,7 @@ class _Published:
 
 @dataclass(frozen=True)
 class Ladder:
-    """A `ladder` mechanism for one statistic g, monotone with sensitivity S(theta) = theta + extra.
+    """A `ladder` mechanism for one statistic g, monotone with sensitivity S(theta) = theta + extra, or copies of that.
 
     `marginal` chooses a small theta where few rows have nearly all conflicts: their sum is within the noise of a large
     theta as long as it is asked for alone. Here larger thetas are tried all the same, and what does not stand out of
@@ -276,7 +276,7 @@ class Ladder:
 
     def plan(self, cap: DegreeCap, epsilon: int) -> Plan:
         """Return the plan for a released cap and what is left of epsilon."""
-        settings, size = self._settings(epsilon), self.statistic.sensitivity
+        settings, size = self._settings(epsilon), self.statistic.in_one_graph
         highest = min(cap.value, _LARGEST_CAP)
         grid = tripling_grid(highest + math.ceil(settings.above * cap.scale), self.statistic.extra)
         if len(grid) == 1:
@@ -350,17 +350,17 @@ class Ladder:
         if not seen.passes(lambda value: height + in_units(guard, size) >= in_units(guard + value - seen.high, size)):
             return None
         published = _Published(theta, number, HandicappedNoise(scale, 0), plan.top_share, plan.top_share)
-        least = scale * (top.floor + top.growth * math.log(size))
+        least = scale * (top.floor + top.growth * math.log(self.statistic.in_one_graph(theta)))
         return self._answer(published, run.beta, insignificant=number < least)
 
     def _from(self, theta: int, run: Run, plan: Plan, hidden: HiddenNoise) -> Answer:
         """Climb from the chosen theta."""
-        settings, size = plan.settings.rungs, self.statistic.sensitivity
-        rungs = [rung for rung in plan.rungs if settings and settings.is_far(rung, theta, size)]
+        settings, size, in_one = plan.settings.rungs, self.statistic.sensitivity, self.statistic.in_one_graph
+        rungs = [rung for rung in plan.rungs if settings and settings.is_far(rung, theta, in_one)]
         thresholds = []
         if settings and rungs:
             reference, _ = discrete_laplace(self._exact(run, theta), size(theta), plan.reference)
-            margins = [math.ceil(settings.margin_at(size(rung)) * hidden.scale) for rung in rungs]
+            margins = [math.ceil(settings.margin_at(in_one(rung)) * hidden.scale) for rung in rungs]
             thresholds = [m + in_units(reference, size(rung)) for m, rung in zip(margins, rungs, strict=True)]
         brackets = [self._bracket(run, each) for each in (theta, *rungs)]
         position, number = self._climb(brackets, [size(each) for each in (theta, *rungs)], thresholds, hidden)
@@ -398,7 +398,7 @@ class Ladder:
             value=value,
             raw=raw,
             lower=at_least(published.share),
-            upper_reason=FROM_BELOW,
+            upper_reason=self.statistic.upper_reason,
             theta=published.theta,
             noise_scale=noise.scale * size / UNIT,
             estimand=self.statistic.estimand,

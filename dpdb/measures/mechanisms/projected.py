@@ -23,6 +23,10 @@ class ProjectedStatistic:
         Exact values; never above the measure itself, so a lower bound of them is one of the measure.
     extra : int
         One row changes the value by at most theta + extra.
+    copies : int
+        Where it is a sum over so many graphs, each with the row: that many times as much. Public.
+    upper_reason : str
+        Why a lower bound is all that it gives.
     monotone : bool
         Whether one more row never lowers the value.
     estimand : str
@@ -36,6 +40,8 @@ class ProjectedStatistic:
     monotone: bool
     estimand: str
     bounds: Callable[[GraphStatistics, int], tuple[int, int]] | None = None
+    copies: int = 1
+    upper_reason: str = FROM_BELOW
 
     def between(self, statistics: GraphStatistics, theta: int) -> tuple[int, int]:
         """Return `bounds`, or the exact value twice."""
@@ -46,6 +52,10 @@ class ProjectedStatistic:
 
     def sensitivity(self, theta: int) -> int:
         """Greatest change by one row. A row with a self-conflict changes U by 1 instead, and theta + extra >= 1."""
+        return self.copies * self.in_one_graph(theta)
+
+    def in_one_graph(self, theta: int) -> int:
+        """Greatest change of one of the graphs: what constants that are chosen by accuracy go by."""
         return theta + self.extra
 
 
@@ -95,7 +105,7 @@ def noisy_answer(
     return Answer(
         value=noisy,
         lower=lower,
-        upper_reason=FROM_BELOW,
+        upper_reason=statistic.upper_reason,
         theta=theta,
         noise_scale=scale,
         estimand=statistic.estimand,

@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpdb.constraints import DenialConstraint
-from dpdb.engine import BoundConstraint, WherePredicate, degree_terms
+from dpdb.engine import (
+    BoundConstraint,
+    TableSchema,
+    WherePredicate,
+    class_histograms,
+    degree_terms,
+    has_class_histogram,
+)
 from dpdb.errors import ParameterError
 from dpdb.measures import Mechanism, at_theta, declared, measure_named, takes_theta
 from dpdb.privacy import format_epsilon, format_rho, split
 from dpdb.release.ask import Ask
 from dpdb.release.numbers import parse_share
 
-__all__ = ["CountPart", "MeasurePart", "count_part", "for_each_constraint", "measure_part"]
+__all__ = ["CountPart", "MeasurePart", "count_part", "for_each_constraint", "measure_part", "refuse_by_rule"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,11 @@ class MeasurePart:
         """The mechanism's name for each measure."""
         return {name: mechanism.name for name, mechanism in self.measures}
 
+    @property
+    def by_rule(self) -> bool:
+        """Whether class histograms are read instead of a conflict graph."""
+        return any(mechanism.fit is not None for _, mechanism in self.measures)
+
     def measured(self, constraints: Sequence[BoundConstraint]) -> Sequence[BoundConstraint]:
         """Return those of all constraints that the graph has."""
         return constraints if self.position is None else [constraints[self.position]]
@@ -62,6 +74,24 @@ class MeasurePart:
     def at_theta(self, theta: int) -> MeasurePart:
         """Return the same part, of one measure, at a public theta; see `dpdb.measures.mechanisms.fixed_theta`."""
         return replace(self, measures=tuple((name, at_theta(mechanism, theta)) for name, mechanism in self.measures))
+
+    def fitted(self, constraints: Sequence[BoundConstraint], schema: TableSchema) -> MeasurePart:
+        """Return the same part with `by_rule` for as many class histograms as constraints and schema make.
+
+        Raises
+        ------
+        ParameterError
+            If a constraint has none, or a rate is asked.
+        """
+        if not self.by_rule:
+            return self
+        measured = self.measured(constraints)
+        for name, mechanism in self.measures:
+            refuse_by_rule(mechanism.name, name, measured, rate=self.rate)
+        histograms = len(class_histograms(measured, schema))
+        return replace(
+            self, measures=tuple((name, one.fit(histograms) if one.fit else one) for name, one in self.measures)
+        )
 
     def within_groups(self, constraints: Sequence[BoundConstraint], max_group: int | None) -> MeasurePart:
         """Return the same part with `two_sided` at a theta that bounds every degree if the owner's word is true.
@@ -99,6 +129,22 @@ def measure_part(ask: Ask, *, rows_per_person: int) -> MeasurePart:
             )
     epsilon = parse_share(ask.charged, rows_per_person)
     return MeasurePart(measures, ask.charged, epsilon, ask.confidence, ask.max_degree, ask.rate)
+
+
+def refuse_by_rule(mechanism: str, measure: str, constraints: Sequence[BoundConstraint], *, rate: bool = False) -> None:
+    """Raise `ParameterError` where class histograms do not say what is asked."""
+    if rate:
+        raise ParameterError(
+            f"mechanism {mechanism!r} of {measure} has no rate: it counts a row once for each left-hand side, which is "
+            "no share of the rows; leave out rate (--rate), or the mechanism"
+        )
+    for bound in constraints:
+        if not bound.constraint.is_single_tuple and not has_class_histogram(bound):
+            raise ParameterError(
+                f"mechanism {mechanism!r} of {measure} does not count {bound.constraint.label}: only what rows with "
+                "equal left-hand sides have in common (functional dependencies and keys, with or without conditions); "
+                "leave out the rule, or ask with another mechanism"
+            )
 
 
 def for_each_constraint(

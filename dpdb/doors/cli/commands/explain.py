@@ -7,6 +7,7 @@ import json
 import textwrap
 from typing import Any
 
+from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import csv_schema
 from dpdb.doors.cli.shared_options import command, format_option, release_options, source_options
 from dpdb.doors.cli.streams import show
@@ -25,6 +26,7 @@ def add(commands: Any) -> None:
     )
     source_options(parser)
     release_options(parser, required=False)
+    parser.add_argument("--rows", type=whole, metavar="N", help="a guess of the number of rows: says what else to ask")
     format_option(parser)
 
 
@@ -44,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
         max_rows=options.max_rows,
         row_bound=options.row_bound,
         max_group=options.max_group,
+        rows=options.rows,
     )
     show(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0
@@ -73,6 +76,7 @@ def _text(explained: dict[str, Any]) -> str:
     ]
     lines += map(_planned, explained["releases"])
     lines += _charged(explained)
+    lines += [f"also: {offer}" for offer in explained["offers"]]
     lines.append(f"total cost: epsilon {explained['epsilon']:g}; nothing was spent and no row was read")
     return "\n".join(lines)
 

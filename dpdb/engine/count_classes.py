@@ -1,0 +1,39 @@
+"""Class histograms of the rows of a slice in our own database: read from the source, neither copied nor ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.sources.source import Rows
+from dpdb.engine.sql.bind import BoundConstraint
+from dpdb.engine.sql.class_histograms import (
+    CLASS_ROWS,
+    HISTOGRAM,
+    class_histogram,
+    class_histograms,
+    self_conflict_count,
+)
+from dpdb.engine.sql.constraint_sql import not_alone
+from dpdb.engine.sql.input_rows import typed_rows
+from dpdb.engine.sql.where import WherePredicate
+
+__all__ = ["count_classes"]
+
+
+def count_classes(
+    database: Database, rows: Rows, constraints: Sequence[BoundConstraint], where: WherePredicate | None
+) -> tuple[int, list[pa.Table]]:
+    """Count the rows in conflict with themselves, and the classes of the others; see `dpdb.engine.Table`. Private."""
+    alone = [bound for bound in constraints if bound.constraint.is_single_tuple]
+    chosen = [] if where is None else [where.over(CLASS_ROWS)]
+    read = set(where.columns if where else ()).union(*(bound.columns for bound in alone))
+    count = int(database.value(self_conflict_count(alone, typed_rows(rows, read), chosen))) if alone else 0
+    conditions = [*chosen, *not_alone(alone, CLASS_ROWS)]
+    tables = []
+    for histogram in class_histograms(constraints, rows.schema):
+        query = class_histogram(histogram, typed_rows(rows, read.union(histogram.columns)), conditions)
+        tables.append(pa.Table.from_batches(database.stream(query), HISTOGRAM))
+    return count, tables

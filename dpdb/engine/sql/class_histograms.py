@@ -1,0 +1,245 @@
+"""Class histograms: how large the classes of rows are that may not meet within a group, by GROUP BY alone.
+
+A constraint says that rows of one group (equal left-hand sides) belong to one class (equal right-hand sides): two rows
+of a group are in conflict iff their classes differ. Of each group only the sizes of its classes matter, so groups with
+equal sizes are counted together, and nothing but small integers leaves the engine. The trees are of no dialect, and
+hold only what every SQL has: comparisons, GROUP BY, COUNT, array_agg with FILTER. Where an engine drops the ORDER BY
+of array_agg, groups with equal sizes may come as several rows; the meaning is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.constraints import BlockShape, block_shape, never_null
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.engine.sql.constraint_sql import self_conflict
+
+__all__ = [
+    "CLASS_ROWS",
+    "HISTOGRAM",
+    "ClassHistogram",
+    "class_histogram",
+    "class_histograms",
+    "has_class_histogram",
+    "self_conflict_count",
+]
+
+CLASS_ROWS = "row"
+"""The alias of the rows in these trees: what conditions on them must call them."""
+
+HISTOGRAM = pa.schema({"sizes": pa.list_(pa.int64()), "singles": pa.int64(), "groups": pa.int64()})
+"""The columns of an answer."""
+
+_SIZE, _SIDE = exp.column("size"), exp.column("side")
+_BOTH, _FIRST, _SECOND = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class ClassHistogram:
+    """A graph of conflicts as groups of rows, cut into classes: a public fact of constraints and schema.
+
+    A row without a value in one of the columns, or that does not meet the conditions, is in no group. So one row is in
+    at most one group, and in one class of it, whatever it holds.
+
+    Attributes
+    ----------
+    constraints : tuple of BoundConstraint
+        What it stands for: a pair of rows is in conflict iff it violates one of these.
+    equal : tuple of str
+        Columns whose values are the group.
+    known : tuple of str
+        Further columns that must have a value.
+    classes : tuple of str
+        Columns whose values are the class; none: every row is a class of its own.
+    conditions : tuple of BoundPredicate
+        All of which a row must meet.
+    sides : tuple of (tuple of BoundPredicate, tuple of BoundPredicate) or None
+        Conditions of t1 and of t2 where these differ. Then rows that meet the first alone are a class, rows that meet
+        the second alone are one, and each row that meets both is a class of its own.
+    """
+
+    constraints: tuple[BoundConstraint, ...]
+    equal: tuple[str, ...]
+    known: tuple[str, ...]
+    classes: tuple[str, ...]
+    conditions: tuple[BoundPredicate, ...] = ()
+    sides: tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, sorted."""
+        return tuple(sorted({name for bound in self.constraints for name in bound.columns}))
+
+    @property
+    def is_key(self) -> bool:
+        """Whether every row of a group is a class of its own."""
+        return not self.classes and self.sides is None
+
+
+def has_class_histogram(constraint: BoundConstraint) -> bool:
+    """Return whether rows of one group are in conflict iff their classes differ. Public: the constraint's shape.
+
+    So it is for functional dependencies and keys, for all rows or for those that meet a condition, and for two
+    conditions that rows of a group may not meet together. Not for orders, nor where rows must differ in two ways.
+    """
+    shape = block_shape(constraint.constraint)
+    return shape is not None and shape.order is None and shape.differences < 2
+
+
+def class_histograms(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[ClassHistogram, ...]:
+    """Return the histograms of those constraints over two tuples that have one. Reads no row.
+
+    Constraints that compare the same rows, equal on the same columns, share a histogram where one class says the same
+    as all of theirs:
+
+    - a key among them says more than all the others;
+    - dependencies whose right-hand columns are declared NOT NULL, by the schema or by a constraint: rows differ in one
+      of them iff they differ in all of them taken together. With NULL that is not so: a row without a city violates
+      `zip -> state` all the same. It is decided from declarations, never from rows: one NULL would cut a histogram in
+      two, which changes far more than one row may.
+
+    Everything else is a histogram of its own. A wrong declaration costs accuracy, and no privacy (`ClassHistogram`).
+    """
+    declared = {column.name for column in schema.columns if not column.nullable}
+    declared |= {name for bound in constraints if (name := never_null(bound.constraint)) is not None}
+    groups: dict[object, list[ClassHistogram]] = {}
+    for bound in constraints:
+        shape = block_shape(bound.constraint)
+        if shape is not None and has_class_histogram(bound):
+            found = _histogram(bound, shape)
+            same_rows = frozenset(p.over((CLASS_ROWS, CLASS_ROWS)).sql() for p in found.conditions)
+            # Of two different sides no two are alike: equal constraints count once already.
+            key = (found.equal, found.known, same_rows, bound if found.sides else None)
+            groups.setdefault(key, []).append(found)
+    return tuple(made for alike in groups.values() for made in _merged(alike, declared))
+
+
+def _histogram(bound: BoundConstraint, shape: BlockShape) -> ClassHistogram:
+    first, second = (tuple(bound.predicates[place] for place in places) for places in (shape.first, shape.second))
+    conditions, sides = (first, None) if shape.alike else ((), (first, second))
+    return ClassHistogram((bound,), shape.equal, shape.known, shape.differing, conditions, sides)
+
+
+def _merged(alike: Sequence[ClassHistogram], declared: set[str]) -> list[ClassHistogram]:
+    keys = [one for one in alike if one.is_key]
+    if keys:
+        return [_together(alike, ())]
+    merged = [one for one in alike if one.classes and declared.issuperset(one.classes)]
+    single: dict[tuple[str, ...], list[ClassHistogram]] = {}
+    for one in alike:
+        if one not in merged:
+            single.setdefault(one.classes, []).append(one)
+    found = [_together(same, classes) for classes, same in single.items()]
+    if merged:
+        found.insert(0, _together(merged, tuple(sorted({name for one in merged for name in one.classes}))))
+    return found
+
+
+def _together(alike: Sequence[ClassHistogram], classes: tuple[str, ...]) -> ClassHistogram:
+    one = alike[0]
+    bound = tuple(constraint for each in alike for constraint in each.constraints)
+    return ClassHistogram(bound, one.equal, one.known, classes, one.conditions, one.sides)
+
+
+def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
+    """Return the query of a histogram: (sizes, singles, groups), in no order.
+
+    One result row stands for `groups` groups that have classes of these `sizes` (of two rows or more each; NULL if
+    there is none), and besides `singles` classes of one row each. All numbers are BIGINT. Private.
+
+    Parameters
+    ----------
+    rows : exp.Expr
+        A table or subquery without alias that has `histogram.columns`, and what the conditions read.
+    conditions : sequence of exp.Expr
+        Which rows are meant, called `CLASS_ROWS`: those of the slice, and none in conflict with itself.
+    """
+    group = [_column(name) for name in histogram.equal]
+    named = [exp.alias_(column.copy(), f"g{k}") for k, column in enumerate(group)]
+    names = [exp.column(f"g{k}") for k in range(len(group))]
+    known = [_is_known(name) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
+    met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in histogram.conditions]
+    if not (known or met or conditions):
+        known = [exp.true()]
+    source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
+    chosen = exp.select(*named).from_(source).where(*known, *met, *(each.copy() for each in conditions))
+    count = exp.Count(this=exp.Star())
+    if histogram.is_key:
+        counted = _grouped(chosen.select(exp.alias_(count, "singles")), group)
+        sizes: exp.Expr = exp.cast(exp.null(), "ARRAY<BIGINT>")
+    else:
+        side = _side(histogram)
+        beside = [*(_column(name) for name in histogram.classes), *([] if side is None else [side])]
+        sided = chosen if side is None else chosen.select(exp.alias_(side.copy(), "side"))
+        classes = _grouped(sided.select(exp.alias_(count, "size")), [*group, *beside])
+        large, singles = _class_sizes(sided=side is not None)
+        counted = exp.select(
+            *(name.copy() for name in names), exp.alias_(large, "sizes"), exp.alias_(singles, "singles")
+        )
+        counted = _grouped(counted.from_(classes.subquery("class")), names)
+        sizes = exp.column("sizes")
+    keys = [exp.column("singles")] if histogram.is_key else [exp.column("sizes"), exp.column("singles")]
+    answer = exp.select(exp.alias_(sizes, "sizes"), "singles", exp.alias_(count.copy(), "groups"))
+    return answer.from_(counted.subquery("grouped")).group_by(*keys)
+
+
+def self_conflict_count(
+    constraints: Sequence[BoundConstraint], rows: exp.Expr, conditions: Sequence[exp.Expr] = ()
+) -> exp.Select:
+    """Return the query of how many rows violate a constraint on one tuple; parameters as `class_histogram`. Private."""
+    source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
+    alone = exp.paren(self_conflict(constraints, CLASS_ROWS))
+    return exp.select(exp.Count(this=exp.Star())).from_(source).where(*(each.copy() for each in conditions), alone)
+
+
+def _column(name: str) -> exp.Column:
+    return exp.column(name, table=CLASS_ROWS, quoted=True)
+
+
+def _is_known(name: str) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=_column(name), expression=exp.null()))
+
+
+def _grouped(query: exp.Select, keys: Sequence[exp.Expr]) -> exp.Select:
+    """Group by keys; without any, all rows are one group, which is there even if it is empty."""
+    return query.group_by(*(key.copy() for key in keys)) if keys else query
+
+
+def _side(histogram: ClassHistogram) -> exp.Case | None:
+    """Return which of two conditions a row meets: both, the first alone, the second alone, none (NULL)."""
+    if histogram.sides is None:
+        return None
+    first, second = (
+        exp.paren(exp.and_(*(predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in side))) if side else exp.true()
+        for side in histogram.sides
+    )
+    met = [(exp.and_(first.copy(), second.copy()), _BOTH), (first, _FIRST), (second, _SECOND)]
+    return exp.Case(ifs=[exp.If(this=condition, true=exp.convert(side)) for condition, side in met])
+
+
+def _class_sizes(*, sided: bool) -> tuple[exp.Expr, exp.Expr]:
+    """Return a group's large classes as a list, and the number of its classes of one row."""
+    order = exp.Order(this=_SIZE.copy(), expressions=[exp.Ordered(this=_SIZE.copy(), desc=True)])
+    one = exp.EQ(this=_SIZE.copy(), expression=exp.convert(1))
+    many: exp.Expr = exp.GT(this=_SIZE.copy(), expression=exp.convert(1))
+    if not sided:
+        return _where(exp.ArrayAgg(this=order), many), _where(exp.Count(this=exp.Star()), one)
+    apart = exp.GT(this=_SIDE.copy(), expression=exp.convert(_BOTH))
+    # Of rows that meet both conditions each is a class.
+    is_both = exp.EQ(this=_SIDE.copy(), expression=exp.convert(_BOTH))
+    singles = exp.Case(
+        ifs=[exp.If(this=is_both, true=_SIZE.copy()), exp.If(this=exp.and_(apart.copy(), one), true=exp.convert(1))],
+        default=exp.convert(0),
+    )
+    total = exp.func("coalesce", exp.Sum(this=singles), exp.convert(0))
+    return _where(exp.ArrayAgg(this=order), exp.and_(apart, many)), exp.cast(total, "BIGINT")
+
+
+def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    return exp.Filter(this=aggregate, expression=exp.Where(this=condition))
