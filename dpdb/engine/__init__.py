@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
     from dpdb.engine.slice import LocalSlice
+    from dpdb.engine.sources.addresses.fetching import has_tables
+    from dpdb.engine.sources.addresses.urls import is_address, refuse_url
+    from dpdb.engine.sources.cells.json_lines import member_names
     from dpdb.engine.sources.csv.lines import Faults
     from dpdb.engine.sources.files import Files
     from dpdb.engine.sources.places import find_files
     from dpdb.engine.sources.source import SourceLike
     from dpdb.engine.sources.text_columns import column_definition
-    from dpdb.engine.sources.urls import refuse_url
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.class_histograms import ClassHistogram, class_histograms, has_class_histogram
     from dpdb.engine.sql.codes import coded_columns
@@ -80,9 +82,12 @@ __all__ = [
     "export_edges",
     "find_files",
     "has_class_histogram",
+    "has_tables",
+    "is_address",
     "kept_rows_sql",
     "listed_rows",
     "may_coincide",
+    "member_names",
     "no_progress",
     "open_local_table",
     "open_table",
@@ -108,10 +113,12 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "opening": "declared_table empty_table open_local_table open_table",
             "schema": "Column TableSchema TypeOrigin refuse_duplicate_names",
             "slice": "LocalSlice",
+            "sources.addresses.fetching": "has_tables",
+            "sources.addresses.urls": "is_address refuse_url",
+            "sources.cells.json_lines": "member_names",
             "sources.csv.lines": "Faults",
             "sources.files": "Files",
             "sources.places": "find_files",
-            "sources.urls": "refuse_url",
             "sources.source": "SourceLike",
             "sources.text_columns": "column_definition",
             "sql.bind": "BoundConstraint BoundPredicate",

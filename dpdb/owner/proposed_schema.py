@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dpdb.engine import Faults, LocalTable, SourceLike, column_definition, count_cells, open_local_table
+from dpdb.engine import Faults, LocalTable, SourceLike, column_definition, count_cells, member_names, open_local_table
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
@@ -112,10 +112,16 @@ def propose_schema(
     SourceError
         As `dpdb.engine.open_table`.
     """
+    members = member_names(source)
     with open_local_table(
-        source, table=table, memory_limit=memory_limit, temp_directory=temp_directory, threads=threads
+        source,
+        table=table,
+        csv_schema=dict.fromkeys(members, "VARCHAR"),
+        memory_limit=memory_limit,
+        temp_directory=temp_directory,
+        threads=threads,
     ) as opened:
-        names = [column.name for column in opened.schema.columns if column.is_untyped]
+        names = [column.name for column in opened.schema.columns if column.is_untyped or column.name in members]
         try:
             columns = tuple(_proposed(opened, name) for name in names)
         except EngineError:

@@ -20,6 +20,7 @@ import pytest
 import dpdb
 from dpdb.doors.cli import main
 from dpdb.doors.cli.prompt import run_prompt
+from dpdb.doors.cli.prompt_lines import completer
 from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
 from dpdb.doors.sql import FrontEnd
 from dpdb.ledger import Ledger
@@ -224,8 +225,9 @@ def test_the_prompt_answers_until_it_is_left(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     lines = (
-        ".help", "help", ".tables", "SELECT measure", "FROM dp_count('hospital', 0.25); SELECT 2 AS two;", ".budget",
-        "SELECT * FROM hospital;", "SELECT measure::INT FROM dp_count('hospital', 0.25);", "SELECT", KeyboardInterrupt,
+        ".help", "help", ".tables", ".schema", ".rules", "DESCRIBE hospital;", ".shema", "SELET 1;", "SELECT measure",
+        "FROM dp_count('hospital', 0.25); SELECT 2 AS two;", ".budget", "SELECT * FROM hospital;",
+        "SELECT measure::INT FROM dp_count('hospital', 0.25);", "SELECT", KeyboardInterrupt,
         "FROM dp_count('hospital', 9);", ".nothing", "SELECT 3 AS three;", ".quit", "SELECT 4 AS four;",
     )  # fmt: skip
     assert run_prompt(front_end, typed(*lines)) == 0  # type: ignore[arg-type]
@@ -243,6 +245,10 @@ def test_the_prompt_answers_until_it_is_left(
         "cancelled; what was debited stays spent",
         "dpdb: budget refused: requested epsilon 9",
         "unknown command .nothing",
+        "unknown command .shema; did you mean '.schema'?",
+        "SELET' is not run; did you mean SELECT?",
+        "zip_code           | VARCHAR",
+        RULE,
         "three",
     ):
         assert text in shown
@@ -250,6 +256,12 @@ def test_the_prompt_answers_until_it_is_left(
     assert run_prompt(front_end, typed()) == 0  # type: ignore[arg-type]
     history = tmp_path / "dpdb" / "history"
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+
+def test_names_are_completed(front_end: FrontEnd) -> None:
+    complete = completer(front_end)
+    found = {text: [word for at in range(9) if (word := complete(text, at))] for text in ("dp_c", "ZIP", ".sch", "")}
+    assert found == {"dp_c": ["dp_count"], "ZIP": ["zip_code"], ".sch": [".schema"], "": []}
 
 
 def test_an_interrupted_statement_does_not_end_the_prompt(
@@ -288,4 +300,4 @@ def test_a_terminal_gets_a_prompt_with_history(hospital: Path, tmp_path: Path) -
     os.close(ours)
     assert process.wait(60) == 0
     assert b"    42" in shown
-    assert "SELECT 40 +\n2 AS answer;\n" in (tmp_path / "dpdb" / "history").read_text()
+    assert "SELECT 40 + 2 AS answer;\n" in (tmp_path / "dpdb" / "history").read_text()

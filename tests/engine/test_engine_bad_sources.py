@@ -59,8 +59,8 @@ BAD: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
     "empty path": (lambda d: "", {}, "empty"),
     "NUL in the path": (lambda d: "a\0b.csv", {}, "is not a path"),
     "long path": (lambda d: "a" * 5000, {}, "file name too long"),
-    "glob without files": (lambda d: f"{d}/*.parquet", {}, "no Parquet or CSV file there"),
-    "empty directory": (empty_folder, {}, "no Parquet or CSV file there"),
+    "glob without files": (lambda d: f"{d}/*.parquet", {}, "no Parquet or CSV or JSON lines file there"),
+    "empty directory": (empty_folder, {}, "no Parquet or CSV or JSON lines file there"),
     "garbage": (lambda d: written(d / "x.parquet", b"hello world, hello"), {}, "not a Parquet, CSV"),
     "empty file": (lambda d: written(d / "x.parquet", b""), {}, "not a Parquet, CSV"),
     "garbage in Parquet clothes": (lambda d: written(d / "x", b"PAR1" + b"x" * 50 + b"PAR1"), {}, "as a parquet file"),
@@ -117,9 +117,9 @@ BAD: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
     "CSV schema for Parquet": (
         lambda d: duplicated_parquet(d, ["a", "b"]),
         {"csv_schema": {"a": "INT"}},
-        "CSV files only",
+        "columns without a type: of CSV",
     ),
-    "CSV schema for Arrow": (lambda d: TABLE, {"csv_schema": {"a": "INT"}}, "CSV files only"),
+    "CSV schema for Arrow": (lambda d: TABLE, {"csv_schema": {"a": "INT"}}, "columns without a type: of CSV"),
     "CSV schema with an unknown column": (
         lambda d: written(d / "x.csv", b"a\n1\n"),
         {"csv_schema": {"z": "INT"}},

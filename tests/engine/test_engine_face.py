@@ -140,7 +140,9 @@ def test_a_declared_table_has_no_rows() -> None:
 
 def test_sources_are_one_tuple_whose_last_entry_refuses_what_is_none() -> None:
     assert SOURCES[: len(FILES)] == FILES
-    assert [kind.kind for kind in file_kinds()] == ["parquet", "csv", "duckdb"]
+    assert [kind.kind for kind in file_kinds()] == [
+        *("parquet", "csv", "json lines", "excel", "arrow", "sqlite", "duckdb")
+    ]
     assert type(kind_of(ROWS)).__name__ == "ArrowStream"
     with pytest.raises(SourceError, match="int: not a source"), open_table(7):
         pass
@@ -172,5 +174,7 @@ def test_a_new_source_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_
         with open_table(source) as table:
             assert table.schema.names == ("answer",)
             assert table.count_rows([None, table.where("answer = 42")]) == [1, 1]
-    with pytest.raises(SourceError, match=r"not a Parquet, CSV \(.*\), DuckDB or text file"):
+    with pytest.raises(
+        SourceError, match=r"not a Parquet, CSV \(.*\), JSON lines \(.*\), Excel .*, SQLite, DuckDB or text file"
+    ):
         open_table(tmp_path / "no")

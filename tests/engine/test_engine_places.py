@@ -62,7 +62,7 @@ def test_a_folder_or_glob_of_csv_files_is_one_table(tmp_path: Path) -> None:
 
 
 FOLDERS: dict[str, tuple[list[Callable[[Path], Any]], str]] = {
-    "empty": ([], "no Parquet or CSV file there"),
+    "empty": ([], "no Parquet or CSV or JSON lines file there"),
     "several kinds": ([lambda d: csv(d / "a.csv"), lambda d: parquet(d / "b.parquet")], "files of several kinds"),
     "other header lines": ([lambda d: csv(d / "a.csv"), lambda d: csv(d / "b.csv", "b,a\n")], "different header lines"),
     "other columns": (
@@ -81,7 +81,6 @@ FOLDERS: dict[str, tuple[list[Callable[[Path], Any]], str]] = {
         [lambda d: parquet(d / "a.parquet", a=[[1]]), lambda d: parquet(d / "b.parquet", a=[["x"]])],
         "differ in their columns or types",
     ),
-    "Delta": ([lambda d: parquet(d / "a.parquet"), lambda d: csv(d / "_delta_log" / "0.json")], "Delta table"),
     "Delta below": (
         [lambda d: parquet(d / "t" / "year=1" / "a.parquet"), lambda d: csv(d / "t" / "_delta_log" / "0.json")],
         "Delta table",
@@ -193,6 +192,11 @@ def test_a_schema_names_columns_without_a_type_only(tmp_path: Path) -> None:
 # -- what changes -----------------------------------------------------------------------------------------------
 
 
+def test_a_folder_may_be_named_with_a_slash_at_its_end(tmp_path: Path) -> None:
+    csv(tmp_path / "one.csv", "a,b\n1,x\n")
+    assert rows(f"{tmp_path}/") == [{"a": "1", "b": "x"}]
+
+
 def test_a_file_more_is_another_state(tmp_path: Path) -> None:
     csv(tmp_path / "a.csv")
     states = [state_of(str(tmp_path)), state_of(f"{tmp_path}/*.csv")]
@@ -219,14 +223,13 @@ def test_a_folder_that_was_renamed_is_another_state(tmp_path: Path) -> None:
 # -- what is no local table --------------------------------------------------------------------------------------
 
 URLS = {
-    "s3://bucket/visits.parquet": "copy the files to a local disk",
     "gs://bucket/*.parquet": "copy the files to a local disk",
-    "https://example.org/visits.csv": "copy the files to a local disk",
+    "ftp://example.org/visits.csv": "copy the files to a local disk",
     "abfss://container@account/x": "copy the files to a local disk",
-    "postgresql://alice:secret@host/db": "attach the database in a DuckDB connection",
-    "MySQL://alice:secret@host/db": "attach the database in a DuckDB connection",
-    "jdbc:postgresql://alice:secret@host/db": "attach the database in a DuckDB connection",
-    "md:visits": "attach the database in a DuckDB connection",
+    "postgresql://alice:secret@host/db": "in a DuckDB connection and give that to dpdb.open",
+    "MySQL://alice:secret@host/db": "in a DuckDB connection and give that to dpdb.open",
+    "jdbc:postgresql://alice:secret@host/db": "in a DuckDB connection and give that to dpdb.open",
+    "md:visits": "in a DuckDB connection and give that to dpdb.open",
     "file:///data/visits.csv": "without file://",
 }
 

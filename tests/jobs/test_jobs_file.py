@@ -21,7 +21,7 @@ BAD = {
     "name with a slash": ('"visits"', '"a/b"', "key 'name': at most 60 printable characters other than '/'"),
     "long name": ('"visits"', f'"{"v" * 61}"', "key 'name': at most 60"),
     "no source": ("t.parquet", "u.parquet", "key 'source': no such file"),
-    "source elsewhere": ("t.parquet", "s3://bucket/t.parquet", "key 'source': s3://...: dpdb reads local files"),
+    "source elsewhere": ("t.parquet", "gs://bucket/t.parquet", "key 'source': gs://...: dpdb fetches https://"),
     "source of another type": ('"t.parquet"', "3", "key 'source': expected a text, got 3"),
     "no ledger key": ('ledger = "t.ledger"', "", "the key 'ledger' is missing: only a ledger remembers"),
     "no ledger": ("t.ledger", "u.ledger", "u.ledger --epsilon E`"),

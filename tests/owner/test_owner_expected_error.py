@@ -271,7 +271,11 @@ BAD = [
     ({"schema": {}}, ParameterError, "needs a source"),
     ({"schema": {"zip": "VARCHAR", "city": "NOTATYPE"}}, SourceError, "not a SQL type"),
     ({"schema": {"zip": "VARCHAR"}}, UnknownColumnError, "city"),
-    ({"source": pa.table({"zip": [1], "city": [1]}), "schema": SCHEMA}, SourceError, "CSV schema"),
+    (
+        {"source": pa.table({"zip": [1], "city": [1]}), "schema": SCHEMA},
+        SourceError,
+        "columns without a type",
+    ),
     ({"source": "missing.parquet"}, SourceError, "no such file"),
 ]
 

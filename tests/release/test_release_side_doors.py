@@ -492,7 +492,7 @@ def test_bad_parameters_are_refused_and_cost_nothing(session: dpdb.Session, opti
         ({"memory_limit": "lots"}, "memory_limit 'lots'"),
         ({"temp_directory": "no/such/place"}, "cannot be used"),
         ({"table": "t"}, "table name applies"),
-        ({"csv_schema": {"a": "INT"}}, "CSV schema applies"),
+        ({"csv_schema": {"a": "INT"}}, "a schema applies to columns without a type"),
         ({"constraints": []}, "no constraints"),
         ({"constraints": 5}, "constraints must be"),
         ({"constraints": "missing.dcs.txt"}, "not found"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.engine import refuse_url
+from dpdb.engine import is_address, refuse_url
 from dpdb.errors import ParameterError, SourceError
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 
@@ -203,6 +203,8 @@ def _name(keys: TomlKeys) -> str:
 
 def _source(keys: TomlKeys, folder: Path) -> str:
     text = keys.required_text("source")
+    if is_address(text):
+        return text
     try:
         refuse_url(text)
     except SourceError as error:

@@ -7,5 +7,6 @@ then runs in another process, which holds their answers and the public tables an
 
 from dpdb.doors.sql.front_end import FrontEnd, Result
 from dpdb.doors.sql.parse import split_statements
+from dpdb.doors.sql.statement_words import statement_words
 
-__all__ = ["FrontEnd", "Result", "split_statements"]
+__all__ = ["FrontEnd", "Result", "split_statements", "statement_words"]

@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
 from dpdb.constraints import shortened
+from dpdb.doors.sql.refusal_words import nearest
 from dpdb.errors import StatementRefusedError
 
 __all__ = ["Statement", "is_number", "parse_statement", "split_finished", "split_statements"]
@@ -30,6 +31,7 @@ _NUMBER = re.compile(r"(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCI
 _LIKE_NUMBER = re.compile(r"(?<![\w$.])\.?\d(?:[eE][+-]|[\w.])*", re.ASCII)
 _WORD = re.compile(r"[^\W\d]\w*|\S")
 _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
+_VERBS = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "DESCRIBE", "CALL")
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 _WRITE = "write SELECT * FROM dp_count('table', epsilon := 0.1), EXPLAIN SELECT ... or CALL dp_count(...)"
 _REASONS = {
@@ -42,7 +44,7 @@ _REASONS = {
     **dict.fromkeys(("PREPARE", "EXECUTE", "DEALLOCATE"), "statements take no parameters: write the values"),
     **dict.fromkeys(("BEGIN", "COMMIT", "ROLLBACK", "ABORT", "START"), "every statement stands alone"),
     **dict.fromkeys(("SUMMARIZE", "PIVOT", "UNPIVOT"), "it reads rows: ask for a release or query public tables"),
-    **dict.fromkeys(("SHOW", "DESC"), "the prompt has .tables, and DESCRIBE SELECT ... shows columns"),
+    **dict.fromkeys(("SHOW", "DESC"), "the prompt has .tables and .schema, and DESCRIBE SELECT ... shows columns"),
     "ANALYZE": "it reads rows",
 }  # fmt: skip
 
@@ -138,7 +140,8 @@ def _query(text: str) -> exp.Expr:
     verb = "" if word is None else word[0].upper() if word[0].isascii() else word[0]
     if verb not in _QUERIES:
         reason = _REASONS.get(verb)
-        says = f"{shortened(verb)} is not run" + (f": {reason}" if reason else f"; {_WRITE}")
+        advice = f": {reason}" if reason else nearest(verb, _VERBS)
+        says = f"{shortened(verb)} is not run{advice or f'; {_WRITE}'}"
         raise StatementRefusedError(says)
     try:
         trees = parse_duckdb(text)

@@ -12,7 +12,7 @@ from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["ArrowStream", "arrow_stream"]
+__all__ = ["ArrowStream", "arrow_stream", "validated"]
 
 
 class ArrowStream(StreamSource):
@@ -47,7 +47,7 @@ def arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:
     SourceError
         If the object offers no Arrow stream.
     """
-    return _validated(_started(source, kind))
+    return validated(_started(source, kind))
 
 
 def _started(source: Any, kind: str) -> pa.RecordBatchReader:
@@ -67,7 +67,7 @@ def _started(source: Any, kind: str) -> pa.RecordBatchReader:
         raise SourceError(f"{kind}: cannot be read as an Arrow stream; give every column one type") from None
 
 
-def _validated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+def validated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
     """Check what Arrow takes on trust, such as that text is UTF-8: nothing behind this is made for anything else."""
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -39,7 +39,7 @@ class DuckDBFile(FileSource):
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Attach the file and choose its table; see `FileSource`."""
         declared_types(database, files.place, (), wanted.types)
-        scan, is_computed = _attach(database, files.place, wanted.table)
+        scan, is_computed = _attach(database, files, wanted.table)
         return _with_nullability(database, scanned(database, files.place, scan), scan), is_computed
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
@@ -49,7 +49,7 @@ class DuckDBFile(FileSource):
         return found
 
 
-def _attach(database: Database, path: str, table: str | None) -> tuple[exp.Table, bool]:
+def _attach(database: Database, files: Files, table: str | None) -> tuple[exp.Table, bool]:
     """Attach a DuckDB file read-only; return its table (or view) and whether its rows are computed on reading.
 
     Those of a view are, and those of a table with generated columns.
@@ -60,15 +60,15 @@ def _attach(database: Database, path: str, table: str | None) -> tuple[exp.Table
         If the file cannot be opened (with the reason), the table does not exist, or several could be meant.
     """
     try:
-        database.execute(f"ATTACH {exp.Literal.string(path).sql('duckdb')} AS {_ATTACHED} (READ_ONLY)")
+        database.execute(f"ATTACH {exp.Literal.string(files.paths[0]).sql('duckdb')} AS {_ATTACHED} (READ_ONLY)")
     except EngineError as error:
-        raise SourceError(f"{path}: {_why_not(str(error))}") from None
+        raise SourceError(f"{files.place}: {_why_not(str(error))}") from None
     found = database.rows(
         f"SELECT schema_name, table_name, false FROM duckdb_tables() WHERE database_name = '{_ATTACHED}' "
         f"UNION ALL SELECT schema_name, view_name, true FROM duckdb_views() "
         f"WHERE database_name = '{_ATTACHED}' AND NOT internal ORDER BY ALL"
     )
-    schema, name, is_view = choose_table(path, found, table, preferred=("main",))
+    schema, name, is_view = choose_table(files.place, found, table, preferred=("main",))
     if is_view:  # it may name tables and macros of the main schema without saying so; see `open`
         database.execute(f"SET search_path = 'main,{_ATTACHED}.main'")
     return exp.table_(name, db=schema, catalog=_ATTACHED, quoted=True), is_view or _is_generated(database, schema, name)

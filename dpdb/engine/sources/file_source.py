@@ -13,7 +13,7 @@ from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.source import Reading, Source, Wanted, copied, unreadable, without_rows
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["FileSource"]
+__all__ = ["FileSource", "refuse_change"]
 
 
 class FileSource(ABC):
@@ -49,9 +49,9 @@ class FileSource(ABC):
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Describe files as a source without reading a row; and say whether its rows are computed (a view's)."""
 
-    def read(self, database: Database, source: Source, files: Files) -> Source:
+    def read(self, database: Database, source: Source, files: Files, wanted: Wanted) -> Source:
         """Read every value that a release can read, as it will read them, and keep nothing."""
-        del files
+        del files, wanted
         if source.schema.usable:
             columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in source.schema.usable]
             row = exp.Anonymous(this="hash", expressions=columns)
@@ -74,14 +74,11 @@ class FileSource(ABC):
             return copied(database, replace(found, scan=without_rows(found.schema)))
         if is_computed:
             return copied(database, found)
-        found = replace(found, path=target.place, state=state)
+        found = replace(found, path=target.path, state=state)
         if wanted.rows is Reading.COMPUTED:
             return replace(found, scan=without_rows(found.schema))
-        found = self.read(database, found, target)
-        if target.state() != state:
-            raise SourceError(
-                f"{target.place}: changed while it was opened; open it again when nobody writes to its files"
-            )
+        found = self.read(database, found, target, wanted)
+        refuse_change(target, state)
         return found
 
     def _described(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
@@ -91,3 +88,9 @@ class FileSource(ABC):
             # Names of folders may be private.
             problem = str(error).splitlines()[0] if len(files.paths) == 1 else "the reason is in the owner's log"
             raise SourceError(f"{files.place}: cannot be read as a {self.kind} file: {problem}") from None
+
+
+def refuse_change(files: Files, state: str | None) -> None:
+    """Raise `SourceError` if files are not in the state in which they were found."""
+    if files.state() != state:
+        raise SourceError(f"{files.place}: changed while it was opened; open it again when nobody writes to its files")

@@ -53,6 +53,8 @@ class Files:
         Columns in the names of the folders below `place` (``year=2024/month=1``), the same for all files.
     partitions : tuple of tuple of str or None
         For each file its values of `keys`. Private.
+    is_fetched : bool
+        Whether the files are our own copies of what `place` names.
     """
 
     kind: str
@@ -60,10 +62,16 @@ class Files:
     paths: tuple[str, ...]
     keys: tuple[str, ...] = ()
     partitions: tuple[tuple[str | None, ...], ...] = ((),)
+    is_fetched: bool = False
 
-    def state(self) -> str:
-        """Describe the state of these files; see `state_of_files`."""
-        return state_of_files(self.place, self.paths)
+    @property
+    def path(self) -> str | None:
+        """The path whose state is that of the rows, None for copies of what lies elsewhere."""
+        return None if self.is_fetched else self.place
+
+    def state(self) -> str | None:
+        """Describe the state of these files, see `state_of_files`; None for our own copies, which nobody changes."""
+        return None if self.is_fetched else state_of_files(self.place, self.paths)
 
     def columns(self, own: Iterable[str]) -> FileColumns:
         """Return the columns of the files and those of the keys; a key that is also a column is left to the files."""
@@ -92,9 +100,9 @@ def state_of_files(place: str, paths: Sequence[str]) -> str:
         If a file is no longer there.
     """
     # DuckDB keeps what was written last in a file beside the table's.
-    files = [Path(file) for file in [*paths, f"{place}.wal"]]
+    log = Path(f"{place.rstrip('/')}.wal")
     try:
-        found = [file.stat() for file in files if file.suffix != ".wal" or file.exists()]
+        found = [Path(file).stat() for file in paths] + ([log.stat()] if log.exists() else [])
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
     state = ";".join(f"{stat.st_size},{stat.st_mtime_ns}" for stat in found)

@@ -21,14 +21,21 @@ __all__ = ["FILES", "SOURCES", "file_kinds", "kind_of"]
 FILES = (
     "parquet.ParquetFiles",
     "csv.files.CsvFiles",
+    "cells.json_lines.JsonLines",
+    "cells.excel.ExcelFile",
+    "arrow_file.ArrowFile",
+    "cells.sqlite_file.SQLiteFile",
     "duckdb_file.DuckDBFile",
 )
 
 SOURCES = (
     *FILES,
+    "lakes.delta.DeltaTable",
+    "lakes.iceberg.IcebergTable",
     "duckdb_connection.DuckDBConnection",
     "duckdb_relation.DuckDBRelation",
     "data_frame.DataFrame",
+    "adbc_connection.AdbcConnection",
     "arrow.ArrowStream",  # the last one: it refuses what is no source
 )
 

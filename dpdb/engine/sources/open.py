@@ -15,8 +15,9 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
+from dpdb.engine.sources.adbc_connection import AdbcAddress
+from dpdb.engine.sources.addresses.fetching import find_source
 from dpdb.engine.sources.kinds import kind_of
-from dpdb.engine.sources.places import find_files
 from dpdb.engine.sources.source import Reading, Source, SourceLike, Wanted
 from dpdb.errors import EngineError, SourceError
 
@@ -36,14 +37,17 @@ def open_source(
     Parameters
     ----------
     source
-        Path of a Parquet or CSV file, of a directory or glob of either (see `find_files`), of a DuckDB file; a DuckDB
-        connection or relation; a pyarrow Table, Dataset or RecordBatchReader; anything with ``__arrow_c_stream__``
-        (pandas, Polars). How CSV text is cut into rows is in `csv.lines`.
+        Path of a Parquet, CSV or JSON-lines file, of a directory or glob of one kind (see `find_files`); of an Arrow,
+        Excel, SQLite or DuckDB file; of a table of a lake (see `lake_table`); an address or ``-`` (see `find_source`);
+        a DuckDB connection or relation; a connection of an ADBC driver or ``adbc:DRIVER:URI``; a pyarrow Table, Dataset
+        or RecordBatchReader; anything with ``__arrow_c_stream__`` (pandas, Polars). How CSV text is cut into rows is in
+        `csv.lines`.
     table : str, optional
-        Table or view (``"name"`` or ``"schema.name"``) of a DuckDB file or connection; needed when it has several.
+        Table or view (``"name"`` or ``"schema.name"``) of a database, sheet of a workbook; needed if there are several.
     csv_schema : mapping of column name to SQL type, optional
-        Types of CSV columns, and of columns in names of folders (``year=2024``); the others are VARCHAR, because types
-        guessed from rows would depend on private rows. A cell that does not convert to its type is NULL.
+        Types of columns of cells (CSV, Excel, JSON lines, which need it), and in names of folders (``year=2024``); the
+        others are VARCHAR, because types guessed from rows would depend on private rows. A cell that does not convert
+        to its type is NULL.
     rows : Reading
         Which rows are wanted. Names and types are public, rows are not.
 
@@ -53,7 +57,10 @@ def open_source(
         If there is no such file or table, its schema is not usable, or its rows cannot be read. All wanted rows are
         read here, so that no release fails on what they are; the message tells nothing of them.
     """
-    target = find_files(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else source
+    target = source
+    if isinstance(source, (str, os.PathLike)):
+        place = os.fspath(source)
+        target = AdbcAddress.parse(place) or find_source(place, database.directory)
     return kind_of(target).open(database, target, Wanted(table, csv_schema or {}, rows))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dpdb.engine.sources.addresses.urls import refuse_url
 from dpdb.engine.sources.file_source import FileSource
 from dpdb.engine.sources.files import (
     Files,
@@ -19,7 +20,7 @@ from dpdb.engine.sources.files import (
     state_of_files,
 )
 from dpdb.engine.sources.kinds import file_kinds
-from dpdb.engine.sources.urls import refuse_url
+from dpdb.engine.sources.lakes.places import lake_table
 from dpdb.errors import SourceError
 
 __all__ = ["find_files", "state_of"]
@@ -29,7 +30,8 @@ def find_files(place: str) -> Files:
     """Find the files of a path: one file, a folder of files, or a glob.
 
     A file is known by its first bytes, or by its name where bytes do not tell; in a folder, at any depth, those named
-    .parquet, .csv or .tsv (also .gz) count. Names that begin with a dot are passed over, as in a glob.
+    .parquet, .csv, .tsv, .jsonl or .ndjson (the text ones also .gz and .zst) count. Names that begin with a dot are
+    passed over, as in a glob. A folder may also be a table of a lake; see `lake_table`.
 
     Raises
     ------
@@ -42,22 +44,26 @@ def find_files(place: str) -> Files:
         raise SourceError("the path of the source is empty")
     refuse_url(place)
     try:
-        paths = listed(place, _in_folder)
-        for path in paths:
-            path.encode()
-        if not is_many(place):
-            return Files(_kind_of(place, paths[0]).kind, place, tuple(paths))
-        kinds = {_kind_by_name(path) if Path(place).is_dir() else _kind_of(place, path) for path in paths}
-        root = root_of(place)
-        refuse_logs(place, root, paths)
-        if Path(place).is_dir():
-            refuse_underscores(place, paths)
+        return lake_table(place) or _found(place)
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
     except UnicodeEncodeError:
         raise SourceError(f"{place}: a file's name is not UTF-8; rename it") from None
     except ValueError:  # a NUL character
         raise SourceError(f"{place!r}: is not a path") from None
+
+
+def _found(place: str) -> Files:
+    paths = listed(place, _in_folder)
+    for path in paths:
+        path.encode()
+    if not is_many(place):
+        return Files(_kind_of(place, paths[0]).kind, place, tuple(paths))
+    kinds = {_kind_by_name(path) if Path(place).is_dir() else _kind_of(place, path) for path in paths}
+    root = root_of(place)
+    refuse_logs(place, root, paths)
+    if Path(place).is_dir():
+        refuse_underscores(place, paths)
     if not paths:
         raise SourceError(f"{place}: no {' or '.join(kind.title for kind in file_kinds() if kind.many)} file there")
     if len(kinds) > 1 or not next(iter(kinds)).many:

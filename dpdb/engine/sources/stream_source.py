@@ -13,9 +13,10 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
 from dpdb.engine.sources.source import Reading, Source, Wanted, copied, nothing_usable, scanned
+from dpdb.engine.sources.text_columns import UNTYPED
 from dpdb.errors import EngineError, SourceError
 
-__all__ = ["Stream", "StreamSource"]
+__all__ = ["Stream", "StreamSource", "copied_stream", "without_batches"]
 
 _STREAM = exp.to_table("source_stream")
 
@@ -69,23 +70,39 @@ class StreamSource(ABC):
         """Return a stream of the columns; no row is read, a query is run with LIMIT 0. Errors as `stream`."""
 
     def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
-        """Copy the stream; columns of types that DuckDB does not read at all stay in the schema under Arrow's name."""
+        """Copy the stream; see `copied_stream`."""
         if wanted.types:
-            raise SourceError("a CSV schema applies to CSV files only")
+            raise SourceError(f"a schema applies to columns without a type: {UNTYPED}")
         stream = (self.empty if wanted.rows is Reading.NONE else self.stream)(target, wanted.table)
-        columns = stream.reader.schema
-        if not columns.names:
-            raise SourceError(f"{stream.description}: the table has no columns")
-        refuse_duplicate_names(columns.names)
         if wanted.rows is Reading.NONE:
-            stream = replace(stream, reader=pa.RecordBatchReader.from_batches(columns, []))
-        foreign = {field.name: str(field.type) for field in columns if not _is_readable(database, field)}
-        readable = [name for name in columns.names if name not in foreign]
-        if not readable:
-            raise nothing_usable(stream.description)
-        with database.arrow_table(_STREAM.name, stream.of(readable)):
-            found = scanned(database, stream.description, _STREAM)
-            return copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
+            stream = replace(stream, reader=without_batches(stream.reader))
+        return copied_stream(database, stream)
+
+
+def without_batches(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return a stream of the same columns without a row."""
+    return pa.RecordBatchReader.from_batches(reader.schema, [])
+
+
+def copied_stream(database: Database, stream: Stream) -> Source:
+    """Copy a stream; columns of types that DuckDB does not read at all stay in the schema under Arrow's name.
+
+    Raises
+    ------
+    SourceError
+        If there is no column that dpdb can compare, two have one name, or reading fails.
+    """
+    columns = stream.reader.schema
+    if not columns.names:
+        raise SourceError(f"{stream.description}: the table has no columns")
+    refuse_duplicate_names(columns.names)
+    foreign = {field.name: str(field.type) for field in columns if not _is_readable(database, field)}
+    readable = [name for name in columns.names if name not in foreign]
+    if not readable:
+        raise nothing_usable(stream.description)
+    with database.arrow_table(_STREAM.name, stream.of(readable)):
+        found = scanned(database, stream.description, _STREAM)
+        return copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
 
 
 def _schema(known: TableSchema, names: Sequence[str], foreign: dict[str, str], stream: Stream) -> TableSchema:

@@ -32,4 +32,4 @@ def choose_table(
 def refuse_table_name(description: str, wanted: str | None) -> None:
     """Raise `SourceError` if a table is named of what is one table."""
     if wanted is not None:
-        raise SourceError(f"{description}: a table name applies to DuckDB files and connections only")
+        raise SourceError(f"{description}: a table name applies to databases and workbooks only")

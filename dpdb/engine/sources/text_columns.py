@@ -10,7 +10,11 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import comparison_type
 from dpdb.errors import SourceError
 
-__all__ = ["column_definition", "declared_types", "typed"]
+__all__ = ["UNTYPED", "column_definition", "declared_types", "typed"]
+
+
+# Where columns have no type of their own.
+UNTYPED = "of CSV, JSON-lines and Excel files, and keys of folders (year=2024/)"
 
 
 def declared_types(
@@ -25,7 +29,7 @@ def declared_types(
     """
     unknown = sorted(set(types) - set(columns))
     if unknown and not columns:
-        raise SourceError(f"{place}: a CSV schema applies to CSV files only, and to keys of folders (year=2024/)")
+        raise SourceError(f"{place}: a schema applies to columns without a type: {UNTYPED}")
     if unknown:
         raise SourceError(f"{place}: the schema names {unknown[0]!r}, which is no column without a type (header line)")
     kinds = {}

@@ -6,16 +6,20 @@ import hashlib
 import json
 import secrets
 from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
-from dpdb.errors import LedgerError
+from dpdb.errors import LedgerError, ParameterError
 from dpdb.measures import Answer, counted
 from dpdb.privacy import as_float, format_epsilon, format_rho, rho_as_float
 from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.release.published.change import Change, change_between
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import SHARE, releases_words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
 
@@ -60,6 +64,12 @@ class Release(ReleaseFields):
         """
         return change_between(self, earlier, confidence)
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the value with its interval and return matplotlib's axes; see `draw_releases` for the errors."""
+        from dpdb.release.published.plot import draw_releases
+
+        return draw_releases([self], axes)
+
     def __str__(self) -> str:
         """Say it in words, as ``dpdb measure`` prints it: what it means, its bounds, its cost and its guarantee."""
         return releases_words([self])
@@ -71,9 +81,50 @@ class Release(ReleaseFields):
 
 
 class Releases(tuple[Release, ...]):
-    """The releases of one call, in order: a tuple that a notebook shows as a table."""
+    """The releases of one call, in order: a tuple that a notebook shows as a table.
+
+    Examples
+    --------
+    >>> import dpdb
+    >>> hospital = "examples/data/hospital.parquet"
+    >>> rules = "examples/data/hospital.dcs.txt"
+    >>> with dpdb.open(hospital, constraints=rules, budget=1) as s:
+    ...     found = s.dp_inconsistency("repair", epsilon=1, by="state", keys=["AL", "AK"])
+    >>> found.to_pandas()["where"].tolist()
+    ["state = 'AL'", "state = 'AK'"]
+    """
 
     __slots__ = ()
+
+    def to_arrow(self) -> pa.Table:
+        """Return them as an Arrow table, one row each, with the columns of results tables. Costs nothing."""
+        from dpdb.release.published.table import release_table
+
+        return release_table(self)
+
+    def to_pandas(self) -> Any:
+        """Return them as a pandas data frame; see `to_arrow`."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return them as a Polars data frame; see `to_arrow`.
+
+        Raises
+        ------
+        ParameterError
+            If Polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError:
+            raise ParameterError("to_polars needs Polars: pip install polars") from None
+        return polars.from_arrow(self.to_arrow())
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw each value with its interval and return matplotlib's axes; see `draw_releases` for the errors."""
+        from dpdb.release.published.plot import draw_releases
+
+        return draw_releases(self, axes)
 
     def __str__(self) -> str:
         """Say them in words, as ``dpdb measure`` prints them."""

@@ -79,7 +79,7 @@ def _write(tables: Mapping[str, str | Path], file: Path) -> None:
 def _load(database: Database, name: str, path: str) -> None:
     try:
         files = find_files(path)
-        if files.kind == "duckdb":
+        if files.kind not in ("parquet", "csv"):
             raise SourceError(f"{path}: a public table is a Parquet or CSV file")
         scan = _csv(files)
         if files.kind == "parquet":

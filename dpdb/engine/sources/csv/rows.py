@@ -5,20 +5,18 @@ They are read once, when the source is opened, block by block. Nothing is guesse
 
 from __future__ import annotations
 
-import gzip
-import zlib
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from dpdb.engine.schema import refuse_duplicate_names
+from dpdb.engine.sources.cells.compression import DAMAGED, opened, without_compression
 from dpdb.engine.sources.csv.lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
 from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.errors import SourceError
@@ -26,7 +24,9 @@ from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["csv_batches", "csv_columns", "csv_delimiter"]
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+_OTHER_DELIMITERS = (b";", b"\t", b"|")
 
 _BLOCK = 8 << 20
 _HEADER_BLOCK = 1 << 16
@@ -36,7 +36,7 @@ _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8 texts
 
 def csv_delimiter(path: str) -> str | None:
     """Return the delimiter that a CSV file's name tells, or None if it is no CSV file's name."""
-    return next((mark for suffix, mark in _DELIMITERS.items() if path.lower().endswith(suffix)), None)
+    return next((mark for suffix, mark in _DELIMITERS.items() if without_compression(path).endswith(suffix)), None)
 
 
 def csv_columns(files: Files) -> FileColumns:
@@ -49,7 +49,7 @@ def csv_columns(files: Files) -> FileColumns:
     """
     names = []
     for path in files.paths:
-        with _opened(path) as stream:
+        with opened(path) as stream:
             names.append(_header(stream, files.place, path).names)
     if len(set(names)) > 1:
         raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
@@ -85,14 +85,14 @@ def csv_batches(files: Files, columns: FileColumns, faults: Faults) -> Iterator[
                 f"{files.place}: cannot be read as CSV: a quote is missing or out of place, or a row is too long; "
                 "which line is in the owner's log"
             ) from None
-        except (OSError, EOFError, zlib.error) as error:
+        except DAMAGED as error:
             OWNER_LOG.error("%s: %s", path, error)
             raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
 
 
 def _cells(place: str, path: str, columns: int, faults: Faults) -> Iterator[pa.Table]:
     """Read the rows of one file, without the header line, as tables of text columns."""
-    with _opened(path) as stream:
+    with opened(path) as stream:
         header = _header(stream, place, path)
         lines = CsvLines(header.delimiter, header.end, columns, faults, header.next_line)
         rest = b""
@@ -185,16 +185,17 @@ class _Header:
 
 
 def _header(stream: BinaryIO, place: str, path: str) -> _Header:
-    delimiter = (csv_delimiter(path) or ",").encode()
+    delimiter = b","
     try:
         text, found = b"", None
         while found is None and len(text) < _LONGEST_HEADER and (block := stream.read(_HEADER_BLOCK)):
             text += block
             found = first_row(text.removeprefix(_MARK))
         row, end, rest = found or (text.removeprefix(_MARK).rstrip(b"\r\n"), b"\n", b"")
+        delimiter = _delimiter(path, row)
         cells = CsvLines(delimiter, end, 1, Faults()).cells(row)
         names = tuple(cell.decode() for cell in cells or ())
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+    except (*DAMAGED, UnicodeDecodeError):
         names = ("\0",)
     if (len(text) >= _LONGEST_HEADER and found is None) or any("\0" in name for name in names):
         OWNER_LOG.error("%s: the header line", path)
@@ -205,7 +206,11 @@ def _header(stream: BinaryIO, place: str, path: str) -> _Header:
     return _Header(names, delimiter, end, row.count(end) + 2, rest)
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
-    with gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
-        yield cast(BinaryIO, stream)
+def _delimiter(path: str, header: bytes) -> bytes:
+    """Tell the delimiter: the one of the file's name, unless the header line has only another one outside quotes.
+
+    Both are public; no row is asked.
+    """
+    named = (csv_delimiter(path) or ",").encode()
+    names = re.sub(rb'"[^"]*"', b"", header)
+    return next((mark for mark in (named, *_OTHER_DELIMITERS) if mark in names), named)

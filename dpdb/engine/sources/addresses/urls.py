@@ -1,4 +1,4 @@
-"""Paths that are addresses: refused, with what to do instead."""
+"""Texts that are addresses: those that dpdb reads, and others, which are refused with what to do instead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 from dpdb.errors import SourceError
 
-__all__ = ["refuse_url"]
+__all__ = ["is_address", "refuse_url"]
+
+_READ = re.compile(r"(https?://|s3://|iceberg:|adbc:)", re.IGNORECASE)
 
 # With one slash, too: that is what pathlib makes of two.
 _URL = re.compile(r"(?:jdbc:)?([a-z][a-z0-9+.-]+):/|(md):", re.IGNORECASE)
@@ -15,6 +17,11 @@ _DATABASES = {
     *("postgres", "postgresql", "mysql", "mariadb", "sqlite", "mssql", "sqlserver", "oracle", "snowflake", "bigquery"),
     *("redshift", "clickhouse", "mongodb", "duckdb", "md", "motherduck"),
 }  # fmt: skip
+
+
+def is_address(place: str) -> bool:
+    """Say whether a text is an address that dpdb reads, not a path."""
+    return bool(_READ.match(place))
 
 
 def refuse_url(place: str) -> None:
@@ -27,10 +34,10 @@ def refuse_url(place: str) -> None:
         raise SourceError("file://...: give the path itself, without file://")
     if scheme in _DATABASES:
         raise SourceError(
-            f"{scheme}:...: dpdb reads local files and DuckDB connections; attach the database in a DuckDB connection "
-            "and give that to dpdb.open, or export the table to Parquet"
+            f"{scheme}:...: not a source; give an ADBC driver and its address (adbc:DRIVER:URI), attach the database "
+            "in a DuckDB connection and give that to dpdb.open, or export the table to Parquet"
         )
     raise SourceError(
-        f"{scheme}://...: dpdb reads local files and DuckDB connections, so that no release waits for a network; copy "
-        "the files to a local disk, or read them in a DuckDB connection and give that to dpdb.open"
+        f"{scheme}://...: dpdb fetches https:// and s3:// only; copy the files to a local disk, or read them in a "
+        "DuckDB connection and give that to dpdb.open"
     )

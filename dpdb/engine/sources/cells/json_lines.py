@@ -1,0 +1,154 @@
+"""JSON lines: one object a line, whose members are the cells. The owner names the columns: rows must not."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sources.cells.cell_files import CellFiles
+from dpdb.engine.sources.cells.compression import DAMAGED, opened, without_compression
+from dpdb.engine.sources.csv.lines import LONGEST, Faults
+from dpdb.engine.sources.files import Files, listed
+from dpdb.engine.sources.source import Source, SourceLike, Wanted, text_column, without_rows
+from dpdb.engine.sources.table_choice import refuse_table_name
+from dpdb.engine.sources.text_columns import declared_types
+from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
+
+__all__ = ["JsonLines", "member_names"]
+
+_BATCH = 100_000
+_ENDINGS = (".jsonl", ".ndjson")
+
+
+class JsonLines(CellFiles):
+    """Files of JSON lines, one or a folder or glob of them.
+
+    A line is one row, by itself: one that is no JSON object in UTF-8 is a row of NULLs, an empty one is no row. A
+    member that is missing or null is NULL, text is itself, everything else is its JSON text. Of two members with one
+    name the last one counts. No line can change another, for a line end never lies inside a JSON text.
+    """
+
+    kind = "json lines"
+    title = "JSON lines"
+    known_by_name = True
+    endings = " (.jsonl, .ndjson, also .gz, .zst)"
+
+    def begins(self, head: bytes) -> bool:
+        """Return False: the name tells."""
+        del head
+        return False
+
+    def is_named(self, path: str) -> bool:
+        """Say whether the name ends in .jsonl or .ndjson, also compressed."""
+        return without_compression(path).endswith(_ENDINGS)
+
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+        """Take the columns that the owner declares; see `FileSource`."""
+        refuse_table_name(files.place, wanted.table)
+        if not wanted.types:
+            raise SourceError(
+                f"{files.place}: JSON lines have no header, and names taken from rows would depend on them: declare "
+                "the columns with a schema, such as --schema 'zip VARCHAR, age INTEGER' (`dpdb schema` proposes one)"
+            )
+        names = (*_members(files, wanted), *files.keys)
+        kinds = declared_types(database, files.place, names, wanted.types)
+        schema = TableSchema(tuple(text_column(name, kinds) for name in names))
+        return Source(files.place, schema, without_rows(schema)), False
+
+    def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
+        """Read all lines; see `CellFiles`."""
+        members = _members(files, wanted)
+        arrow = pa.schema([(name, pa.string()) for name in schema.names])
+        for path, partition in zip(files.paths, files.partitions, strict=True):
+            for rows in _batched(_lines(files.place, path), members, faults):
+                columns = [pa.array(cells, pa.string()) for cells in zip(*rows, strict=True)]
+                columns += [pa.repeat(pa.scalar(value, pa.string()), len(rows)) for value in partition]
+                yield pa.record_batch(columns, schema=arrow)
+
+
+def member_names(source: SourceLike) -> list[str]:
+    """List the names of all members if a path names JSON lines. For the owner only: they depend on rows."""
+    if not isinstance(source, (str, os.PathLike)) or not without_compression(os.fspath(source)).endswith(_ENDINGS):
+        return []
+    place = os.fspath(source)
+    objects = (_parsed(line) for path in listed(place, JsonLines().is_named) for line in _lines(place, path))
+    return list(dict.fromkeys(chain.from_iterable(found for found in objects if found is not None)))
+
+
+def _members(files: Files, wanted: Wanted) -> tuple[str, ...]:
+    """Return the declared columns that are members of the objects: all but the keys of folders."""
+    return tuple(name for name in wanted.types if name not in files.keys)
+
+
+def _batched(lines: Iterator[bytes], members: tuple[str, ...], faults: Faults) -> Iterator[list[list[str | None]]]:
+    rows: list[list[str | None]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        found = _parsed(line)
+        if found is None:
+            faults.unreadable += 1
+            faults.first_line = faults.first_line or number
+            found = {}
+        rows.append([_cell(found.get(name), line, name) for name in members])
+        if len(rows) == _BATCH:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _lines(place: str, path: str) -> Iterator[bytes]:
+    try:
+        with opened(path) as stream:
+            rest = stream.read(3).removeprefix(b"\xef\xbb\xbf")
+            while block := stream.read(1 << 20):
+                *whole, rest = (rest + block).split(b"\n")
+                yield from whole
+                if len(rest) > LONGEST:
+                    raise SourceError(f"{place}: a line is longer than 16 MiB")
+            yield from rest.split(b"\n")
+    except DAMAGED as error:
+        OWNER_LOG.error("%s: %s", path, error)
+        raise SourceError(f"{place}: is cut short or damaged; the reason is in the owner's log") from None
+
+
+def _parsed(line: bytes, **how: Any) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line.decode(), parse_constant=_refused, **(how or {"parse_int": str, "parse_float": str}))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(constant)  # NaN and Infinity are no JSON
+
+
+def _cell(value: Any, line: bytes, name: str) -> str | None:
+    if isinstance(value, (list, dict)):  # numbers were read as texts, to keep their digits
+        value = json.dumps((_parsed(line, parse_float=None) or {}).get(name), ensure_ascii=False, separators=(",", ":"))
+    elif isinstance(value, bool):
+        value = "true" if value else "false"
+    if value is None:
+        return None
+    text = str(value)
+    return text if _is_utf8(text) else None
+
+
+def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return False
+    return True

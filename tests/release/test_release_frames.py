@@ -1,0 +1,49 @@
+"""Releases as frames and pictures: what is published, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dpdb
+from dpdb.errors import ParameterError
+from dpdb.release import Releases
+
+DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
+
+
+@pytest.fixture(scope="module")
+def found() -> Releases:
+    with dpdb.open(DATA / "hospital.parquet", constraints=DATA / "hospital.dcs.txt", budget=5) as session:
+        return session.dp_inconsistency("all", epsilon=1)  # type: ignore[return-value]
+
+
+def test_frames_hold_the_fields_of_the_releases(found: Releases) -> None:
+    expected = [release.value for release in found]
+    assert found.to_arrow().column("value").to_pylist() == expected
+    assert found.to_pandas()["value"].tolist() == expected
+    assert found.to_polars()["value"].to_list() == expected
+    assert found.to_arrow().to_pylist()[0]["measure"] == found[0].to_dict()["measure"]
+
+
+def test_a_picture_shows_values_and_intervals(found: Releases, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    rows = Releases(release for release in found if release.quantity == "rows")
+    axes = rows.plot()
+    points = next(line for line in axes.lines if line.get_marker() == "o")
+    assert list(points.get_xdata()) == [release.value for release in rows]
+    bars = [list(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2 and line is not points]
+    assert [bar[0] for bar in bars] == [release.lower for release in rows]
+    assert [bar[1] for bar, release in zip(bars, rows, strict=True) if release.upper is not None] == [
+        release.upper for release in rows if release.upper is not None
+    ]
+    axes.figure.savefig(tmp_path / "releases.png")
+    assert rows[0].plot().get_xlabel() == "rows"
+
+
+def test_a_picture_of_different_things_is_refused(found: Releases) -> None:
+    with pytest.raises(ParameterError, match="count the same"):
+        found.plot()
+    with pytest.raises(ParameterError, match="one or more releases"):
+        Releases().plot()
