@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dpdb.constraints.column_ref import ColumnRef, quoted_name
+from dpdb.constraints.column_ref import ColumnRef
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.predicate import Operator, Predicate
+from dpdb.names import quoted_name
 
 __all__ = [
     "FunctionalDependency",
@@ -145,6 +146,9 @@ def describe(dc: DenialConstraint) -> str:
         return f"no two rows may share {names if len(key) == 1 else f'({names})'}"
     if (order := order_dependency(dc)) is not None:
         return _describe_order(order, dc, shown)
+    if dc.inclusion is not None:
+        among = " and ".join(map(_row_comparison, dc.conditions))
+        return dc.inclusion.words + (f" where {among}" if among else "")
     if dc.is_single_tuple:
         return f"no row may have {' and '.join(map(_row_comparison, dc.predicates))}"
     return f"no two rows t1, t2 may have {' and '.join(map(_pair_comparison, dc.predicates))}"

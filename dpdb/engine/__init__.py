@@ -17,6 +17,8 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
     from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
+    from dpdb.engine.parents.binding import BoundInclusion
+    from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sources.csv.lines import Faults
@@ -45,9 +47,11 @@ __all__ = [
     "NESTED_LOOP_ROWS",
     "WRITTEN",
     "BoundConstraint",
+    "BoundInclusion",
     "BoundPredicate",
     "Column",
     "CrossTerm",
+    "DeclaredParent",
     "DegreeTerms",
     "Edges",
     "Engine",
@@ -57,6 +61,7 @@ __all__ = [
     "GroupTerm",
     "LocalSlice",
     "LocalTable",
+    "ParentsLike",
     "Progress",
     "Slice",
     "SourceLike",
@@ -70,6 +75,7 @@ __all__ = [
     "column_definition",
     "comparable_column",
     "count_cells",
+    "declared_parents",
     "declared_table",
     "degree_terms",
     "empty_table",
@@ -102,6 +108,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         {
             "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
             "opening": "declared_table empty_table open_local_table open_table",
+            "parents.binding": "BoundInclusion",
+            "parents.declared": "DeclaredParent ParentsLike declared_parents",
             "schema": "Column TableSchema TypeOrigin refuse_duplicate_names",
             "slice": "LocalSlice",
             "sources.csv.lines": "Faults",

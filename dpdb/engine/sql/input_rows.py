@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.orphans import OrphanColumn, is_orphan
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.computed import ComputedColumn
@@ -26,13 +27,16 @@ def read_columns(
     Every release reads its rows through here. Times that DuckDB's calendar does not reach are NULL: casts to another
     time type, even TRY_CAST, fail on them.
 
-    Computed columns are generated ones of the new table: they see its types and calendar, and no collation.
+    Computed columns are generated ones of the new table: they see its types and calendar, and no collation. So do those
+    that say whether a row is an orphan, which are written in the end.
 
     `position` names a further column for the row's place in the source, from 0.
     """
     asked = [rows.schema[name] for name in in_schema_order(columns, rows.schema)]
     computed = [column for column in asked if isinstance(column, ComputedColumn)]
-    names = in_schema_order({*_own(asked), *(name for column in computed for name in column.sources)}, rows.schema)
+    orphans = [column for column in asked if isinstance(column, OrphanColumn)]
+    sources = (name for column in (*computed, *orphans) for name in column.sources)
+    names = in_schema_order({*_own(asked), *sources}, rows.schema)
     definitions = [_column_def(name, rows.schema[name].type or "VARCHAR") for name in names]
     selected = [_in_calendar(exp.column(name, quoted=True), rows.schema[name].type) for name in names]
     if position is not None:
@@ -40,14 +44,17 @@ def read_columns(
         number = exp.Window(this=exp.RowNumber(), over="OVER")
         selected.append(exp.Sub(this=number, expression=exp.convert(1)))
     stored = [definition.this.copy() for definition in definitions]
+    definitions += [_column_def(column.name, column.declared_type) for column in orphans]
     written = [*(definition.sql("duckdb") for definition in definitions), *map(_computed_def, computed)]
     database.execute(f"CREATE TABLE {target.sql('duckdb')} ({', '.join(written)})")
     copied = exp.select(*selected).from_(rows.scan.copy())
     database.execute(exp.insert(copied, target.copy(), columns=stored))
+    for column in orphans:
+        database.execute(is_orphan(column, target))
 
 
 def _own(columns: Sequence[Column]) -> set[str]:
-    return {column.name for column in columns if not isinstance(column, ComputedColumn)}
+    return {column.name for column in columns if not isinstance(column, (ComputedColumn, OrphanColumn))}
 
 
 def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:
