@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
+    from dpdb.engine.parents.orphans import KeyPair
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sources.csv.lines import Faults
@@ -59,6 +60,7 @@ __all__ = [
     "Faults",
     "Files",
     "GroupTerm",
+    "KeyPair",
     "LocalSlice",
     "LocalTable",
     "ParentsLike",
@@ -110,6 +112,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "opening": "declared_table empty_table open_local_table open_table",
             "parents.binding": "BoundInclusion",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",
+            "parents.orphans": "KeyPair",
             "schema": "Column TableSchema TypeOrigin refuse_duplicate_names",
             "slice": "LocalSlice",
             "sources.csv.lines": "Faults",

@@ -141,8 +141,8 @@ class Table(Protocol):
         ...
 
     @property
-    def public_content(self) -> str:
-        """The state of the public parents' keys when the table was opened, as a text; empty without such parents."""
+    def public_keys(self) -> Mapping[str, str]:
+        """Digests of the keys of public parents, by name, as they were when the table was opened."""
         ...
 
     def close(self) -> None:

@@ -142,9 +142,9 @@ class LocalTable:
         return source_content(self.database, self._source) + self._choice() + self._across.content()
 
     @cached_property
-    def public_content(self) -> str:
-        """Describe the public parents' keys as they were when the table was opened; empty without such parents."""
-        return self._across.public_content()
+    def public_keys(self) -> Mapping[str, str]:
+        """Digests of the keys of public parents, by name, as they were when the table was opened."""
+        return self._across.public_keys()
 
     def _choice(self) -> str:
         if self.unit is None:

@@ -32,6 +32,8 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         rows_per_person=job.rows_per_person,
         unit=job.unit,
         max_rows=job.max_rows,
+        public_parents=job.public_parents,
+        private_parents=job.private_parents,
         row_bound=job.row_bound,
         max_group=job.max_group,
         memory_limit=job.memory_limit,

@@ -1,4 +1,4 @@
-"""`RulesAcross`: all that the rules of one table say of its parents, bound; and what tells that parents have changed."""
+"""`RulesAcross`: all that the rules of one table say of its parents, bound; what tells that parents have changed."""
 
 from __future__ import annotations
 
@@ -78,10 +78,9 @@ class RulesAcross:
         """Describe the state of the private parents' rows when they were opened. Private."""
         return "".join(table.opened_content() for table in self._private)
 
-    def public_content(self) -> str:
-        """Describe the keys of the public parents: equal for equal sets of keys."""
-        public = [table for table in self._tables.values() if table.is_public]
-        return "".join(f"parent {table.name}: {self._digest(table)}\n" for table in public)
+    def public_keys(self) -> dict[str, str]:
+        """Digests of the keys of public parents, by name: equal for equal sets of keys, in any order and number."""
+        return {table.name: self._digest(table) for table in self._tables.values() if table.is_public}
 
     @property
     def _private(self) -> list[ParentTable]:
@@ -93,7 +92,9 @@ class RulesAcross:
         row = exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(","), *map(_text, names)])
         keys = exp.select(exp.alias_(row, "key")).distinct().from_(table.keys.copy()).subquery("distinct_key")
         halves = [
-            exp.Sum(this=exp.cast(exp.Anonymous(this=name, expressions=[exp.column("key")]), "HUGEINT", dialect="duckdb"))
+            exp.Sum(
+                this=exp.cast(exp.Anonymous(this=name, expressions=[exp.column("key")]), "HUGEINT", dialect="duckdb")
+            )
             for name in ("md5_number_lower", "md5_number_upper")
         ]
         [found] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))

@@ -69,7 +69,8 @@ def _pair(dc: DenialConstraint, column: Column, parent: str, other: Column) -> K
             raise ConstraintTypeError(
                 f"{dc.label}: column {shown} has type {each.declared_type}, which constraints cannot compare"
             )
-    assert column.type is not None and other.type is not None
+    assert column.type is not None
+    assert other.type is not None
     kind = common_type(column.type, other.type)
     if kind is None:
         called = replace(other, name=f"{parent}.{other.name}")

@@ -4,10 +4,10 @@ Let P be a parent and D the measured table. The column's value is a function of 
 
     orphan(r) = every key column of r has a value, and no row of P equals them all.
 
-With P fixed, a row's value depends on its own row alone, so whatever holds of computed columns holds of this one: adding
-or removing a row of D changes one value, group sizes by 1, and the order of no two other rows. For a *public* P that is
-all that is needed: P is the same in neighbouring databases, an orphan is a self-conflict of its own row, and every
-statistic keeps the sensitivity that it has for single-tuple constraints.
+With P fixed, a row's value depends on its own row alone, so whatever holds of computed columns holds of this one:
+adding or removing a row of D changes one value, group sizes by 1, and the order of no two other rows. For a *public*
+P that is all that is needed: P is the same in neighbouring databases, an orphan is a self-conflict of its own row,
+and every statistic keeps the sensitivity that it has for single-tuple constraints.
 
 For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.private_parents` says when that is
 sound.
@@ -63,7 +63,7 @@ class OrphanColumn(Column):
 
 
 def is_orphan(column: OrphanColumn, rows: exp.Table) -> exp.Update:
-    """Write into a column of `rows` whether each of them is an orphan."""
+    """Write into a column of a table whether each of its rows is an orphan."""
     known = [exp.Not(this=exp.Is(this=_of(pair.column), expression=exp.null())) for pair in column.pairs]
     same = [
         exp.EQ(
@@ -76,10 +76,9 @@ def is_orphan(column: OrphanColumn, rows: exp.Table) -> exp.Update:
     ]
     parents = exp.select("1").from_(exp.alias_(column.keys.copy(), _PARENT, table=True)).where(*same)
     orphan = exp.and_(*known, exp.Not(this=exp.Exists(this=parents)))
-    return exp.update(
-        exp.alias_(rows.copy(), _ROW, table=True),
-        {exp.to_identifier(column.name, quoted=True).sql("duckdb"): orphan},
-        dialect="duckdb",
+    return exp.Update(
+        this=exp.alias_(rows.copy(), _ROW, table=True),
+        expressions=[exp.EQ(this=exp.column(column.name, quoted=True), expression=orphan)],
     )
 
 

@@ -23,8 +23,9 @@ def refuse_undeclared(dc: DenialConstraint, rule: Inclusion, declared: Iterable[
     """Raise `ParameterError` if nobody has said whether a parent is public or private."""
     known = list(declared)
     if rule.parent.casefold() not in known:
+        near = nearest_words(rule.parent, known) if known else ""
         raise ParameterError(
-            f"{dc.label}: table {rule.parent!r} is not declared{nearest_words(rule.parent, known)}; say whether "
+            f"{dc.label}: table {rule.parent!r} is not declared{near}; say whether "
             f"everybody may know its keys (--public-parent {rule.parent}=FILE, public_parents=) or not "
             f"(--private-parent {rule.parent}=FILE, private_parents=)"
         )

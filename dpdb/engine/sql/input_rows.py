@@ -35,7 +35,8 @@ def read_columns(
     asked = [rows.schema[name] for name in in_schema_order(columns, rows.schema)]
     computed = [column for column in asked if isinstance(column, ComputedColumn)]
     orphans = [column for column in asked if isinstance(column, OrphanColumn)]
-    sources = (name for column in (*computed, *orphans) for name in column.sources)
+    sources = [name for column in computed for name in column.sources]
+    sources += [name for column in orphans for name in column.sources]
     names = in_schema_order({*_own(asked), *sources}, rows.schema)
     definitions = [_column_def(name, rows.schema[name].type or "VARCHAR") for name in names]
     selected = [_in_calendar(exp.column(name, quoted=True), rows.schema[name].type) for name in names]
