@@ -73,9 +73,8 @@ def planned_table(
         )
     clean, left_out = _clean(inside, types, shape, seed)
     dirty = rnoise(clean.rows, dcs, alpha=error_rate, seed=seed) if error_rate else clean.rows
-    return PlannedTable(
-        dirty, _parents(clean.rows, dcs), error_rate, clean.distinct, (*notes, *clean.notes, *left_out), seed
-    )
+    notes += [*clean.notes, *left_out]
+    return PlannedTable(dirty, _parents(clean.rows, dcs), error_rate, clean.distinct, tuple(notes), seed)
 
 
 def _parents(clean: pa.Table, dcs: Sequence[DenialConstraint]) -> dict[str, pa.Table]:
@@ -123,6 +122,8 @@ def _clean(
         return synthesize(plain, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng)
 
     first = made(rows)
+    if not dcs:
+        return first, []
     kept = consistent_rows(first.rows, dcs)
     if len(kept) == rows:
         return first, []
