@@ -77,8 +77,8 @@ def parent_options(parser: argparse.ArgumentParser) -> None:
             f"--{kind}-parent",
             metavar="NAME[=FILE]",
             action="append",
-            help=f"a table that constraints look into (a IN NAME.b), {meaning}; without FILE a table of the DuckDB file; "
-            "may be repeated",
+            help=f"a table that constraints look into (a IN NAME.b), {meaning}; without FILE a table of the DuckDB "
+            "file; may be repeated",
         )
 
 
