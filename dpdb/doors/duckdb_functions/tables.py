@@ -43,7 +43,7 @@ class Settings:
     @property
     def parents(self) -> tuple[str, ...]:
         """The names of the tables that constraints look into."""
-        return tuple(parent.name for parent in declared_parents(list(self.public_parents), list(self.private_parents)))
+        return tuple(parent.name for parent in declared_parents(self.public_parents, self.private_parents))
 
     def check(self) -> None:
         """Raise now what every first release would raise: constraints that cannot be read, budgets that are none."""
@@ -60,8 +60,8 @@ class Settings:
 class Tables:
     """The tables of one registration. To be used in one thread.
 
-    A session reads a table's rows once. It is opened again when they, or those of a parent, have changed since, with the
-    same budget: what a table's releases cost adds up over all states of its rows.
+    A session reads a table's rows once. It is opened again when they, or those of a parent, have changed since, with
+    the same budget: what a table's releases cost adds up over all states of its rows.
     """
 
     settings: Settings
@@ -112,8 +112,8 @@ class Tables:
             max_rows=settings.max_rows,
             row_bound=settings.row_bound,
             max_group=settings.max_group,
-            public_parents=list(settings.public_parents),
-            private_parents=list(settings.private_parents),
+            public_parents=settings.public_parents,
+            private_parents=settings.private_parents,
         )
 
 

@@ -133,11 +133,11 @@ class Parents:
         rows = self._rows
         if declared.is_public and rows is Reading.COMPUTED:
             rows = Reading.ALL
-        source, table = table_beside(self._measured, declared)
         before = f"{declared.name}."
         types = {name[len(before) :]: kind for name, kind in self._types.items() if name.startswith(before)}
         with Database(**self._limits) as own:  # type: ignore[arg-type]
             try:
+                source, table = table_beside(self._measured, declared)
                 found = open_source(own, source, table=table, csv_schema=types, rows=rows)
             except SourceError as error:
                 raise SourceError(f"parent {declared.name!r}: {error}") from None
