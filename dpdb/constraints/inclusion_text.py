@@ -72,7 +72,7 @@ def _qualified(cursor: Cursor) -> str:
     while cursor.at_column() and cursor.at(Kind.DOT, ahead=1):
         cursor.take()
         cursor.take()
-    return cursor.column()
+    return cursor.column(before="in")
 
 
 def _parent(cursor: Cursor) -> tuple[str, list[str]]:

@@ -135,4 +135,4 @@ def _is_exact(pair: KeyPair) -> bool:
 
 
 def _is_whole_or_decimal(kind: str) -> bool:
-    return kind.endswith("INT") or kind == "INTEGER" or kind.startswith("DECIMAL(")
+    return kind.endswith(("INT", "INTEGER")) or kind.startswith("DECIMAL(")

@@ -67,10 +67,11 @@ def _check_results(job: Job) -> None:
     open_results(job.results, job.results_table)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
-    source = Path(job.source)
-    inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
-    if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
-        raise ParameterError(
-            f"{job.path}, key 'results': the results would be written into the source, which the ledger would take as "
-            "changed; give another file"
-        )
+    parents = [path for path in (*job.public_parents.values(), *job.private_parents.values()) if path is not None]
+    for source in map(Path, [job.source, *parents]):
+        inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
+        if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
+            raise ParameterError(
+                f"{job.path}, key 'results': the results would be written into the source or a parent, which the "
+                "ledger would take as changed; give another file"
+            )
