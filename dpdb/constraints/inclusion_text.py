@@ -8,6 +8,7 @@ from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.lexer import Kind, Token
 from dpdb.constraints.predicate import Constant, Operator, Predicate
+from dpdb.encodable import is_encodable
 
 __all__ = ["at_inclusion", "inclusion"]
 
@@ -97,6 +98,8 @@ def _name(cursor: Cursor) -> str:
     token = cursor.take()
     if not token.content:
         raise cursor.error("a name that is not empty", token)
+    if not is_encodable(token.content):
+        raise cursor.error("a name of valid Unicode", token)
     return token.content
 
 

@@ -80,6 +80,7 @@ def test_dependencies_with_such_names_stay_what_they_are() -> None:
         ("(region, region) IN customers(a, b)", "each column once on the left"),
         ("customer_id IN customers.id ON DELETE CASCADE", "expected the end of the constraint"),
         ('customer_id IN customers.""', "a name that is not empty"),
+        ('customer_id IN "a\ud800".id', "a name of valid Unicode"),
     ],
 )
 def test_what_is_no_rule_is_one_clear_error(text: str, message: str) -> None:
