@@ -63,7 +63,9 @@ def arrow(rows: Sequence[Sequence[Any]], names: str) -> pa.Table:
     return pa.table([pa.array(list(column), pa.int64()) for column in columns], names=names.split())
 
 
-def statistics(database: Database, instance: Instance, rules: Sequence[str], unit: str, most: int) -> dict[str, int]:
+def statistics(
+    database: Database, instance: Instance, rules: Sequence[str], unit: str | None, most: int
+) -> dict[str, int]:
     with (
         database.arrow_table("tested", arrow(instance.child, "key a b")),
         database.arrow_table("tested_p", arrow(instance.parent, "id c")),
@@ -138,6 +140,19 @@ def test_a_unit_changes_every_statistic_within_its_claim(database: Database, rul
 def test_every_small_instance(database: Database, rules: tuple[str, ...], most: int) -> None:
     """220 children of up to 3 rows, 15 parents of up to 2 rows, 2 units each."""
     assert audited(database, instances(3, 2), rules, most) > 0
+
+
+def test_beside_a_public_parent_one_row_changes_every_statistic_within_its_claim(database: Database) -> None:
+    """The row is the unit, and the parent is the same for both neighbours."""
+    moved = 0
+    for instance in random.Random(3).sample([each for each in instances(3, 2) if len(each.child) == 3], 7):
+        mine = statistics(database, instance, BESIDE, None, 1)
+        for place in range(3):
+            smaller = Instance(instance.child[:place] + instance.child[place + 1 :], instance.parent)
+            theirs = statistics(database, smaller, BESIDE, None, 1)
+            assert not broken(mine, theirs, 1, terms=2), (instance, place)
+            moved += mine["orphans"] != theirs["orphans"]
+    assert moved > 0
 
 
 MANY = tuple((1, 0, b) for b in (0, 0, 1, 1, 1))
