@@ -25,7 +25,10 @@ from dpdb.errors import DpdbError
 
 __all__ = ["Plugin"]
 
-_PARAMETERS = ("constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound", "max_group")
+_PARAMETERS = (
+    "constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound", "max_group",
+    "public_parents", "private_parents",
+)  # fmt: skip
 _EXACT = "exact"
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
-__all__ = ["close_name", "folded", "most_similar_name", "nearest_words"]
+__all__ = ["close_name", "folded", "most_similar_name", "nearest_words", "quoted_name"]
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # DuckDB folds ASCII only. Python's casefold would take the Kelvin sign for a k and a long s for an s.
 _FOLD = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _COMPARED = 100  # similarity is quadratic in the length: look at this many characters
+
+
+def quoted_name(name: str) -> str:
+    """Return a name as it is written in a constraint: plain if it can be, else in double quotes."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 def folded(name: str) -> str:

@@ -4,9 +4,10 @@ Pure: no database, no table, no randomness.
 """
 
 from dpdb.constraints.block_shape import BlockShape, block_shape, column_signs, compares_every_pair
-from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression, quoted_name
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
+from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.lexer import MAX_LENGTH
 from dpdb.constraints.load import ConstraintsLike, load_constraints
 from dpdb.constraints.parser import parse_constraint
@@ -24,6 +25,7 @@ from dpdb.constraints.shape import (
     order_dependency,
 )
 from dpdb.constraints.source import shortened
+from dpdb.names import quoted_name
 
 __all__ = [
     "COMPARISONS",
@@ -37,6 +39,7 @@ __all__ = [
     "ConstraintsLike",
     "DenialConstraint",
     "FunctionalDependency",
+    "Inclusion",
     "Operator",
     "OrderDependency",
     "Predicate",

@@ -2,28 +2,21 @@
 
 A computed column is a term or condition over one tuple, such as `b + 60` or `carrier IN ('AA', 'UA')`. Here it is
 canonical text with its columns apart; `dpdb.predicates` gives it types and meaning when a constraint meets a table. Its
-value depends on one row only, so whatever holds of columns (codes, ranks, groups, sensitivities) holds of it.
+value depends on one row only, so whatever holds of columns (codes, ranks, groups, sensitivities) holds of it. Where it
+is an `Inclusion`, it depends on a parent table, too; `dpdb.engine.parents` says when what holds of columns holds of it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from dpdb.constraints.inclusion import Inclusion
 from dpdb.errors import ParameterError
+from dpdb.names import quoted_name
 
-__all__ = ["ColumnRef", "ComputedRef", "RowExpression", "computed", "quoted_name"]
-
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def quoted_name(name: str) -> str:
-    """Return a column name as it is written in a constraint: plain if it can be, else in double quotes."""
-    if _PLAIN_NAME.fullmatch(name):
-        return name
-    return '"' + name.replace('"', '""') + '"'
+__all__ = ["ColumnRef", "ComputedRef", "RowExpression", "computed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +101,7 @@ class ColumnRef:
         """Return the column under another name; `names` has every column of the table that is read for it."""
         return ColumnRef(self.tuple_index, names[self.column])
 
-    def kept_as(self, names: Mapping[RowExpression, str]) -> ColumnRef:
+    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> ColumnRef:
         """Return the same column; a computed one under the name by which the engine keeps it."""
         del names
         return self
@@ -118,7 +111,7 @@ class ColumnRef:
 class ComputedRef(ColumnRef):
     """A computed column of one of the two tuples; `column` is the name under which the engine keeps it."""
 
-    expression: RowExpression
+    expression: RowExpression | Inclusion
 
     def __str__(self) -> str:
         return self.expression.written(f"t{self.tuple_index + 1}.")
@@ -146,11 +139,11 @@ class ComputedRef(ColumnRef):
         """Return the column computed from renamed columns."""
         return computed(self.tuple_index, self.expression.renamed(names))
 
-    def kept_as(self, names: Mapping[RowExpression, str]) -> ComputedRef:
+    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> ComputedRef:
         """Return the same column under the name by which the engine keeps it."""
         return ComputedRef(self.tuple_index, names[self.expression], self.expression)
 
 
-def computed(tuple_index: int, expression: RowExpression) -> ComputedRef:
+def computed(tuple_index: int, expression: RowExpression | Inclusion) -> ComputedRef:
     """Return the computed column of an expression, which is called by its text."""
     return ComputedRef(tuple_index, expression.written(), expression)

@@ -83,11 +83,11 @@ class Cursor:
         apart = (" " if end < token.offset else "" for end, token in zip(ends[:1] + ends, tokens, strict=False))
         return printable("".join(gap + token.text for gap, token in zip(apart, tokens, strict=True)))
 
-    def column(self, *, stop_at_and: bool = False) -> str:
+    def column(self, *, stop_at_and: bool = False, before: str | None = None) -> str:
         """Take a column name and return the table's spelling.
 
         Without quotes, several words are one name if the table has such a column; `stop_at_and` keeps the
-        connective `and` out of names.
+        connective `and` out of names, and `before` is a word that is no part of a name that no column has.
         """
         first = self.peek()
         if not self.at_column():
@@ -100,7 +100,8 @@ class Cursor:
             if name is not None:
                 self._position += count
                 return name
-        return self._resolved(" ".join(words), first)
+        lower = [word.lower() for word in words]
+        return self._resolved(" ".join(words[: lower.index(before)] if before in lower[1:] else words), first)
 
     def _resolved(self, name: str, token: Token) -> str:
         if not name:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dpdb.constraints.column_ref import ComputedRef, RowExpression
+from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.predicate import Predicate
 from dpdb.errors import ParameterError
 
@@ -59,6 +60,9 @@ class DenialConstraint:
         object.__setattr__(self, "predicates", predicates)
 
     def __str__(self) -> str:
+        if self.inclusion is not None:
+            among = " & ".join(map(str, self.conditions))
+            return self.inclusion.rule + (f" WHERE {among}" if among else "")
         return f"not({(' & ' if self.computed else '&').join(map(str, self.predicates))})"
 
     @property
@@ -98,6 +102,22 @@ class DenialConstraint:
         return tuple(ref for ref in refs if isinstance(ref, ComputedRef))
 
     @property
+    def inclusion(self) -> Inclusion | None:
+        """What no row may be if this is a rule across tables: without a parent. None for all other constraints."""
+        return next((found for predicate in self.predicates if (found := self._denied_by(predicate))), None)
+
+    @property
+    def conditions(self) -> tuple[Predicate, ...]:
+        """The other predicates of a rule across tables: among which rows it holds."""
+        return tuple(predicate for predicate in self.predicates if self._denied_by(predicate) is None)
+
+    def _denied_by(self, predicate: Predicate) -> Inclusion | None:
+        left = predicate.left
+        expression = left.expression if isinstance(left, ComputedRef) else None
+        is_rule = self.is_single_tuple and predicate.is_condition
+        return expression if isinstance(expression, Inclusion) and is_rule else None
+
+    @property
     def tuple_indices(self) -> tuple[int, ...]:
         """The tuples mentioned: `(0,)` or `(0, 1)`."""
         return tuple(sorted({ref.tuple_index for predicate in self.predicates for ref in predicate.columns}))
@@ -115,7 +135,7 @@ class DenialConstraint:
         """Return the constraint with columns renamed; `names` has every one of `table_columns`."""
         return replace(self, predicates=tuple(predicate.renamed(names) for predicate in self.predicates))
 
-    def kept_as(self, names: Mapping[RowExpression, str]) -> DenialConstraint:
+    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> DenialConstraint:
         """Return the constraint whose computed columns are called as the engine keeps them."""
         return replace(self, predicates=tuple(predicate.kept_as(names) for predicate in self.predicates))
 

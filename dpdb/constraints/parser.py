@@ -10,6 +10,7 @@ from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.conjunction import conjunction, denied, function
 from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.denial import DenialConstraint
+from dpdb.constraints.inclusion_text import at_inclusion, inclusion
 from dpdb.constraints.lexer import Kind
 from dpdb.constraints.names import ColumnNames, TupleNames
 from dpdb.constraints.predicate import Constant, Operator, Predicate
@@ -17,7 +18,7 @@ from dpdb.constraints.source import Source
 
 __all__ = ["parse_constraint", "parse_from"]
 
-_FORMS = "not(...), a dependency such as A -> B, a key such as UNIQUE(A), or t1&t2&EQ(...)"
+_FORMS = "not(...), a dependency such as A -> B, a key such as UNIQUE(A), A IN parents.B, or t1&t2&EQ(...)"
 
 
 def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: int = 1) -> tuple[DenialConstraint, ...]:
@@ -25,8 +26,8 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 
     Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬(t0.A == t1.A ^ t0.B <> t1.B)`,
     `!(t.A == s.A and t.B != s.B)`), HoloClean's (`t1&t2&EQ(t1.A,t2.A)&IQ(t1.B,t2.B)`), functional
-    dependencies (`A, B -> C`), keys (`UNIQUE(A, B)`) and constraints on single tuples (`not(t1.age < 0)`,
-    `CHECK (age >= 0)`, `NOT NULL (age)`).
+    dependencies (`A, B -> C`), keys (`UNIQUE(A, B)`), constraints on single tuples (`not(t1.age < 0)`,
+    `CHECK (age >= 0)`, `NOT NULL (age)`) and foreign keys (`A IN parents.B`; see `inclusion_text`).
 
     Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
     terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
@@ -130,8 +131,9 @@ def _form(cursor: Cursor) -> Callable[[Cursor], tuple[DenialConstraint, ...]]:
         return _key
     if cursor.at(Kind.NAME) and cursor.at(Kind.AND, ahead=1):
         return _holoclean
-    if cursor.at(Kind.LBRACKET) or (cursor.at_column() and not cursor.at(Kind.DOT, ahead=1)):
-        return _dependency
+    across = at_inclusion(cursor)
+    if across or cursor.at(Kind.LBRACKET) or (cursor.at_column() and not cursor.at(Kind.DOT, ahead=1)):
+        return inclusion if across else _dependency
     raise cursor.error(_FORMS)
 
 

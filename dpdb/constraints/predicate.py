@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import Enum
 
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
+from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.source import shortened
 from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
@@ -184,7 +185,7 @@ class Predicate:
         """Return the predicate with columns renamed; `names` has every column of the predicate."""
         return self._mapped(lambda ref: ref.renamed(names))
 
-    def kept_as(self, names: Mapping[RowExpression, str]) -> Predicate:
+    def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> Predicate:
         """Return the predicate whose computed columns are called as the engine keeps them."""
         return self._mapped(lambda ref: ref.kept_as(names))
 

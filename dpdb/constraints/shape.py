@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dpdb.constraints.column_ref import ColumnRef, ComputedRef, quoted_name
+from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.predicate import Operator, Predicate
+from dpdb.names import quoted_name
 
 __all__ = [
     "FunctionalDependency",
@@ -120,7 +121,8 @@ def never_null(dc: DenialConstraint) -> str | None:
     if not dc.is_single_tuple or len(dc.predicates) != 1:
         return None
     [predicate], ref = dc.predicates, dc.predicates[0].left
-    is_null = isinstance(ref, ComputedRef) and ref.expression.pieces == ("", " IS NULL")
+    said = ref.expression if isinstance(ref, ComputedRef) else None
+    is_null = isinstance(said, RowExpression) and said.pieces == ("", " IS NULL")
     return ref.table_columns[0] if is_null and predicate.is_condition else None
 
 
@@ -155,6 +157,9 @@ def describe(dc: DenialConstraint) -> str:
         return f"no two rows may share {names if len(key) == 1 else f'({names})'}"
     if (order := order_dependency(dc)) is not None:
         return _describe_order(order, dc, shown)
+    if dc.inclusion is not None:
+        among = " and ".join(map(_row_comparison, dc.conditions))
+        return dc.inclusion.words + (f" where {among}" if among else "")
     if dc.is_single_tuple:
         return f"no row may have {' and '.join(map(_row_comparison, dc.predicates))}"
     return f"no two rows t1, t2 may have {' and '.join(map(_pair_comparison, dc.predicates))}"

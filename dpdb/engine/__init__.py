@@ -17,6 +17,9 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
     from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
+    from dpdb.engine.parents.binding import BoundInclusion
+    from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
+    from dpdb.engine.parents.orphans import KeyPair
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
     from dpdb.engine.slice import LocalSlice
     from dpdb.engine.sources.addresses.fetching import has_tables
@@ -48,10 +51,12 @@ __all__ = [
     "NESTED_LOOP_ROWS",
     "WRITTEN",
     "BoundConstraint",
+    "BoundInclusion",
     "BoundPredicate",
     "ClassHistogram",
     "Column",
     "CrossTerm",
+    "DeclaredParent",
     "DegreeTerms",
     "Edges",
     "Engine",
@@ -59,8 +64,10 @@ __all__ = [
     "Faults",
     "Files",
     "GroupTerm",
+    "KeyPair",
     "LocalSlice",
     "LocalTable",
+    "ParentsLike",
     "Progress",
     "Slice",
     "SourceLike",
@@ -75,6 +82,7 @@ __all__ = [
     "column_definition",
     "comparable_column",
     "count_cells",
+    "declared_parents",
     "declared_table",
     "degree_terms",
     "empty_table",
@@ -111,6 +119,9 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         {
             "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
             "opening": "declared_table empty_table open_local_table open_table",
+            "parents.binding": "BoundInclusion",
+            "parents.declared": "DeclaredParent ParentsLike declared_parents",
+            "parents.orphans": "KeyPair",
             "schema": "Column TableSchema TypeOrigin refuse_duplicate_names",
             "slice": "LocalSlice",
             "sources.addresses.fetching": "has_tables",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpdb.constraints import ConstraintsLike
+    from dpdb.engine.parents.binding import BoundInclusion
+    from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.schema import TableSchema
     from dpdb.engine.sources.source import Reading, SourceLike
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
@@ -46,6 +48,10 @@ class TableOptions(TypedDict, total=False):
         See `open_source`.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
         Loaded with the table's names; duplicates count once.
+    parents : sequence of DeclaredParent, optional
+        Other tables that constraints may look into.
+    assumes_parents : bool
+        Take every parent for a table without rows, for what looks at none.
     unit, most : str and int, optional
         A column whose values own the rows: of each value at most `most` rows are read, of NULL none.
     memory_limit, temp_directory, threads
@@ -57,6 +63,8 @@ class TableOptions(TypedDict, total=False):
     table: str | None
     csv_schema: Mapping[str, str] | None
     constraints: ConstraintsLike | None
+    parents: Sequence[DeclaredParent]
+    assumes_parents: bool
     unit: str | None
     most: int
     memory_limit: str | None
@@ -86,6 +94,8 @@ class Table(Protocol):
         What the user named, for messages and `repr`.
     schema : TableSchema
     constraints : tuple of BoundConstraint
+    inclusions : tuple of BoundInclusion
+        What the constraints say of parents.
     unit : str or None
         The column whose values own the rows, as the table spells it.
     """
@@ -93,6 +103,7 @@ class Table(Protocol):
     description: str
     schema: TableSchema
     constraints: tuple[BoundConstraint, ...]
+    inclusions: tuple[BoundInclusion, ...]
     unit: str | None
 
     def where(self, text: str) -> WherePredicate:
@@ -138,6 +149,11 @@ class Table(Protocol):
 
     def content(self) -> str:
         """Describe the state of the rows now. Private, as `opened_content`."""
+        ...
+
+    @property
+    def public_keys(self) -> Mapping[str, str]:
+        """Digests of the keys of public parents, by name, as they were when the table was opened."""
         ...
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
+from dpdb.engine.parents.orphans import OrphanColumn
 from dpdb.engine.schema import TableSchema, free_name
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql import degree_bound
@@ -59,6 +60,8 @@ class LocalSlice:
         Rows in the graph. Private.
     columns, coded : tuple of str
         The constrained columns, and those that `tuples` has as order-preserving codes.
+    orphans : tuple of OrphanColumn
+        Those of the constrained columns that are read from other tables.
     """
 
     def __init__(
@@ -81,6 +84,9 @@ class LocalSlice:
         self.constraints = tuple(constraints)
         self.columns = _constrained_columns(constraints, rows.schema)
         self.coded = coded_columns(constraints, self.columns)
+        self.orphans = tuple(
+            column for column in map(rows.schema.__getitem__, self.columns) if isinstance(column, OrphanColumn)
+        )
         self.rank = free_name("id", self.columns)
         self.kept = tuple(keep)
         # Beside it are kept, selected and computed-from columns, too.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
+from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import declared_schema, open_source
@@ -37,6 +39,8 @@ class LocalTable:
     database : Database
     rows : Rows
         Whatever reads the table reads these, so that nothing sees more rows of a unit than are accounted for.
+    inclusions : tuple of BoundInclusion
+        What its constraints say of parents.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class LocalTable:
         source: Source,
         *,
         constraints: ConstraintsLike | None = None,
+        parents: ParentsOfTable | None = None,
         unit: str | None = None,
         most: int = 1,
         progress: Progress = no_progress,
@@ -58,8 +63,12 @@ class LocalTable:
             from dpdb.engine.unit_rows import UnitRows
 
             self.rows = UnitRows(database, source, self.unit, most)
-        loaded = () if constraints is None else distinct(load_constraints(constraints, source.schema.names))
-        named, schema = with_computed_columns(database, loaded, source.schema)
+        loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
+        self._across = RulesAcross(database, loaded, source.schema, parents)
+        self.inclusions = self._across.bound
+        named, schema = with_computed_columns(
+            database, distinct(self._across.constraints), source.schema, self._across.column
+        )
         if schema is not source.schema:
             self.rows = ComputedRows(self.rows, schema)
         self.constraints = bind(database, named, schema)
@@ -138,13 +147,18 @@ class LocalTable:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
         from dpdb.engine.sources.content import opened_content
 
-        return opened_content(self.database, self._source) + self._choice()
+        return opened_content(self.database, self._source) + self._choice() + self._across.opened_content()
 
     def content(self) -> str:
         """Describe the state of the rows now; see `source_content`. Private."""
         from dpdb.engine.sources.content import source_content
 
-        return source_content(self.database, self._source) + self._choice()
+        return source_content(self.database, self._source) + self._choice() + self._across.content()
+
+    @cached_property
+    def public_keys(self) -> Mapping[str, str]:
+        """Digests of the keys of public parents, by name, as they were when the table was opened."""
+        return self._across.public_keys()
 
     def _choice(self) -> str:
         if self.unit is None:
@@ -185,10 +199,10 @@ class LocalEngine:
         database = _database(options)
         try:
             options.get("progress", no_progress)("opening the table")
-            opened = open_source(
-                database, source, table=options.get("table"), csv_schema=options.get("csv_schema"), rows=rows
-            )
-            return LocalTable(database, opened, **_of_table(options))
+            types, of_parents = types_of_parents(options.get("csv_schema") or {}, options.get("parents") or ())
+            opened = open_source(database, source, table=options.get("table"), csv_schema=types, rows=rows)
+            parents = opener_of(source, options, of_parents, rows)
+            return LocalTable(database, opened, parents=parents, **_of_table(options))
         except BaseException:
             database.close()
             raise
@@ -200,7 +214,8 @@ def declared(schema: TableSchema | Mapping[str, str], options: TableOptions) -> 
     try:
         columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)
         source = Source("the schema", columns, without_rows(columns))
-        return LocalTable(database, source, **_of_table(options))
+        parents = opener_of(None, options, {}, Reading.NONE)
+        return LocalTable(database, source, parents=parents, **_of_table(options))
     except BaseException:
         database.close()
         raise

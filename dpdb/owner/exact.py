@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import (
     LocalSlice,
+    ParentsLike,
     Progress,
     Slice,
     SourceLike,
+    declared_parents,
     export_edges,
     no_progress,
     open_local_table,
@@ -46,6 +48,8 @@ def exact_measures(
     where: str | None = None,
     unit: str | None = None,
     max_rows: int | None = None,
+    public_parents: ParentsLike | None = None,
+    private_parents: ParentsLike | None = None,
     measures: Sequence[str] = tuple(EXACT_MEASURES),
     by_constraint: bool = False,
     violations: str | Path | None = None,
@@ -67,6 +71,8 @@ def exact_measures(
         Must be True: the owner says that exact values may leave.
     unit, max_rows : str and int, optional
         Measure what a session with this unit measures: at most `max_rows` rows of each value of the column.
+    public_parents, private_parents : mapping of name to source, or list of names, optional
+        As `Session`: where the tables are that constraints look into.
     measures : sequence of str
         Compute these of `EXACT_MEASURES` only.
     by_constraint : bool
@@ -109,6 +115,7 @@ def exact_measures(
         table=table,
         csv_schema=csv_schema,
         constraints=constraints,
+        parents=declared_parents(public_parents, private_parents),
         unit=asked.column,
         most=asked.rows,
         memory_limit=memory_limit,

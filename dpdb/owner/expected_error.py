@@ -160,7 +160,7 @@ def plan(
     dcs, types, offer = _known(source, constraints, table, schema, rows)
     ask = Ask("all", epsilon, max_degree=max_degree)
     made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
-    with Session(made.rows, constraints=list(dcs), row_bound=NESTED_LOOP_ROWS) as session:
+    with Session(made.rows, constraints=list(dcs), public_parents=made.parents, row_bound=NESTED_LOOP_ROWS) as session:
         simulation = Simulation(session, repetitions=repetitions, max_degree=max_degree)
         simulated, skipped = _simulated(simulation, epsilon, max_degree)
         smallest, ladder = ({}, ()) if target is None else _smallest(simulation, target)
@@ -195,9 +195,9 @@ def _known(
     if source is None and not schema:
         raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
     with (
-        declared_table(schema or {}, constraints=constraints)
+        declared_table(schema or {}, constraints=constraints, assumes_parents=True)
         if source is None
-        else empty_table(source, table=table, csv_schema=schema, constraints=constraints)
+        else empty_table(source, table=table, csv_schema=schema, constraints=constraints, assumes_parents=True)
     ) as known:
         dcs = tuple(bound.constraint for bound in known.constraints)
         named = {name for dc in dcs for name in dc.table_columns}

@@ -32,9 +32,10 @@ _LEAST_KEPT = 4  # a synthetic table keeps at least one in this many of its rows
 
 @dataclass(frozen=True, eq=False)
 class PlannedTable:
-    """A dirty synthetic table, and the guesses that it was made from."""
+    """A dirty synthetic table, the parents of its clean rows, and the guesses that it was made from."""
 
     rows: pa.Table
+    parents: dict[str, pa.Table]
     error_rate: float
     distinct: dict[str, int]
     notes: tuple[str, ...]
@@ -61,16 +62,27 @@ def planned_table(
     chosen = check_seed(seed)
     seed = fresh_seed() if chosen is None else chosen
     shape, notes = _Shape(rows, _counts(distinct, types, rows), max(1, round(math.sqrt(rows)))), []
-    most = _MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(dcs)) else _MOST_ROWS
+    inside = [dc for dc in dcs if dc.inclusion is None]
+    most = _MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(inside)) else _MOST_ROWS
     if rows > most:
         shape = shape.scaled(most)
         notes.append(
             f"planned on {most:,} rows instead of {rows:,}, with as many rows per value: relative errors of the whole "
             "table are smaller where every rule compares rows with equal values"
         )
-    clean, left_out = _clean(dcs, types, shape, seed)
+    clean, left_out = _clean(inside, types, shape, seed)
     dirty = rnoise(clean.rows, dcs, alpha=error_rate, seed=seed) if error_rate else clean.rows
-    return PlannedTable(dirty, error_rate, clean.distinct, (*notes, *clean.notes, *left_out), seed)
+    notes += [*clean.notes, *left_out]
+    return PlannedTable(dirty, _parents(clean.rows, dcs), error_rate, clean.distinct, tuple(notes), seed)
+
+
+def _parents(clean: pa.Table, dcs: Sequence[DenialConstraint]) -> dict[str, pa.Table]:
+    """Make parents that have the keys of all clean rows, and no others: whatever else a key becomes is an orphan."""
+    parts: dict[str, list[pa.Table]] = {}
+    for rule in [dc.inclusion for dc in dcs if dc.inclusion is not None]:
+        keys = [clean.column(name) for name in rule.columns]
+        parts.setdefault(rule.parent, []).append(pa.table(keys, names=list(rule.parent_columns)))
+    return {name: pa.concat_tables(tables, promote_options="default") for name, tables in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -109,6 +121,8 @@ def _clean(
         return synthesize(plain, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng)
 
     first = made(rows)
+    if not dcs:
+        return first, []
     kept = consistent_rows(first.rows, dcs)
     if len(kept) == rows:
         return first, []

@@ -21,8 +21,10 @@ from dpdb.engine import (
     CrossTerm,
     GroupTerm,
     LocalSlice,
+    ParentsLike,
     SourceLike,
     TableSchema,
+    declared_parents,
     degree_terms,
     empty_table,
     explained_constraint,
@@ -42,6 +44,7 @@ from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.prepared.shares import Share, measure_shares
 from dpdb.release.privacy_unit import PrivacyUnit, parse_unit
+from dpdb.release.private_parents import unit_of_table
 
 __all__ = ["explain"]
 
@@ -59,6 +62,8 @@ def explain(
     rows_per_person: int = 1,
     unit: str | None = None,
     max_rows: int | None = None,
+    public_parents: ParentsLike | None = None,
+    private_parents: ParentsLike | None = None,
     row_bound: int | None = None,
     max_group: int | None = None,
     rows: int | None = None,
@@ -91,11 +96,17 @@ def explain(
         raise ParameterError("only releases of measures are explained; a count reads no conflict")
     asked = parse_unit(rows_per_person, unit, max_rows)
     with empty_table(
-        source, table=table, csv_schema=csv_schema, constraints=constraints, unit=asked.column, most=asked.rows
+        source,
+        table=table,
+        csv_schema=csv_schema,
+        constraints=constraints,
+        parents=declared_parents(public_parents, private_parents),
+        unit=asked.column,
+        most=asked.rows,
     ) as opened:
         bound = opened.constraints
         refuse_nested_loops(bound, row_bound)
-        protected = asked.in_schema(opened.schema)
+        protected = unit_of_table(asked, opened)
         prepared = prepare(PublicTable(opened, protected, parse_max_group(max_group)), ask)
         terms = degree_terms(bound)
         empty = opened.slice(prepared.parts[0].predicate)
@@ -148,6 +159,7 @@ def _representation(bound: BoundConstraint) -> str:
 
 def _shape(dc: DenialConstraint) -> str:
     recognised = {
+        "foreign key": dc.inclusion is not None,
         "single-tuple": dc.is_single_tuple,
         "key": key_columns(dc) is not None,
         "functional dependency": functional_dependency(dc) is not None,

@@ -24,7 +24,8 @@ def by_rule_offer(constraints: Sequence[BoundConstraint], schema: TableSchema, r
         Anyone's guess; public.
     """
     pairwise = [bound for bound in constraints if not bound.constraint.is_single_tuple]
-    if rows < _MANY or not pairwise or not all(map(has_class_histogram, pairwise)):
+    across = any(bound.constraint.inclusion is not None for bound in constraints)
+    if rows < _MANY or across or not pairwise or not all(map(has_class_histogram, pairwise)):
         return None
     copies = len(class_histograms(constraints, schema))
     price = "its noise is that of the default"

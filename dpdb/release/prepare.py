@@ -113,6 +113,8 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     }
     if table.max_group is not None and "two_sided" in whole.mechanisms.values():
         request["max_group"] = table.max_group
+    if table.opened.public_keys:  # a run that is asked again after they have changed asks for something else
+        request["public_parents"] = table.opened.public_keys
     if ask.each_constraint:
         request["each_constraint"] = [part.mechanisms for part in graphs]
     theta = ask.public_theta

@@ -31,22 +31,35 @@ class PrivacyUnit:
         By how many rows one unit changes what is read, at most.
     column : str or None
         The column whose values are the units; None if units are rows, or `rows` rows of one person.
+    parents : tuple of (str, str)
+        Private parents, each with its column that has the same values: a unit has all such rows, too. See
+        `dpdb.release.private_parents`.
     """
 
     rows: int = 1
     column: str | None = None
+    parents: tuple[tuple[str, str], ...] = ()
 
     @property
     def words(self) -> str:
         """The unit in words: what is added or removed between neighbouring tables."""
         if self.column is not None:
-            return f"one value of {self.column} with all its rows, of which at most {self.rows} are used"
+            beside = "".join(f", and with all rows of {parent} that have it in {name}" for parent, name in self.parents)
+            return f"one value of {self.column} with all its rows, of which at most {self.rows} are used{beside}"
         return "one row" if self.rows == 1 else f"up to {self.rows} rows of one person"
 
     @property
     def public(self) -> dict[str, object]:
         """The unit as part of a request; a unit without column reads as it did before there were columns."""
-        return {"rows_per_person": self.rows} | ({} if self.column is None else {"unit": self.column})
+        named = {} if self.column is None else {"unit": self.column}
+        return {"rows_per_person": self.rows, **named, **({"private_parents": self.parents} if self.parents else {})}
+
+    @property
+    def bound(self) -> str | None:
+        """The columns that a ledger is bound to; None if units are rows."""
+        if self.column is None:
+            return None
+        return " and ".join([self.column, *(f"{parent}.{name}" for parent, name in self.parents)])
 
     def estimand(self, words: str) -> str:
         """Add to an estimand what the unit leaves out: it is a number of the rows that are kept."""

@@ -7,7 +7,15 @@ from pathlib import Path
 from types import TracebackType
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import Progress, SourceLike, no_progress, open_table, refuse_nested_loops
+from dpdb.engine import (
+    ParentsLike,
+    Progress,
+    SourceLike,
+    declared_parents,
+    no_progress,
+    open_table,
+    refuse_nested_loops,
+)
 from dpdb.errors import ParameterError
 from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
@@ -16,6 +24,7 @@ from dpdb.release.draw import draw, labelled, load
 from dpdb.release.numbers import parse_max_group
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.privacy_unit import parse_unit
+from dpdb.release.private_parents import unit_of_table
 from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
 from dpdb.release.published.release import Releases
@@ -46,8 +55,13 @@ class Session(Verbs):
     unit, max_rows : str and int, optional
         A column whose values own the rows: of each value at most `max_rows` rows are used (of NULL none), and releases
         are epsilon-DP for adding or removing one value with all its rows; see `dpdb.release.privacy_unit`.
+    public_parents, private_parents : mapping of name to source, or list of names, optional
+        Other tables that constraints look into (``customer_id IN customers.id``): every one is declared public or
+        private. A name alone, or with None, is a table of the same DuckDB file or connection. The rows of private ones
+        are protected, too, and need `unit`; see `dpdb.release.private_parents`.
     csv_schema : mapping of column to SQL type, optional
-        Types of columns that have none: of CSV files, and keys in names of folders (the others are text).
+        Types of columns that have none: of CSV files, and keys in names of folders (the others are text); of parents'
+        columns as ``"customers.id"``.
     row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
     max_group : int, optional
@@ -85,6 +99,8 @@ class Session(Verbs):
         rows_per_person: int = 1,
         unit: str | None = None,
         max_rows: int | None = None,
+        public_parents: ParentsLike | None = None,
+        private_parents: ParentsLike | None = None,
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
         max_group: int | None = None,
@@ -103,6 +119,7 @@ class Session(Verbs):
             source,
             table=table,
             csv_schema=csv_schema,
+            parents=declared_parents(public_parents, private_parents),
             constraints=constraints,
             unit=asked.column,
             most=asked.rows,
@@ -113,7 +130,7 @@ class Session(Verbs):
             progress=progress,
         )
         try:
-            protected = asked.in_schema(self._table.schema)
+            protected = unit_of_table(asked, self._table)
             refuse_nested_loops(self._table.constraints, row_bound)
             if ledger is not None:
                 from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dpdb.constraints import parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError
-from dpdb.rules.texts import checked, keyed, present, readable_line
+from dpdb.rules.texts import checked, found_in, keyed, present, readable_line
 
 __all__ = ["ACROSS_TABLES", "NO_PATTERNS", "WHOLE_TABLE", "Found", "ImportedRule", "LeftOut", "TableRules"]
 
@@ -92,6 +92,12 @@ class TableRules:
     def not_null(self, column: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
         """Take that a column has no missing value."""
         self._written(lambda: present(column, where), origin, note)
+
+    def refers(
+        self, columns: Sequence[object], parent: str, targets: Sequence[object], origin: str, where: str | None = None
+    ) -> None:
+        """Take a foreign key, or leave it out where it does not say which columns it compares."""
+        self._written(lambda: found_in(columns, parent, targets, where), origin, None)
 
     def check(self, condition: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
         """Take a condition that no row may fail."""

@@ -16,8 +16,8 @@ from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 
 __all__ = [
-    "among", "between", "checked", "column_name", "comment", "dependency", "keyed", "one_line", "present",
-    "readable_line", "value",
+    "among", "between", "checked", "column_name", "comment", "dependency", "found_in", "keyed", "one_line",
+    "present", "readable_line", "value",
 ]  # fmt: skip
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -79,6 +79,25 @@ def keyed(columns: Sequence[object], where: object = None) -> str:
     if not columns:
         raise ParameterError("a key needs at least one column")
     return f"UNIQUE({', '.join(map(column_name, columns))}){_where(where)}"
+
+
+def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], where: object = None) -> str:
+    """Write a foreign key: the values of columns are found in those of another table.
+
+    Raises
+    ------
+    ParameterError
+        If the columns of the other table are not named, or are not as many.
+    """
+    table = ".".join(map(column_name, parent.split(".")))
+    if not targets:
+        raise ParameterError(f"it names no column of {parent}: write {column_name(columns[0])} IN {table}.COLUMN")
+    if len(columns) != len(targets) or not columns:
+        raise ParameterError(f"{len(columns)} columns cannot refer to {len(targets)} of {parent}")
+    if len(columns) == 1:
+        return f"{column_name(columns[0])} IN {table}.{column_name(targets[0])}{_where(where)}"
+    left, right = (", ".join(map(column_name, names)) for names in (columns, targets))
+    return f"({left}) IN {table}({right}){_where(where)}"
 
 
 def present(column: object, where: object = None) -> str:

@@ -302,3 +302,17 @@ def test_connections_that_cannot_be_registered(connection: duckdb.DuckDBPyConnec
     connection.close()
     with pytest.raises(ParameterError, match="cannot be used"):
         register()
+
+
+def test_parents_are_tables_of_the_connection_and_are_read_again_when_they_change() -> None:
+    """At an epsilon at which noise other than 0 has a probability below 1e-60."""
+    value = "SELECT value FROM dp_inconsistency('c', measure := 'problematic', epsilon := 1000)"
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE c AS SELECT i % 5 AS k FROM range(50) t(i); CREATE TABLE p AS FROM range(3) t(id)")
+        with dpdb.register(con, constraints="k IN p.id", public_parents=["p"]) as registration:
+            before = registration.execute(value).to_pylist()
+            con.execute("INSERT INTO p VALUES (3)")
+            assert (before, registration.execute(value).to_pylist()) == ([{"value": 20.0}], [{"value": 10.0}])
+        unit = {"unit": "k", "max_rows": 2}
+        with dpdb.register(con, constraints="k IN p.id", private_parents="p", **unit) as registration:
+            assert registration.execute(value).to_pylist() == [{"value": 2.0}]

@@ -33,6 +33,8 @@ models:
       - {type: primary_key, columns: [id, part]}
       - {type: check, expression: "total >= 0"}
       - {type: foreign_key, columns: [customer]}
+      - {type: foreign_key, columns: [shop, day], to: ref('shops'), to_columns: [shop, opens]}
+      - {type: foreign_key, columns: [clerk], expression: "staff.clerks (id)"}
     tests:
       - dbt_utils.unique_combination_of_columns: {combination_of_columns: [day, shop]}
       - dbt_utils.expression_is_true: {arguments: {expression: "shipped >= ordered"}}
@@ -45,6 +47,8 @@ models:
           - accepted_values: {values: [open, closed], config: {where: "day > '2026-01-01'"}}
           - accepted_values: {values: [1, 2], quote: false}
           - relationships: {to: ref('states'), field: code}
+          - dbt_utils.relationships_where: {to: "source('a','all')", field: s, from_condition: x > 1, to_condition: 1=1}
+          - dbt_utils.relationships_where: {to: ref('b'), field: s, to_condition: "y > 1"}
           - unique: {config: {enabled: false}}
           - some_package.never_seen
       - name: customer_name
@@ -71,9 +75,13 @@ def test_a_dbt_schema(tmp_path: Path) -> None:
         "NOT NULL(id)",
         "NOT NULL(part)",
         "CHECK (total >= 0)",
+        "(shop, day) IN shops(shop, opens)",
+        "clerk IN staff.clerks.id",
         "NOT NULL(status)",
         "CHECK (NOT (day > '2026-01-01') OR (status IN ('open', 'closed')))",
         "CHECK (status IN (1, 2))",
+        "status IN states.code",
+        'status IN "all".s WHERE x > 1',
         "customer_id -> customer_name",
         "CHECK (trim(customer_name) <> '')",
         "CHECK (total > 0 AND total < limit_total)",
@@ -81,9 +89,11 @@ def test_a_dbt_schema(tmp_path: Path) -> None:
         'UNIQUE("order") WHERE live',
     ]
     assert _left_out(imported) == {
-        "constraint foreign_key(customer)": "a rule across tables",
+        "constraint foreign_key(customer)": "it does not say which columns of which table",
         "dbt_utils.expression_is_true": "it has a template, which only its own tool fills in",
-        "relationships(status)": "a rule across tables",
+        "dbt_utils.relationships_where(status)": (
+            "to_condition: a condition on the rows of the other table; name a view of them instead"
+        ),
         "unique(status)": "it is not enabled",
         "some_package.never_seen(status)": "dpdb does not know this test",
     }
@@ -98,9 +108,11 @@ def test_a_dbt_project_is_read_without_its_packages(tmp_path: Path) -> None:
 
 
 DDL = """
+CREATE TABLE made (key int PRIMARY KEY);
 CREATE TABLE shop.orders (
     id integer PRIMARY KEY, customer int NOT NULL REFERENCES customers(id), status text CHECK (status IN ('a', 'b')),
-    a int UNIQUE, b int, CONSTRAINT whole CHECK (a < b OR b IS NULL), UNIQUE (a, b), FOREIGN KEY (a) REFERENCES x (y),
+    a int UNIQUE, b int REFERENCES made, c int REFERENCES other,
+    CONSTRAINT whole CHECK (a < b OR b IS NULL), UNIQUE (a, b), FOREIGN KEY (a) REFERENCES x (y),
     EXCLUDE USING gist (room WITH =, during WITH &&)
 );
 ALTER TABLE ONLY shop.orders ADD CONSTRAINT second PRIMARY KEY (a, b);
@@ -113,23 +125,25 @@ SET search_path = shop;
 
 
 def test_sql_ddl(tmp_path: Path) -> None:
-    imported = _imported(tmp_path, "schema.sql", DDL)
+    imported = _imported(tmp_path, "schema.sql", DDL, "orders")
     assert _texts(imported) == [
         "UNIQUE(id)",
         "NOT NULL(id)",
         "NOT NULL(customer)",
+        "customer IN customers.id",
         "CHECK (status IN ('a', 'b'))",
         "UNIQUE(a)",
+        "b IN made.key",
         "CHECK (a < b OR b IS NULL)",
         "UNIQUE(a, b)",
+        "a IN x.y",
         "NOT NULL(a)",
         "NOT NULL(b)",
         "NOT NULL(status)",
         "UNIQUE(customer) WHERE status = 'a'",
     ]
     assert list(_left_out(imported).values()) == [
-        "a rule across tables",
-        "a rule across tables",
+        "it names no column of other: write c IN other.COLUMN",
         "write it as a denial constraint: not(t1... & t2...)",
         "it is over expressions",
     ]
@@ -216,10 +230,11 @@ def test_soda_checks(tmp_path: Path) -> None:
         "CHECK (email NOT IN ('n/a', ''))",
         "CHECK (NOT (day > 3) OR (status IN ('open', 'closed')))",
         "CHECK (age >= 0 AND age <= 120)",
+        "state IN states.code",
         "CHECK (NOT (shipped < ordered))",
     ]
     assert [rule.note for rule in imported.rules][1] == "tolerated there: < 5"
-    assert len(imported.left_out) == 3
+    assert len(imported.left_out) == 2
 
 
 def test_a_soda_contract(tmp_path: Path) -> None:
@@ -255,7 +270,9 @@ schema:
         logicalTypeOptions: {minimum: 0, exclusiveMaximum: 130, pattern: "x"}
         quality:
           - {metric: invalidValues, arguments: {validValues: [1, null]}, mustBeLessThan: 5, unit: percent}
-        relationships: [{to: people.age}]
+        relationships: [{to: people.age}, {to: /schema/persons/properties/years}, {to: nowhere}]
+    relationships: [{from: [orders.id, orders.part], to: [persons.years, persons.id], type: foreignKey}]
+  - {name: persons, physicalName: tbl_persons, properties: [{name: years, physicalName: n_years}]}
   - {name: empty}
 """
 
@@ -271,10 +288,13 @@ def test_an_open_data_contract(tmp_path: Path) -> None:
         "NOT NULL(age)",
         "CHECK (age >= 0)",
         "CHECK (age < 130)",
+        "age IN people.age",
+        "age IN tbl_persons.n_years",
         "CHECK (age IN (1))",
         "UNIQUE(a, b)",
         "zip -> city",
         "UNIQUE(c, d)",
+        "(id, part) IN tbl_persons(n_years, id)",
     ]
     assert len(imported.left_out) == 4
 

@@ -13,7 +13,7 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-__all__ = ["csv_schema", "distinct", "keys", "thresholds"]
+__all__ = ["csv_schema", "distinct", "keys", "parents", "thresholds"]
 
 
 _COUNT = re.compile("[0-9]{1,18}")
@@ -59,6 +59,23 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
         if not name or not _COUNT.fullmatch(count):
             raise ParameterError(f"--distinct {text!r}: expected COLUMN=NUMBER")
         read[name] = int(count)
+    return read
+
+
+def parents(options: argparse.Namespace) -> dict[str, dict[str, str | None]]:
+    """Read every `--public-parent NAME=FILE` and `--private-parent NAME=FILE`; without a file it is None."""
+    return {f"{kind}_parents": _parents(kind, getattr(options, f"{kind}_parent")) for kind in ("public", "private")}
+
+
+def _parents(kind: str, given: list[str] | None) -> dict[str, str | None]:
+    read: dict[str, str | None] = {}
+    for text in given or []:
+        name, equals, path = text.partition("=")
+        if not name.strip() or bool(equals) != bool(path):
+            raise ParameterError(f"--{kind}-parent {text!r}: expected NAME or NAME=FILE")
+        if name.strip() in read:
+            raise ParameterError(f"--{kind}-parent {text!r}: the name is taken")
+        read[name.strip()] = path or None
     return read
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "group_option",
     "limit_options",
     "output_option",
+    "parent_options",
     "quiet_options",
     "release_options",
     "shape_options",
@@ -64,6 +65,21 @@ def shape_options(
         )
     parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
     parser.add_argument("--schema", metavar="COLS", help=schema)
+
+
+def parent_options(parser: argparse.ArgumentParser) -> None:
+    """The other tables that constraints look into."""
+    for kind, meaning in (
+        ("public", "whose keys everybody may know"),
+        ("private", "whose rows are protected, too; needs --unit"),
+    ):
+        parser.add_argument(
+            f"--{kind}-parent",
+            metavar="NAME[=FILE]",
+            action="append",
+            help=f"a table that constraints look into (a IN NAME.b), {meaning}; without FILE a table of the DuckDB "
+            "file; may be repeated",
+        )
 
 
 def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:

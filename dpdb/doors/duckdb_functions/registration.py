@@ -155,6 +155,8 @@ def register(
     max_rows: int | None = None,
     row_bound: int | None = None,
     max_group: int | None = None,
+    public_parents: Sequence[str] = (),
+    private_parents: Sequence[str] = (),
 ) -> Registration:
     """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
 
@@ -190,6 +192,8 @@ def register(
         Durable budget. It belongs to one table; for several, a mapping from table name.
     rows_per_person, unit, max_rows, row_bound, max_group
         As for `dpdb.open`.
+    public_parents, private_parents : list of str
+        Tables and views of the connection that constraints look into, as for `dpdb.open`.
 
     Returns
     -------
@@ -203,5 +207,16 @@ def register(
     """
     return Registration(
         connection,
-        Settings(constraints, budget, ledger, rows_per_person, unit, max_rows, row_bound, max_group),
+        Settings(
+            constraints,
+            budget,
+            ledger,
+            rows_per_person,
+            unit,
+            max_rows,
+            row_bound,
+            max_group,
+            public_parents,
+            private_parents,
+        ),
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from dpdb.constraints import ConstraintsLike, load_constraints
+from dpdb.engine import declared_parents
 from dpdb.engine.duckdb.owner_table import OwnerTable
 from dpdb.errors import ParameterError
 from dpdb.release import Budget, Session
@@ -36,9 +37,17 @@ class Settings:
     max_rows: int | None = None
     row_bound: int | None = None
     max_group: int | None = None
+    public_parents: Sequence[str] = ()
+    private_parents: Sequence[str] = ()
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The names of the tables that constraints look into."""
+        return tuple(parent.name for parent in declared_parents(self.public_parents, self.private_parents))
 
     def check(self) -> None:
         """Raise now what every first release would raise: constraints that cannot be read, budgets that are none."""
+        _ = self.parents  # names that are used twice
         if self.constraints == {}:
             raise ParameterError("no constraints given: the mapping names no table")
         for constraints in _values(self.constraints):
@@ -52,8 +61,8 @@ class Settings:
 class Tables:
     """The tables of one registration. To be used in one thread.
 
-    A session reads a table's rows once. It is opened again when they have changed since, with the same budget: what a
-    table's releases cost adds up over all states of its rows.
+    A session reads a table's rows once. It is opened again when they, or those of a parent, have changed since, with
+    the same budget: what a table's releases cost adds up over all states of its rows.
     """
 
     settings: Settings
@@ -71,7 +80,8 @@ class Tables:
         """
         if self._closed:  # while the call waited for its turn
             raise ParameterError(CLOSED)
-        key, state = (table.spellings[0], constraints), table.state()
+        key = table.spellings[0], constraints
+        state = table.state(), *(table.beside(name).state() for name in self.settings.parents)
         known, session = self._sessions.pop(key, (None, None))
         if session is not None and known != state:
             session.close()
@@ -103,6 +113,8 @@ class Tables:
             max_rows=settings.max_rows,
             row_bound=settings.row_bound,
             max_group=settings.max_group,
+            public_parents=settings.public_parents,
+            private_parents=settings.private_parents,
         )
 
 

@@ -32,6 +32,8 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         rows_per_person=job.rows_per_person,
         unit=job.unit,
         max_rows=job.max_rows,
+        public_parents=job.public_parents,
+        private_parents=job.private_parents,
         row_bound=job.row_bound,
         max_group=job.max_group,
         memory_limit=job.memory_limit,
@@ -65,10 +67,11 @@ def _check_results(job: Job) -> None:
     open_results(job.results, job.results_table)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
-    source = Path(job.source)
-    inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
-    if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
-        raise ParameterError(
-            f"{job.path}, key 'results': the results would be written into the source, which the ledger would take as "
-            "changed; give another file"
-        )
+    parents = [path for path in (*job.public_parents.values(), *job.private_parents.values()) if path is not None]
+    for source in map(Path, [job.source, *parents]):
+        inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
+        if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
+            raise ParameterError(
+                f"{job.path}, key 'results': the results would be written into the source or a parent, which the "
+                "ledger would take as changed; give another file"
+            )

@@ -21,7 +21,8 @@ __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
-    "unit", "max_rows", "row_bound", "max_group", "memory_limit", "threads", "release",
+    "unit", "max_rows", "public_parents", "private_parents", "row_bound", "max_group", "memory_limit", "threads",
+    "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -60,6 +61,8 @@ class Job:
     ----------
     constraints : path or text
         As `load_constraints` takes them.
+    public_parents, private_parents : mapping
+        From names of other tables to their files; None is a table of the same DuckDB file.
     results, results_table
         A DuckDB file and its table, or a folder of Parquet files.
     """
@@ -76,6 +79,8 @@ class Job:
     rows_per_person: int
     unit: str | None
     max_rows: int | None
+    public_parents: Mapping[str, str | None]
+    private_parents: Mapping[str, str | None]
     row_bound: int | None
     max_group: int | None
     memory_limit: str | None
@@ -126,6 +131,8 @@ def load_job(path: str | Path) -> Job:
         rows_per_person=1 if rows_per_person is None else rows_per_person,
         unit=keys.text("unit"),
         max_rows=keys.whole("max_rows"),
+        public_parents=_parents(keys, folder, "public_parents"),
+        private_parents=_parents(keys, folder, "private_parents"),
         row_bound=keys.whole("row_bound"),
         max_group=keys.whole("max_group"),
         memory_limit=keys.text("memory_limit"),
@@ -213,6 +220,18 @@ def _source(keys: TomlKeys, folder: Path) -> str:
     if not glob.has_magic(source):
         _file(keys, Path(source), "source")
     return source
+
+
+def _parents(keys: TomlKeys, folder: Path, key: str) -> Mapping[str, str | None]:
+    """A list of tables beside the source's, or a table of names and files; its name alone is such a table, too."""
+    if keys.is_list(key):
+        return dict.fromkeys(keys.texts(key) or ())
+    found = {}
+    for name, path in keys.table(key).items():
+        if not isinstance(path, str) or not path:
+            raise keys.error(key, f"parent {name!r}: expected a file, got {path!r}")
+        found[name] = str(folder / path)
+    return found
 
 
 def _constraints(keys: TomlKeys, folder: Path) -> str | Path:

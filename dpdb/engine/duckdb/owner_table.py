@@ -52,6 +52,12 @@ class OwnerTable:
         """Its names, from the full one to the bare one."""
         return f"{self.database}.{self.schema}.{self.name}", f"{self.schema}.{self.name}", self.name
 
+    def beside(self, text: str) -> OwnerTable:
+        """Find another table of the same moment by its name. Errors as `owner_table`."""
+        found = [tuple(map(str, row)) for row in self.cursor.execute(_TABLES).fetchall()]
+        catalog, part, name = _choose(found, text, (self.database, self.schema))
+        return OwnerTable(self.cursor, catalog, part, name)
+
     def state(self) -> tuple[object, ...]:
         """Columns, types and order-free digests of the rows: changes when they change. Private.
 

@@ -7,13 +7,14 @@ changes one value, group sizes by 1, and the order of no two other rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dpdb.constraints import DenialConstraint, RowExpression
+from dpdb.constraints import DenialConstraint, Inclusion, RowExpression
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.orphans import OrphanColumn
 from dpdb.engine.schema import Column, TableSchema, free_name
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.where import TableTypes, parse_condition, parse_term
@@ -60,9 +61,14 @@ class ComputedRows:
 
 
 def with_computed_columns(
-    database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
+    database: Database,
+    constraints: Sequence[DenialConstraint],
+    schema: TableSchema,
+    orphans: Callable[[Inclusion], OrphanColumn],
 ) -> tuple[tuple[DenialConstraint, ...], TableSchema]:
     """Type what constraints compute, and return them with the schema that has it as columns. Reads no row.
+
+    `orphans` types what they say of parents.
 
     The new columns come last, sorted by their texts: the canonical order of rows does not depend on the order in which
     constraints are given.
@@ -72,13 +78,16 @@ def with_computed_columns(
     ConstraintTypeError
         If an expression is not allowed, has no type or is the same for every row; the message names the constraint.
     """
-    made: dict[RowExpression, ComputedColumn] = {}
+    made: dict[RowExpression | Inclusion, ComputedColumn | OrphanColumn] = {}
     types = TableTypes(database, schema)
     for dc in constraints:
         for ref in dc.computed:
-            if ref.expression not in made:
-                made[ref.expression] = _column(dc, ref.expression, types, schema)
-    names: dict[RowExpression, str] = {}
+            expression = ref.expression
+            if isinstance(expression, Inclusion):
+                made.setdefault(expression, orphans(expression))
+            elif expression not in made:
+                made[expression] = _column(dc, expression, types, schema)
+    names: dict[RowExpression | Inclusion, str] = {}
     for expression in sorted(made, key=lambda expression: expression.written()):
         # Texts in quotes may differ in case only, and a column of the table may be called `b + 60`.
         names[expression] = free_name(expression.written(), [*schema.names, *names.values()])

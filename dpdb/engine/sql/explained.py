@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpdb.engine.parents.orphans import is_orphan
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.joins import join_plan
@@ -31,10 +32,13 @@ def explained_constraint(empty: LocalSlice, position: int) -> ExplainedConstrain
         Of the constraint.
     """
     bound = empty.constraints[position]
-    statements: list[exp.Select]
+    statements: list[exp.Expr]
     if bound.constraint.is_single_tuple:
         query = exp.select("*").from_(empty.tuples.copy()).where(self_conflict([bound], "tuple_row"))
-        statements, operator = [query], "FILTER"
+        found = [
+            is_orphan(column, empty.table("input_row")) for column in empty.orphans if column.name in bound.columns
+        ]
+        statements, operator = [*found, query], "FILTER"
     else:
         members = empty.table(f"member_{position}")
         plan = join_plan(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.orphans import OrphanColumn, is_orphan
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.computed import ComputedColumn
@@ -24,11 +25,12 @@ def read_columns(
     Every release reads its rows through here. Times that DuckDB's calendar does not reach are NULL: casts to another
     time type, even TRY_CAST, fail on them.
 
-    Computed columns are generated ones of the new table: they see its types and calendar, and no collation.
+    Computed columns are generated ones of the new table: they see its types and calendar, and no collation. So do those
+    that say whether a row is an orphan, which are written in the end.
 
     `position` names a further column for the row's place in the source, from 0.
     """
-    names, computed = _stored_and_computed(rows.schema, columns)
+    names, computed, orphans = _stored_and_computed(rows.schema, columns)
     definitions = [_column_def(name, rows.schema[name].type or "VARCHAR") for name in names]
     selected = [_in_calendar(exp.column(name, quoted=True), rows.schema[name].type) for name in names]
     if position is not None:
@@ -36,15 +38,22 @@ def read_columns(
         number = exp.Window(this=exp.RowNumber(), over="OVER")
         selected.append(exp.Sub(this=number, expression=exp.convert(1)))
     stored = [definition.this.copy() for definition in definitions]
+    definitions += [_column_def(column.name, column.declared_type) for column in orphans]
     written = [*(definition.sql("duckdb") for definition in definitions), *map(_computed_def, computed)]
     database.execute(f"CREATE TABLE {target.sql('duckdb')} ({', '.join(written)})")
     copied = exp.select(*selected).from_(rows.scan.copy())
     database.execute(exp.insert(copied, target.copy(), columns=stored))
+    for column in orphans:
+        database.execute(is_orphan(column, target))
 
 
 def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
-    """Return the same columns as a subquery without alias: what `read_columns` would copy, for who reads it once."""
-    names, computed = _stored_and_computed(rows.schema, columns)
+    """Return the same columns as a subquery without alias: what `read_columns` would copy, for who reads it once.
+
+    None may be that of a rule across tables.
+    """
+    names, computed, orphans = _stored_and_computed(rows.schema, columns)
+    assert not orphans, "a release that only groups rows refuses rules across tables"
     typed = [exp.alias_(_typed(rows.schema[name]), name, quoted=True) for name in names]
     query = exp.select(*(typed or [exp.convert(1)])).from_(rows.scan.copy())
     if computed:
@@ -64,12 +73,16 @@ def _typed(column: Column) -> exp.Expr:
     return value
 
 
-def _stored_and_computed(schema: TableSchema, columns: set[str]) -> tuple[tuple[str, ...], list[ComputedColumn]]:
-    """Return the table's own columns that are read for some columns, and those of them that are computed."""
+def _stored_and_computed(
+    schema: TableSchema, columns: set[str]
+) -> tuple[tuple[str, ...], list[ComputedColumn], list[OrphanColumn]]:
+    """Return the table's own columns that are read for some columns, those that are computed, and the orphans' ones."""
     asked = [schema[name] for name in in_schema_order(columns, schema)]
     computed = [column for column in asked if isinstance(column, ComputedColumn)]
-    own = {column.name for column in asked if not isinstance(column, ComputedColumn)}
-    return in_schema_order(own.union(*(column.sources for column in computed)), schema), computed
+    orphans = [column for column in asked if isinstance(column, OrphanColumn)]
+    own = {column.name for column in asked if not isinstance(column, (ComputedColumn, OrphanColumn))}
+    sources = [column.sources for column in computed] + [column.sources for column in orphans]
+    return in_schema_order(own.union(*sources), schema), computed, orphans
 
 
 def _in_calendar(column: exp.Expr, kind: str | None) -> exp.Expr:

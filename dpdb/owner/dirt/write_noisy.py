@@ -120,7 +120,9 @@ def write_noisy(
     seed = fresh_seed() if chosen_seed is None else chosen_seed
     target = OutputFile(out, source, overwrite=overwrite)
     # Opening refuses what does not compare, as a measurement would.
-    with open_local_table(source, table=table, csv_schema=csv_schema, constraints=constraints) as opened:
+    with open_local_table(
+        source, table=table, csv_schema=csv_schema, constraints=constraints, assumes_parents=True
+    ) as opened:
         schema, clean = opened.schema, _sampled(read_rows(opened), wanted, seed)
         loaded = load_constraints(constraints, schema.names)
     if kind == "rnoise" and alpha is not None:

@@ -56,7 +56,7 @@ class LedgerAccount:
     ) -> None:
         self._budget = as_budget(budget)
         self._content = content
-        self._source = SourceMark(table_text(schema), opened, unit.rows, unit.column)
+        self._source = SourceMark(table_text(schema), opened, unit.rows, unit.bound)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check(self._source)

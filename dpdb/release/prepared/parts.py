@@ -139,7 +139,9 @@ def refuse_by_rule(mechanism: str, measure: str, constraints: Sequence[BoundCons
             "no share of the rows; leave out rate (--rate), or the mechanism"
         )
     for bound in constraints:
-        if not bound.constraint.is_single_tuple and not has_class_histogram(bound):
+        if bound.constraint.inclusion is not None or (
+            not bound.constraint.is_single_tuple and not has_class_histogram(bound)
+        ):
             raise ParameterError(
                 f"mechanism {mechanism!r} of {measure} does not count {bound.constraint.label}: only what rows with "
                 "equal left-hand sides have in common (functional dependencies and keys, with or without conditions); "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -9,7 +10,7 @@ from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.great_expectations import expect
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
-from dpdb.rules.texts import among, between, checked, column_name, dependency, keyed, present, value
+from dpdb.rules.texts import among, between, checked, column_name, dependency, found_in, keyed, present, value
 
 __all__ = ["import_schema", "is_schema"]
 
@@ -125,6 +126,26 @@ def _determined(options: _Options, where: str | None) -> str:
     return dependency(texts(left), right, where)
 
 
+def _relationship(options: _Options, where: str | None) -> str:
+    """Write a foreign key; conditions on the rows of the other table are none that dpdb knows."""
+    if str(options.get("to_condition", "1=1")).replace(" ", "") != "1=1":
+        raise ParameterError("to_condition: a condition on the rows of the other table; name a view of them instead")
+    among = options.get("from_condition")
+    if among is not None and str(among).replace(" ", "") != "1=1":
+        where = str(among) if where is None else f"({where}) AND ({among})"
+    return found_in([options["column_name"]], _model(options["to"]), [options["field"]], where)
+
+
+def _model(said: object) -> str:
+    """Read `ref('customers')` and `source('shop', 'customers')`; a name alone is itself."""
+    quoted = re.findall(r"""["']([^"']+)["']""", str(said))
+    if quoted and re.match(r"(ref|source)\s*\(", str(said).strip(" {}")):
+        return str(quoted[-1])
+    if not re.fullmatch(r"[\w.]+", str(said)):
+        raise ParameterError(f"to: {said} names no model")
+    return str(said)
+
+
 def _written(options: _Options, where: str | None) -> str:
     """Write a constraint that is dpdb's own text."""
     if where is not None:
@@ -143,10 +164,10 @@ _GENERIC_TESTS: dict[str, Callable[[_Options, str | None], str]] = {
     "not_empty_string": lambda o, where: checked(f"trim({column_name(o['column_name'])}) <> ''", where),
     "functional_dependency": _determined,
     "denial_constraint": _written,
+    "relationships": _relationship,
+    "relationships_where": _relationship,
 }
 _WHY_NOT = {
-    "relationships": ACROSS_TABLES,
-    "relationships_where": ACROSS_TABLES,
     "equality": ACROSS_TABLES,
     "equal_rowcount": ACROSS_TABLES,
     "fewer_rows_than": ACROSS_TABLES,
@@ -172,7 +193,22 @@ def _constraint(constraint: _Options, columns: list[str], table: TableRules) -> 
                 table.not_null(column, origin)
         elif kind == "check":
             table.check(str(constraint.get("expression", "")), origin)
+        elif kind == "foreign_key":
+            _foreign_key(constraint, columns, table, origin)
         elif kind != "unique":
-            table.leave(origin, ACROSS_TABLES if kind == "foreign_key" else "dpdb does not know this constraint")
+            table.leave(origin, "dpdb does not know this constraint")
     except ParameterError as error:
         table.leave(origin, str(error))
+
+
+def _foreign_key(constraint: _Options, columns: list[str], table: TableRules, origin: str) -> None:
+    """Take a foreign key: `to` and `to_columns`, or `expression: "customers (id)"`."""
+    expression = re.fullmatch(
+        r"\s*(?:references\s+)?([\w.]+)\s*\(([^()]*)\)\s*", str(constraint.get("expression", "")), re.I
+    )
+    if "to" in constraint:
+        table.refers(columns, _model(constraint["to"]), texts(constraint.get("to_columns")), origin)
+    elif expression is not None:
+        table.refers(columns, expression[1], [name.strip() for name in expression[2].split(",")], origin)
+    else:
+        table.leave(origin, "it does not say which columns of which table")

@@ -1,4 +1,4 @@
-"""SQL DDL: PRIMARY KEY, UNIQUE, NOT NULL, CHECK of CREATE TABLE, ALTER TABLE and CREATE UNIQUE INDEX."""
+"""SQL DDL: PRIMARY KEY, UNIQUE, NOT NULL, CHECK, REFERENCES of CREATE and ALTER TABLE; CREATE UNIQUE INDEX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import TooMuchWorkError, parse_script
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, Found, TableRules
+from dpdb.rules.found import Found, TableRules
 
 __all__ = ["import_ddl", "is_ddl"]
 
@@ -126,9 +126,27 @@ def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, na
             table.check(_sql(kind.this), origin)
     elif isinstance(kind, (exp.ForeignKey, exp.Reference)):
         columns = columns or _columns(kind.expressions)
-        table.leave(f"{shown}REFERENCES of ({', '.join(columns)})", ACROSS_TABLES)
+        _reference(columns, kind.args["reference"] if isinstance(kind, exp.ForeignKey) else kind, table, shown)
     elif isinstance(kind, exp.ExcludeColumnConstraint):
         table.leave(f"{shown}EXCLUDE", "write it as a denial constraint: not(t1... & t2...)")
+
+
+def _reference(columns: list[str], reference: exp.Expr, table: TableRules, shown: str) -> None:
+    """Take a foreign key; without columns it refers to the primary key, which the same file may have made before."""
+    target = reference.this
+    parent = target.this if isinstance(target, exp.Schema) else target
+    named = _columns(target.expressions) if isinstance(target, exp.Schema) else _primary_key(parent.name, table)
+    name = f"{parent.db}.{parent.name}" if parent.db else parent.name
+    table.refers(columns, name, named, f"{shown}REFERENCES of ({', '.join(columns)})")
+
+
+def _primary_key(parent: str, table: TableRules) -> list[str]:
+    """Return the columns of a primary key that was found before, as the file names them."""
+    for rule in table.found.rules:
+        words, _, rest = rule.origin.partition("PRIMARY KEY (")
+        if rule.table == parent and rest and rule.text.startswith("UNIQUE") and (not words or words.endswith(": ")):
+            return rest.removesuffix(")").split(", ")
+    return []
 
 
 def _columns(parts: list[exp.Expr]) -> list[str]:

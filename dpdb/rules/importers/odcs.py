@@ -1,4 +1,4 @@
-"""Open Data Contract Standard (ODCS 3): keys, required and unique properties, quality rules, `engine: dpdb`."""
+"""Open Data Contract Standard (ODCS 3): keys, required, unique, relationships, quality rules, `engine: dpdb`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
-from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.texts import among, between, column_name
@@ -24,17 +24,20 @@ def is_contract(document: object) -> bool:
 
 def import_contract(document: object, found: Found) -> None:
     """Read all tables of a contract."""
-    for item in sequence(mapping(document).get("schema")):
-        entry = mapping(item)
+    entries = [mapping(item) for item in sequence(mapping(document).get("schema"))]
+    names = _physical_names(entries)
+    for entry in entries:
         table = found.table(_physical(entry))
         properties = [mapping(item) for item in sequence(entry.get("properties"))]
         _primary_key(properties, table)
         for each in properties:
-            _property(each, table)
+            _property(each, table, names)
         for quality in sequence(entry.get("quality")):
             _quality(mapping(quality), None, table)
         for relation in sequence(entry.get("relationships")):
-            table.leave(f"relationship from {', '.join(texts(mapping(relation).get('from')))}", ACROSS_TABLES)
+            sources = texts(mapping(relation).get("from"))
+            columns = [_target(source, names)[1] for source in sources]
+            _relationship(columns, relation, table, names, f"relationship from {', '.join(sources)}")
 
 
 def _physical(entry: _Options) -> str:
@@ -58,7 +61,39 @@ def _position(entry: _Options) -> float:
     return position if isinstance(position, (int, float)) else 0
 
 
-def _property(entry: _Options, table: TableRules) -> None:
+def _physical_names(entries: list[Mapping[str, Any]]) -> dict[str, tuple[str, dict[str, str]]]:
+    """The names in the database of tables and of their properties, by the names in the contract."""
+    found: dict[str, tuple[str, dict[str, str]]] = {}
+    for entry in entries:
+        properties = [mapping(item) for item in sequence(entry.get("properties"))]
+        columns = {str(each.get(key)): _physical(each) for each in properties for key in ("id", "name")}
+        found |= {str(entry.get(key)): (_physical(entry), columns) for key in ("id", "name")}
+    return found
+
+
+def _target(said: str, names: Mapping[str, tuple[str, dict[str, str]]]) -> tuple[str, str]:
+    """Read `customers.id` or `/schema/customers/properties/id`: table and column in the database."""
+    parts = (
+        [part for part in said.split("/") if part not in {"schema", "properties"}] if "/" in said else said.split(".")
+    )
+    if len(parts) < 2:
+        return "", parts[0]
+    table, columns = names.get(parts[-2], (parts[-2], {}))
+    return table, columns.get(parts[-1], parts[-1])
+
+
+def _relationship(
+    columns: list[str], relation: object, table: TableRules, names: Mapping[str, Any], origin: str
+) -> None:
+    said = mapping(relation)
+    targets = [_target(target, names) for target in texts(said.get("to"))]
+    if str(said.get("type", "foreignKey")) != "foreignKey" or len({parent for parent, _ in targets}) != 1:
+        table.leave(origin, "it is no foreign key to the columns of one table")
+    else:
+        table.refers(columns, targets[0][0], [column for _, column in targets], origin)
+
+
+def _property(entry: _Options, table: TableRules, names: Mapping[str, Any]) -> None:
     column = _physical(entry)
     if entry.get("required") is True:
         table.not_null(column, f"{column}: required")
@@ -66,7 +101,7 @@ def _property(entry: _Options, table: TableRules) -> None:
         table.unique([column], f"{column}: unique")
     _limits(mapping(entry.get("logicalTypeOptions")), column, table)
     for relation in sequence(entry.get("relationships")):
-        table.leave(f"{column}: relationship to {mapping(relation).get('to')}", ACROSS_TABLES)
+        _relationship([column], relation, table, names, f"{column}: relationship to {mapping(relation).get('to')}")
     for quality in sequence(entry.get("quality")):
         _quality(mapping(quality), column, table)
 

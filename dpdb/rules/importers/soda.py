@@ -18,6 +18,7 @@ _Options: TypeAlias = Mapping[str, Any]
 _METRIC = re.compile(
     r"(?P<metric>duplicate|missing|invalid)_(?P<unit>count|percent)\s*\((?P<columns>[^)]*)\)\s*(?P<rest>.*)", re.DOTALL
 )
+_EXISTS = re.compile(r"values in \((?P<columns>[^()]+)\) must exist in (?P<parent>[\w.]+) \((?P<targets>[^()]+)\)")
 _PATTERNS = ("valid format", "valid regex", "invalid format", "invalid regex", "missing regex", "missing format")
 _NONE = re.compile(r"=?\s*0\s*%?")
 
@@ -53,12 +54,22 @@ def _sodacl(check: str, options: _Options, table: TableRules) -> None:
         note = None if _NONE.fullmatch(match["rest"].strip()) else f"tolerated there: {match['rest'].strip()}"
         _metric(match["metric"], _Check(columns, _spaced(options), check, where, note), table)
     elif check.startswith("values in"):
-        table.leave(check, ACROSS_TABLES)
+        _reference(check, where, table)
     elif check == "failed rows" and "fail condition" in options:
         _failing(str(options["fail condition"]), table, check, where)
     else:
         known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
         table.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
+
+
+def _reference(check: str, where: str | None, table: TableRules) -> None:
+    """Take `values in (a, b) must exist in customers (x, y)`."""
+    said = _EXISTS.fullmatch(check.strip())
+    if said is None:
+        table.leave(check, ACROSS_TABLES)
+        return
+    columns, targets = ([name.strip().strip('"') for name in said[key].split(",")] for key in ("columns", "targets"))
+    table.refers(columns, said["parent"], targets, check, where)
 
 
 # -- contracts ----------------------------------------------------------------------------------------------------

@@ -9,8 +9,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import positive
-from dpdb.doors.cli.options import csv_schema
-from dpdb.doors.cli.shared_options import command, format_option, limit_options, source_options, unit_options
+from dpdb.doors.cli.options import csv_schema, parents
+from dpdb.doors.cli.shared_options import (
+    command,
+    format_option,
+    limit_options,
+    parent_options,
+    source_options,
+    unit_options,
+)
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
 
@@ -32,6 +39,7 @@ def add(commands: Any) -> None:
         "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json",
     )
     source_options(parser)
+    parent_options(parser)
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     unit_options(parser)
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
@@ -64,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
         table=options.table,
         csv_schema=csv_schema(options),
         where=options.where,
+        **parents(options),
         unit=options.unit,
         max_rows=options.max_rows,
         measures=tuple(options.measure or EXACT_MEASURES),

@@ -8,8 +8,8 @@ import textwrap
 from typing import Any
 
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.options import csv_schema
-from dpdb.doors.cli.shared_options import command, format_option, release_options, source_options
+from dpdb.doors.cli.options import csv_schema, parents
+from dpdb.doors.cli.shared_options import command, format_option, parent_options, release_options, source_options
 from dpdb.doors.cli.streams import show
 
 __all__ = ["add", "run"]
@@ -25,6 +25,7 @@ def add(commands: Any) -> None:
         "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1",
     )
     source_options(parser)
+    parent_options(parser)
     release_options(parser, required=False)
     parser.add_argument("--rows", type=whole, metavar="N", help="a guess of the number of rows: says what else to ask")
     format_option(parser)
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
         rows_per_person=options.rows_per_person,
         unit=options.unit,
         max_rows=options.max_rows,
+        **parents(options),
         row_bound=options.row_bound,
         max_group=options.max_group,
         rows=options.rows,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.options import thresholds
+from dpdb.doors.cli.options import parents, thresholds
 from dpdb.doors.cli.shared_options import (
     command,
     format_option,
     limit_options,
     output_option,
+    parent_options,
     release_options,
     source_options,
     spending_options,
@@ -38,6 +39,7 @@ def add(commands: Any) -> None:
         "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1",
     )
     source_options(parser)
+    parent_options(parser)
     release_options(parser)
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
     limit_options(parser)
@@ -72,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
             row_bound=options.row_bound,
             max_group=options.max_group,
             progress=step_bar(options, _STEPS),
+            **parents(options),
         ) as session,
     ):
         releases = session.release(ask)

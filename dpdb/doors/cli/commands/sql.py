@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.shared_options import command, group_option, limit_options, source_options, unit_options
+from dpdb.doors.cli.options import parents
+from dpdb.doors.cli.shared_options import (
+    command,
+    group_option,
+    limit_options,
+    parent_options,
+    source_options,
+    unit_options,
+)
 from dpdb.doors.cli.streams import read_input
 from dpdb.errors import ParameterError
 
@@ -28,6 +36,7 @@ def add(commands: Any) -> None:
     )
     parser.intermixed = True
     source_options(parser)
+    parent_options(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
     )
@@ -74,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
             budget=options.budget,
             row_bound=options.row_bound,
             max_group=options.max_group,
+            **parents(options),
         ) as session,
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
     ):

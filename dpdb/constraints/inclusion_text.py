@@ -1,0 +1,108 @@
+"""Read rules across tables: `customer_id IN customers.id`, and SQL's `FOREIGN KEY (...) REFERENCES customers(id)`."""
+
+from __future__ import annotations
+
+from dpdb.constraints.column_ref import computed
+from dpdb.constraints.cursor import Cursor
+from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
+from dpdb.constraints.inclusion import Inclusion
+from dpdb.constraints.lexer import Kind, Token
+from dpdb.constraints.predicate import Constant, Operator, Predicate
+from dpdb.encodable import is_encodable
+
+__all__ = ["at_inclusion", "inclusion"]
+
+_PARENT = "a table and its column, such as customers.id or customers(id)"
+
+
+def at_inclusion(cursor: Cursor) -> bool:
+    """Return whether a rule across tables begins here: `in` outside parentheses, and no arrow."""
+    if _at_foreign_key(cursor):
+        return True
+    ahead, depth, found = 0, 0, False
+    while not cursor.at(Kind.END, ahead) and not cursor.at(Kind.ARROW, ahead):
+        depth += cursor.at(Kind.LPAREN, ahead) - cursor.at(Kind.RPAREN, ahead)
+        found = found or (ahead > 0 and depth == 0 and cursor.at_word("in", ahead=ahead))
+        ahead += 1
+    return found and cursor.at(Kind.END, ahead)
+
+
+def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    """Take the rule: no row may have values that the parent has not."""
+    if _at_foreign_key(cursor):
+        cursor.take()
+        cursor.take()
+        columns = _in_parentheses(cursor)
+        if not cursor.at_word("references"):
+            raise cursor.error("REFERENCES")
+    elif cursor.at(Kind.LPAREN):
+        columns = _in_parentheses(cursor)
+        if not cursor.at_word("in"):
+            raise cursor.error("IN")
+    else:
+        columns = [_qualified(cursor)]
+        if not cursor.at_word("in"):
+            raise cursor.error("IN (put names with spaces or signs in double quotes)")
+    cursor.take()
+    start = cursor.peek()
+    parent, parent_columns = _parent(cursor)
+    if len(parent_columns) != len(columns):
+        raise cursor.error(f"as many columns of {parent} as on the left ({len(columns)})", start)
+    _refuse_repeated(cursor, columns, start)
+    orphan = Inclusion(tuple(columns), parent, tuple(parent_columns))
+    return (DenialConstraint((Predicate(computed(0, orphan), Operator.EQ, Constant(True)),)),)
+
+
+def _at_foreign_key(cursor: Cursor) -> bool:
+    return cursor.at_word("foreign") and cursor.at_word("key", ahead=1) and cursor.at(Kind.LPAREN, ahead=2)
+
+
+def _in_parentheses(cursor: Cursor) -> list[str]:
+    cursor.expect(Kind.LPAREN, "'('")
+    columns = [_qualified(cursor)]
+    while cursor.accept(Kind.COMMA):
+        columns.append(_qualified(cursor))
+        if len(columns) == MAX_PREDICATES:
+            raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
+    cursor.expect(Kind.RPAREN, "',' or ')'")
+    return columns
+
+
+def _qualified(cursor: Cursor) -> str:
+    """Take a column of the measured table, maybe after the table's name, as in `orders.customer_id`."""
+    while cursor.at_column() and cursor.at(Kind.DOT, ahead=1):
+        cursor.take()
+        cursor.take()
+    return cursor.column(before="in")
+
+
+def _parent(cursor: Cursor) -> tuple[str, list[str]]:
+    """Take `customers.id`, `customers(id)` or `sales.customers(id, region)`: names of another table, as written."""
+    names = [_name(cursor)]
+    while cursor.accept(Kind.DOT):
+        names.append(_name(cursor))
+    if cursor.accept(Kind.LPAREN):
+        columns = [_name(cursor)]
+        while cursor.accept(Kind.COMMA):
+            columns.append(_name(cursor))
+        cursor.expect(Kind.RPAREN, "',' or ')'")
+        return ".".join(names), columns
+    if len(names) == 1:
+        raise cursor.error(_PARENT)
+    return ".".join(names[:-1]), names[-1:]
+
+
+def _name(cursor: Cursor) -> str:
+    if not cursor.at_column():
+        raise cursor.error(_PARENT)
+    token = cursor.take()
+    if not token.content:
+        raise cursor.error("a name that is not empty", token)
+    if not is_encodable(token.content):
+        raise cursor.error("a name of valid Unicode", token)
+    return token.content
+
+
+def _refuse_repeated(cursor: Cursor, columns: list[str], token: Token) -> None:
+    if len(set(columns)) < len(columns):
+        raise cursor.error("each column once on the left", token)

@@ -1,0 +1,1 @@
+"""Parents: the other tables that rules across tables look into."""

@@ -1,0 +1,136 @@
+"""`RulesAcross`: all that the rules of one table say of its parents, bound; what tells that parents have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from sqlglot import exp
+
+from dpdb.constraints import DenialConstraint, Inclusion
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.binding import BoundInclusion, bound_inclusion, orphan_column
+from dpdb.engine.parents.declared import DeclaredParent
+from dpdb.engine.parents.rules import inclusions_of, refuse_undeclared
+from dpdb.engine.schema import TableSchema
+
+if TYPE_CHECKING:
+    from dpdb.engine.interface import TableOptions
+    from dpdb.engine.parents.opened import ParentTable
+    from dpdb.engine.parents.orphans import OrphanColumn
+    from dpdb.engine.sources.source import Reading, SourceLike
+
+__all__ = ["ParentsOfTable", "RulesAcross", "opener_of", "types_of_parents"]
+
+
+class ParentsOfTable(Protocol):
+    """An opener of parents."""
+
+    def found(
+        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
+    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+        """Return the constraints in the parents' spelling, and the parents that they name."""
+        ...
+
+
+class RulesAcross:
+    """What the constraints of one table say of parents.
+
+    Attributes
+    ----------
+    constraints : tuple of DenialConstraint
+        All of them, with parents and their columns as these are spelled.
+    bound : tuple of BoundInclusion
+        What they say of parents, each once.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        constraints: Sequence[DenialConstraint],
+        schema: TableSchema,
+        parents: ParentsOfTable | None,
+    ) -> None:
+        self._database = database
+        self._tables: Mapping[str, ParentTable] = {}
+        self.constraints: tuple[DenialConstraint, ...] = tuple(constraints)
+        said = [(dc, rule) for dc in constraints for rule in inclusions_of(dc)]
+        if said and parents is None:
+            refuse_undeclared(*said[0], ())
+        if said and parents is not None:
+            self.constraints, self._tables = parents.found(database, constraints, schema)
+        rules: dict[Inclusion, DenialConstraint] = {}
+        for dc in self.constraints:
+            for rule in inclusions_of(dc):
+                rules.setdefault(rule, dc)
+        self._bound = {rule: bound_inclusion(dc, rule, schema, self._tables) for rule, dc in rules.items()}
+        self.bound: tuple[BoundInclusion, ...] = tuple(self._bound.values())
+
+    def column(self, rule: Inclusion) -> OrphanColumn:
+        """Return the computed column of a rule, without a name."""
+        return orphan_column(self._bound[rule], self._tables)
+
+    def content(self) -> str:
+        """Describe the state of the private parents' rows now; empty without such parents. Private."""
+        return "".join(table.content() for table in self._private)
+
+    def opened_content(self) -> str:
+        """Describe the state of the private parents' rows when they were opened. Private."""
+        return "".join(table.opened_content() for table in self._private)
+
+    def public_keys(self) -> dict[str, str]:
+        """Digests of the keys of public parents, by name: equal for equal sets of keys, in any order and number."""
+        return {table.name: self._digest(table) for table in self._tables.values() if table.is_public}
+
+    @property
+    def _private(self) -> list[ParentTable]:
+        return [table for table in self._tables.values() if not table.is_public]
+
+    def _digest(self, table: ParentTable) -> str:
+        """The number of distinct keys and two order-free sums of their MD5: the same in every version of DuckDB."""
+        names = [name for name, _ in self._database.describe(exp.select("*").from_(table.keys.copy()))]
+        row = exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(","), *map(_text, names)])
+        keys = exp.select(exp.alias_(row, "key")).distinct().from_(table.keys.copy()).subquery("distinct_key")
+        halves = [
+            exp.Sum(
+                this=exp.cast(exp.Anonymous(this=name, expressions=[exp.column("key")]), "HUGEINT", dialect="duckdb")
+            )
+            for name in ("md5_number_lower", "md5_number_upper")
+        ]
+        [found] = self._database.rows(exp.select(exp.Count(this=exp.Star()), *halves).from_(keys))
+        return ",".join(map(str, found))
+
+
+def _text(name: str) -> exp.Expr:
+    """Write a value with its length before it, so that no two rows have one text."""
+    value = exp.cast(exp.column(name, quoted=True), "VARCHAR", dialect="duckdb")
+    length = exp.cast(exp.func("length", value.copy()), "VARCHAR", dialect="duckdb")
+    said = exp.DPipe(this=exp.DPipe(this=length, expression=exp.Literal.string(":")), expression=value)
+    return exp.func("coalesce", said, exp.Literal.string("-"))
+
+
+def types_of_parents(
+    types: Mapping[str, str], parents: Iterable[DeclaredParent]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Part column types into the measured table's own, and those of parents (``customers.id``)."""
+    before = tuple(f"{parent.name}." for parent in parents)
+    others = {name: kind for name, kind in types.items() if before and name.startswith(before)}
+    return {name: kind for name, kind in types.items() if name not in others}, others
+
+
+def opener_of(
+    source: SourceLike, options: TableOptions, types: Mapping[str, str], rows: Reading
+) -> ParentsOfTable | None:
+    """Return what opens the parents of a table that is opened with these options; None where there is none to open."""
+    if options.get("assumes_parents"):
+        from dpdb.engine.parents.assumed import AssumedParents
+
+        return AssumedParents()
+    declared = tuple(options.get("parents") or ())
+    if not declared:
+        return None
+    from dpdb.engine.parents.measured import MeasuredSource
+    from dpdb.engine.parents.opened import Parents
+
+    limits = {name: options.get(name) for name in ("memory_limit", "temp_directory", "threads")}
+    return Parents(declared, MeasuredSource(source, options.get("table")), types, rows, limits)

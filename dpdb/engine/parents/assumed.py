@@ -1,0 +1,47 @@
+"""Parents that nobody has declared, for what looks at no row of them: plans, and dirty copies of the measured table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpdb.constraints import DenialConstraint
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.opened import ParentTable
+from dpdb.engine.parents.rules import inclusions_of
+from dpdb.engine.schema import Column, TableSchema
+from dpdb.engine.sources.source import without_rows
+from dpdb.errors import UnknownColumnError
+
+__all__ = ["AssumedParents"]
+
+
+class AssumedParents:
+    """Stands in for `Parents`: each parent has the columns that rules name, in the types of the measured table."""
+
+    def found(
+        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
+    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+        """Return the constraints as they are, and for each parent a table without rows."""
+        columns: dict[str, dict[str, Column]] = {}
+        for dc in constraints:
+            for rule in inclusions_of(dc):
+                own = columns.setdefault(rule.parent, {})
+                for name, wanted in zip(rule.columns, rule.parent_columns, strict=True):
+                    own.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))
+        tables = {}
+        for number, (parent, own) in enumerate(columns.items()):
+            keys = f"assumed_parent_{number}"
+            known = TableSchema(tuple(own.values()))
+            database.execute(without_rows(known).this.ctas(keys, dialect="duckdb"))
+            tables[parent] = ParentTable(
+                parent, is_public=True, is_measured=False, schema=known, keys=exp.to_table(keys), path=None, opened=""
+            )
+        return tuple(constraints), tables
+
+
+def _declared_type(dc: DenialConstraint, name: str, schema: TableSchema) -> str:
+    if name not in schema.names:
+        raise UnknownColumnError(f"{dc.label}: the table has no column {name!r}")
+    return schema[name].declared_type

@@ -1,0 +1,168 @@
+"""Parents, opened: the key columns that rules name are copied into our own database when the measured table is opened.
+
+Each parent is opened in a database of its own, so that any kind of source serves, and leaves its key columns in a file
+of the private temporary directory, which the measured table's database attaches. From then on its rows are what they
+were: a change of the source is told by `content`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpdb.constraints import DenialConstraint, Inclusion
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.declared import DeclaredParent
+from dpdb.engine.parents.measured import MeasuredSource, is_measured_table, table_beside
+from dpdb.engine.parents.rules import inclusions_of, refuse_undeclared, resolved
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sources.content import opened_content
+from dpdb.engine.sources.open import open_source
+from dpdb.engine.sources.places import state_of
+from dpdb.engine.sources.source import Reading
+from dpdb.engine.sql.input_rows import read_columns
+from dpdb.errors import SourceError
+
+__all__ = ["ParentTable", "Parents"]
+
+_KEYS = "parent_key"
+
+
+@dataclass(frozen=True)
+class ParentTable:
+    """A parent as rules see it.
+
+    Attributes
+    ----------
+    name : str
+        As it is declared.
+    is_public : bool
+        The owner's word.
+    is_measured : bool
+        Whether it is the measured table itself.
+    schema : TableSchema
+    keys : exp.Table
+        The key columns of its rows, in our own database, in the types that dpdb compares in.
+    path : str or None
+        The files whose state is that of its rows; None if these were computed or streamed.
+    opened : str
+        The state of its rows when it was opened. Private where the parent is.
+    """
+
+    name: str
+    is_public: bool
+    is_measured: bool
+    schema: TableSchema
+    keys: exp.Table
+    path: str | None
+    opened: str
+
+    def content(self) -> str:
+        """Describe the state of its rows now; see `source_content`."""
+        return self._said(self.opened if self.path is None else state_of(self.path))
+
+    def opened_content(self) -> str:
+        """Describe the state of its rows when it was opened."""
+        return self._said(self.opened)
+
+    def _said(self, state: str) -> str:
+        columns = [[column.name, column.declared_type] for column in self.schema.columns]
+        return f"; parent {self.name!r} {columns}: {state}"
+
+
+class Parents:
+    """Opens the parents that rules name.
+
+    Parameters
+    ----------
+    declared
+        What the owner says of them.
+    measured : MeasuredSource
+        The source beside whose table they may lie.
+    types : mapping
+        SQL types of CSV columns, of the parents' as ``parent.column``.
+    rows : Reading
+        Which rows are wanted: of public parents all that are wanted of any.
+    limits : mapping
+        Of the databases in which they are opened.
+    """
+
+    def __init__(
+        self,
+        declared: Sequence[DeclaredParent],
+        measured: MeasuredSource,
+        types: Mapping[str, str],
+        rows: Reading,
+        limits: Mapping[str, object],
+    ) -> None:
+        self._declared = {parent.name.casefold(): parent for parent in declared}
+        self._measured, self._types, self._rows, self._limits = measured, types, rows, limits
+
+    def found(
+        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
+    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+        """Return the constraints with parents and their columns as these are spelled, and the parents by name.
+
+        Raises
+        ------
+        SourceError, ParameterError, UnknownColumnError
+            If a parent is not declared, cannot be opened, or lacks a column.
+        """
+        del schema  # they have their own
+        tables: dict[str, ParentTable] = {}
+        for dc in constraints:
+            for rule in inclusions_of(dc):
+                refuse_undeclared(dc, rule, self._declared)
+        for key, declared in self._declared.items():
+            rules = [(dc, rule) for dc in constraints for rule in inclusions_of(dc) if rule.parent.casefold() == key]
+            if rules:
+                tables[declared.name] = self._opened(database, declared, rules, number=len(tables))
+        schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
+        return tuple(resolved(dc, schemas) for dc in constraints), tables
+
+    def _opened(
+        self,
+        database: Database,
+        declared: DeclaredParent,
+        rules: Sequence[tuple[DenialConstraint, Inclusion]],
+        *,
+        number: int,
+    ) -> ParentTable:
+        rows = self._rows
+        if declared.is_public and rows is Reading.COMPUTED:
+            rows = Reading.ALL
+        before = f"{declared.name}."
+        types = {name[len(before) :]: kind for name, kind in self._types.items() if name.startswith(before)}
+        with Database(**self._limits) as own:  # type: ignore[arg-type]
+            try:
+                source, table = table_beside(self._measured, declared)
+                found = open_source(own, source, table=table, csv_schema=types, rows=rows)
+            except SourceError as error:
+                raise SourceError(f"parent {declared.name!r}: {error}") from None
+            schemas = {declared.name.casefold(): (declared.name, found.schema)}
+            named = {
+                name
+                for dc, _ in rules
+                for rule in inclusions_of(resolved(dc, schemas, others=True))
+                if rule.parent == declared.name
+                for name in rule.parent_columns
+            }
+            usable = named & set(found.schema.usable)  # the others are refused where the constraint is bound
+            keys = exp.to_table(_KEYS)
+            read_columns(own, found, usable or {found.schema.usable[0]}, keys)
+            state = "" if rows is Reading.NONE else opened_content(own, found)
+            path = database.directory / f"parent_{number}.duckdb"
+            own.write_file(path, {_KEYS: f"SELECT * FROM {_KEYS}"})
+        attached = f"parent_{number}"
+        database.execute(f"ATTACH {exp.Literal.string(str(path)).sql('duckdb')} AS {attached} (READ_ONLY)")
+        return ParentTable(
+            declared.name,
+            declared.is_public,
+            is_measured_table(self._measured, declared),
+            found.schema,
+            exp.table_(_KEYS, db="main", catalog=attached, quoted=True),
+            found.path,
+            state,
+        )

@@ -1,0 +1,69 @@
+"""What rules say of parents, put into the parents' own spelling. Reads no row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from dpdb.constraints import ColumnRef, ComputedRef, DenialConstraint, Inclusion, Predicate
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.sql.where import resolve_column
+from dpdb.errors import ParameterError
+from dpdb.names import nearest_words
+
+__all__ = ["inclusions_of", "refuse_undeclared", "resolved"]
+
+
+def inclusions_of(dc: DenialConstraint) -> list[Inclusion]:
+    """Return what a constraint says of parents."""
+    return [ref.expression for ref in dc.computed if isinstance(ref.expression, Inclusion)]
+
+
+def refuse_undeclared(dc: DenialConstraint, rule: Inclusion, declared: Iterable[str]) -> None:
+    """Raise `ParameterError` if nobody has said whether a parent is public or private."""
+    known = list(declared)
+    if rule.parent.casefold() not in known:
+        near = nearest_words(rule.parent, known) if known else ""
+        raise ParameterError(
+            f"{dc.label}: table {rule.parent!r} is not declared{near}; say whether "
+            f"everybody may know its keys (--public-parent {rule.parent}=FILE, public_parents=) or not "
+            f"(--private-parent {rule.parent}=FILE, private_parents=)"
+        )
+
+
+def resolved(
+    dc: DenialConstraint, parents: Mapping[str, tuple[str, TableSchema]], *, others: bool = False
+) -> DenialConstraint:
+    """Return a constraint with parents and their columns as these spell them.
+
+    Parameters
+    ----------
+    parents
+        By case-folded name: the name, and the columns.
+    others : bool
+        Whether rules on other parents are left as they are.
+
+    Raises
+    ------
+    UnknownColumnError
+        If a parent has no such column.
+    """
+    if not inclusions_of(dc):
+        return dc
+
+    def spelled(ref: ColumnRef) -> ColumnRef:
+        rule = ref.expression if isinstance(ref, ComputedRef) else None
+        if not isinstance(rule, Inclusion) or (others and rule.parent.casefold() not in parents):
+            return ref
+        name, schema = parents[rule.parent.casefold()]
+        columns = tuple(resolve_column(column, schema, f"{dc.label}: {name}") for column in rule.parent_columns)
+        found = replace(rule, parent=name, parent_columns=columns)
+        return ComputedRef(ref.tuple_index, found.written(), found)
+
+    def of(predicate: Predicate) -> Predicate:
+        right = predicate.right
+        return Predicate(
+            spelled(predicate.left), predicate.op, spelled(right) if isinstance(right, ColumnRef) else right
+        )
+
+    return replace(dc, predicates=tuple(map(of, dc.predicates)))

@@ -1,0 +1,138 @@
+"""Private parents: when a rule across tables protects the rows of both, and at what cost.
+
+With the row as the unit one row of a private parent may orphan any number of rows of the measured table, so no noise
+is enough. It is sound where **the unit is the key**: let `u` be the unit column of the measured table D. Every rule
+on a private parent P compares `u`, among other columns perhaps, with one column `p` of P, the same for all rules on
+P. The unit with value v is then all rows of D that have v in `u`, and all rows of each such P that have v in its `p`.
+
+Theorem. Let T(D, P, ...) be the rows that a session reads: at most k of each unit (`dpdb.engine.unit_rows`), each
+with one more value per rule, whether it is an orphan (`dpdb.engine.parents.orphans`). Let (D', P', ...) be (D, P,
+...) without one unit v. Then T(D', P', ...) is T(D, P, ...) without at most k rows.
+
+Proof. (1) The rows kept of a unit are chosen by values of the unit's own rows in D, and none without a unit is kept;
+so the rows kept of D' are those kept of D without the at most k rows of v. (2) Take one of the rows r that stay, of a
+unit w other than v. By a rule on P it is an orphan iff all its key values are known and no row of P equals them, so
+only rows of P with w in `p` matter. P' is P without rows that have v in `p`, and no value equals both v and w,
+because the comparison is exact (see below). So r is an orphan in P' iff it is one in P: its values are the same. What
+P had of v decides over rows of v alone, and these are gone. (3) Public parents are the same before and after.
+
+So every statistic changes as it does when at most k rows leave a table of the same schema: mechanisms run at epsilon
+/ k per row as for every unit, monotone statistics stay monotone, slices and degrees are those of rows, and what is
+released for several slices is charged by `pure_units` of the rows of D alone. Rows of P have no charge of their own:
+a unit with no row in D changes nothing.
+
+**The ledger.** A ledger that sums releases of both tables would charge overlap(parent) + overlap(child), because a
+unit has rows in both. Releases of a session are functions of T, so their overlap in P is none, and the sum is the
+overlap in D. The ledger is bound to the unit with `p` of every private parent and k: under another mapping another
+set of rows of P would leave with a unit, and the sum of both guarantees would hold for neither. What P holds is part
+of the state of the rows: a changed parent is asked about as a changed table is (`dpdb budget epoch`), because it
+changes which rows are orphans without any row of D having changed.
+
+What the guarantee does not name: one row of P that comes or goes while its unit stays. It makes up to k rows of T
+change a value, which is k rows removed and k added: at most 2 epsilon.
+
+**Exact comparison.** Units are told apart by grouping on `u`, and the rule compares in the common type of both
+columns. If two units were equal there (2^53 and 2^53 + 1 as DOUBLE), removing one would orphan the other's rows. So
+the types must be equal, or whole and decimal numbers with an exact common type; FLOAT, DOUBLE, INTERVAL and TIME WITH
+TIME ZONE, in which different values compare as equal, are refused.
+
+**The measured table as its own parent** (`employees.manager_id IN employees.id`). A row is then a row of D by `u` and
+a row of P by `p`. If these are different columns it belongs to two units: with its manager's value it would leave as
+a row of D, and with its own as a row of P, where it orphans its team, which belongs to others. If they are the same
+column (`(company, manager_id) IN employees(company, id)` with company as the unit), D and P lose the same rows and
+the theorem holds. A public table is no private one, so it cannot be its own public parent.
+
+**Form (b)**, in which only the first k children of each key count so that a row may stay the unit, is not offered:
+orphans leave the conflict graph, so one row of P moves k rows from the graph to the self-conflicts. That is not
+monotone, the default mechanisms need monotone statistics, and only the bare number of orphans would cost k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dpdb.engine import BoundInclusion, KeyPair, Table
+from dpdb.errors import ParameterError
+from dpdb.release.privacy_unit import PrivacyUnit
+
+__all__ = ["unit_of_table"]
+
+_BLURRED = ("FLOAT", "DOUBLE", "INTERVAL", "TIME WITH TIME ZONE")
+
+
+def unit_of_table(asked: PrivacyUnit, table: Table) -> PrivacyUnit:
+    """Return the unit of an open table: its column as the table spells it, and what it has in private parents.
+
+    Raises
+    ------
+    ParameterError
+        If a rule on a private parent is not sound with this unit; the message says what to do.
+    UnknownColumnError
+        If the table has no such column.
+    """
+    unit = asked.in_schema(table.schema)
+    private: dict[str, str] = {}
+    for rule in table.inclusions:
+        if rule.is_public:
+            _refuse_public_self(rule)
+            continue
+        column = _column_of_unit(rule, unit)
+        if private.setdefault(rule.parent, column) != column:
+            raise ParameterError(
+                f"{rule.label}: the unit {unit.column} is compared with {private[rule.parent]!r} and {column!r} of "
+                f"{rule.parent}, so one of its rows would belong to two units; measure these rules in two sessions "
+                "with ledgers of their own"
+            )
+    return replace(unit, parents=tuple(sorted(private.items())))
+
+
+def _refuse_public_self(rule: BoundInclusion) -> None:
+    if rule.is_measured:
+        raise ParameterError(
+            f"{rule.label}: {rule.parent} is the measured table itself, whose rows are private: it cannot be declared "
+            "public"
+        )
+
+
+def _column_of_unit(rule: BoundInclusion, unit: PrivacyUnit) -> str:
+    """Return the column of a private parent that has the values of the unit."""
+    key = ", ".join(pair.column for pair in rule.pairs)
+    if unit.column is None:
+        first = rule.pairs[0].column
+        raise ParameterError(
+            f"{rule.label}: {rule.parent} is private, so one of its rows could orphan any number of rows; protect the "
+            f"key with all its rows in both tables: --unit {first} --max-rows K (unit={first!r}, max_rows=K)"
+        )
+    pair = next((pair for pair in rule.pairs if pair.column == unit.column), None)
+    if pair is None:
+        raise ParameterError(
+            f"{rule.label}: {rule.parent} is private and the unit is {unit.column}, so removing a row of the parent "
+            f"could orphan rows of any number of units; the unit must be a column of the rule's key ({key})"
+        )
+    if not _is_exact(pair):
+        raise ParameterError(
+            f"{rule.label}: {pair.column!r} ({pair.column_type}) and {rule.parent}.{pair.parent_column} "
+            f"({pair.parent_type}) compare as {pair.compared_as}, where different units may be equal; as the unit of a "
+            "private parent give both one type of whole numbers, text or dates"
+        )
+    if rule.is_measured and pair.parent_column != unit.column:
+        raise ParameterError(
+            f"{rule.label}: {rule.parent} is the measured table itself, and removing one of its rows may orphan rows "
+            f"of other units, because its unit is {unit.column} as a row and {pair.parent_column} as a parent; it is "
+            f"sound only where a column is compared with itself and is the unit, as in (team, {pair.column}) IN "
+            f"{rule.parent}(team, {pair.parent_column})"
+        )
+    return pair.parent_column
+
+
+def _is_exact(pair: KeyPair) -> bool:
+    """Return whether equality of the two columns tells apart all that grouping by either column does."""
+    if pair.compared_as in _BLURRED:
+        return False
+    if pair.column_type == pair.parent_type:
+        return True
+    return all(_is_whole_or_decimal(kind) for kind in (pair.column_type, pair.parent_type))
+
+
+def _is_whole_or_decimal(kind: str) -> bool:
+    return kind.endswith(("INT", "INTEGER")) or kind.startswith("DECIMAL(")

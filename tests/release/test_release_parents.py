@@ -1,0 +1,307 @@
+"""Rules across tables through the doors: a DuckDB file end to end, ledgers, and what is refused at no cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stub_noise import StubNoise
+
+import dpdb
+from dpdb.doors.cli import main
+from dpdb.errors import DpdbError, LedgerError, ParameterError
+from dpdb.ledger import Ledger
+from dpdb.owner import exact_measures
+from dpdb.privacy.noise import replaced_noise
+from dpdb.release.explain import explain
+
+RULE = "known: orders.customer_id IN customers.id"
+ORPHANS = "FROM orders o WHERE customer_id IS NOT NULL AND NOT EXISTS (FROM customers c WHERE c.id = o.customer_id)"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE customers AS SELECT i AS id, i % 3 AS region FROM range(20) t(i)")
+        connection.execute(
+            "CREATE TABLE orders AS SELECT i AS id, CASE WHEN i % 7 = 0 THEN NULL ELSE i % 30 END AS customer_id, "
+            "i % 2 AS paid, i % 5 AS zip, i % 11 // 6 AS city FROM range(120) t(i)"
+        )
+        connection.execute(
+            "CREATE TABLE staff AS SELECT i AS id, i // 4 AS manager, i // 10 AS team FROM range(30) t(i)"
+        )
+    return path
+
+
+def counted(shop: Path, query: str) -> int:
+    with duckdb.connect(str(shop), read_only=True) as connection:
+        return int(connection.execute(f"SELECT count(*) {query}").fetchall()[0][0])
+
+
+def answered(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Any:
+    with replaced_noise(StubNoise()):
+        code = main(["measure", *map(str, words), "--epsilon", "1", "--quiet", "--format", "json"])
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    return json.loads(shown.out)["releases"]
+
+
+def test_a_duckdb_file_from_the_command_line(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    public = (
+        shop,
+        "--table",
+        "orders",
+        "--constraints",
+        RULE,
+        "--public-parent",
+        "customers",
+        "--measure",
+        "problematic",
+    )
+    orphans = counted(shop, ORPHANS)
+    [release] = answered(capsys, *public)
+    assert (release["value"], release["unit"]) == (orphans, "one row")
+    [slice_] = answered(capsys, *public, "--where", "paid = 1")
+    assert slice_["value"] == counted(shop, f"{ORPHANS} AND paid = 1")
+    groups = answered(capsys, *public, "--by", "zip", "--keys", "0,1,9")
+    assert [each["value"] for each in groups] == [counted(shop, f"{ORPHANS} AND zip = {key}") for key in (0, 1, 9)]
+    each = answered(capsys, *public, "--constraints", "zip -> city", "--each-constraint")
+    assert [one["constraint"].split(":")[0] for one in each] == ["known", "not(t1.zip=t2.zip&t1.city!=t2.city)"]
+    assert each[0]["value"] == orphans
+    private = (*public[:5], "--private-parent", "customers", *public[-2:], "--unit", "customer_id", "--max-rows", "2")
+    [release] = answered(capsys, *private)
+    kept = f"FROM (SELECT *, row_number() OVER (PARTITION BY customer_id) AS nth {ORPHANS}) WHERE nth <= 2"
+    assert release["value"] == counted(shop, kept)
+    assert release["unit"].endswith("of which at most 2 are used, and with all rows of customers that have it in id")
+
+
+def test_orphans_are_listed_and_deleted(shop: Path, tmp_path: Path) -> None:
+    violations, repair = tmp_path / "v.csv", tmp_path / "r.csv"
+    found = exact_measures(
+        shop, [RULE, "zip -> city"], table="orders", public_parents="customers", non_private=True, by_constraint=True,
+        violations=violations, repair_rows=repair, columns=["customer_id"],
+    )  # fmt: skip
+    orphans = counted(shop, ORPHANS)
+    assert (found.self_conflicts, dict(found.by_constraint or ())[RULE]) == (orphans, orphans)
+    with duckdb.connect(str(shop), read_only=True) as connection:
+        listed = connection.execute(
+            f"SELECT list(row_1 ORDER BY row_1) FROM '{violations}' WHERE \"constraint\" = '{RULE}'"
+        ).fetchall()
+        expected = connection.execute(f"SELECT list(id ORDER BY id) {ORPHANS}").fetchall()
+        deleted = connection.execute(
+            f"SELECT count(*) FROM '{repair}' r WHERE r.row IN (SELECT id {ORPHANS})"
+        ).fetchall()
+    assert listed == expected
+    assert deleted == [(orphans,)]
+
+
+def test_an_explanation_reads_no_row_and_names_the_unit(shop: Path) -> None:
+    explained = explain(
+        shop, RULE, table="orders", private_parents=["customers"], unit="customer_id", max_rows=2
+    )  # fmt: skip
+    [rule] = explained["constraints"]
+    assert (rule["words"], rule["shape"]) == ("every customer_id must be found in customers.id", "foreign key")
+    assert "NOT EXISTS" in rule["sql"]
+    assert "customers" in explained["unit"]["words"]
+
+
+def test_a_plan_needs_no_parent(shop: Path) -> None:
+    planned = dpdb.plan(shop, RULE, table="orders", rows=200, error_rate=0.2, repetitions=2, seed=1)
+    assert min(error.truth for error in planned.together) > 0
+
+
+REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
+    "not declared": (RULE, {}, "table 'customers' is not declared; say whether everybody may know its keys"),
+    "another is": (RULE, {"public_parents": ["customer"]}, "is not declared; did you mean 'customer'"),
+    "twice": (RULE, {"public_parents": ["customers"], "private_parents": ["Customers"]}, "declared twice"),
+    "missing": ("customer_id IN clients.id", {"public_parents": ["clients"]}, "no table or view 'clients'"),
+    "no file": (RULE, {"public_parents": {"customers": "nowhere.parquet"}}, "parent 'customers': nowhere.parquet"),
+    "no column": ("customer_id IN customers.idd", {"public_parents": ["customers"]}, "nearest is 'id'"),
+    "no own column": ("customer IN customers.id", {"public_parents": ["customers"]}, "no column 'customer'"),
+    "types": ("paid IN words.word", {"public_parents": {"words": pa.table({"word": ["a"]})}}, "cannot compare 'paid'"),
+    "rows are the unit": (RULE, {"private_parents": ["customers"]}, "--unit customer_id --max-rows K"),
+    "rows of a person": (RULE, {"private_parents": ["customers"], "rows_per_person": 2}, "--unit customer_id"),
+    "another unit": (
+        RULE, {"private_parents": ["customers"], "unit": "zip", "max_rows": 2},
+        "the unit must be a column of the rule's key .customer_id.",
+    ),
+    "blurred": (
+        "customer_id IN ids.id",
+        {"private_parents": {"ids": pa.table({"id": [1.0]})}, "unit": "customer_id", "max_rows": 2},
+        "compare as DOUBLE, where different units may be equal",
+    ),
+    "public self": ("zip IN orders.zip", {"public_parents": ["orders"]}, "is the measured table itself, whose"),
+    "private self": (
+        "paid IN orders.id", {"private_parents": ["orders"], "unit": "paid", "max_rows": 2},
+        "is the measured table itself, and removing one of its rows may orphan rows of other units",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_sound_or_not_there_is_one_line_and_costs_nothing(shop: Path, tmp_path: Path, case: str) -> None:
+    rule, options, message = REFUSED[case]
+    ledger = tmp_path / "l.ledger"
+    Ledger.create(ledger, 1)
+    with pytest.raises(DpdbError, match=message) as refused:
+        dpdb.open(shop, table="orders", constraints=[rule], ledger=ledger, **options)
+    assert case == "no own column" or "\n" not in str(refused.value)
+    with Ledger.open(ledger) as opened:
+        assert opened.summary().spent == 0
+
+
+def test_a_parent_with_two_columns_of_the_unit_is_refused(shop: Path) -> None:
+    rules = ["customer_id IN customers.id", "customer_id IN customers.region"]
+    unit = {"unit": "customer_id", "max_rows": 1}
+    with pytest.raises(ParameterError, match="one of its rows would belong to two units"):
+        dpdb.open(shop, table="orders", constraints=rules, private_parents=["customers"], **unit)
+    rules[1] = "(customer_id, paid) IN customers(id, region)"
+    dpdb.open(shop, table="orders", constraints=rules, private_parents=["customers"], **unit).close()
+
+
+def test_a_table_is_its_own_parent_where_the_unit_is_on_both_sides(shop: Path) -> None:
+    rule = "(team, manager) IN staff(team, id)"
+    unit = {"unit": "team", "max_rows": 10}
+    session = dpdb.open(shop, table="staff", constraints=rule, private_parents=["staff"], **unit)
+    with session, replaced_noise(StubNoise()):
+        release = session.dp_inconsistency("repair")
+    query = "FROM staff s WHERE NOT EXISTS (FROM staff p WHERE p.id = s.manager AND p.team = s.team)"
+    assert release.value == counted(shop, query)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    pq.write_table(pa.table({"k": [1, 2, 3, 3], "a": [0, 0, 1, 2]}), tmp_path / "c.parquet")
+    pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "p.parquet")
+    Ledger.create(tmp_path / "l.ledger", 10)
+    return tmp_path
+
+
+def opened(files: Path, **options: Any) -> dpdb.Session:
+    return dpdb.open(files / "c.parquet", constraints="k IN p.id", ledger=files / "l.ledger", **options)
+
+
+def private(files: Path, most: int = 2) -> dict[str, Any]:
+    return {"private_parents": {"p": files / "p.parquet"}, "unit": "k", "max_rows": most}
+
+
+def test_a_changed_private_parent_is_asked_about(files: Path) -> None:
+    with opened(files, **private(files)) as session:
+        session.dp_inconsistency("problematic", 1)
+        pq.write_table(pa.table({"id": [1, 2, 3]}), files / "p.parquet")
+        with pytest.raises(LedgerError, match="the source changed after this session opened it"):
+            session.dp_inconsistency("problematic", 1)
+    with pytest.raises(LedgerError, match="dpdb budget epoch"):
+        opened(files, **private(files))
+    with Ledger.open(files / "l.ledger") as ledger:
+        ledger.open_epoch()
+    with opened(files, **private(files)) as session, replaced_noise(StubNoise()):
+        assert session.dp_inconsistency("problematic", 1).value == 0
+        assert session.spent() == 2
+
+
+def test_a_ledger_is_bound_to_the_unit_in_both_tables(files: Path) -> None:
+    pq.write_table(pa.table({"id": [1, 2], "other": [2, 1]}), files / "p.parquet")
+    with opened(files, **private(files)) as session:
+        session.dp_inconsistency("problematic", 1)
+        session.dp_count(epsilon=1)
+    for rule, options in (
+        ("k IN p.other", private(files)),
+        ("k IN p.id", private(files, most=3)),
+        ("a -> k", {"unit": "k", "max_rows": 2}),
+    ):
+        with pytest.raises(LedgerError, match=r"counts for values of k and p\.id with at most 2 rows each"):
+            dpdb.open(files / "c.parquet", constraints=rule, ledger=files / "l.ledger", **options)
+
+
+def test_disjoint_slices_of_two_tables_are_charged_once(files: Path) -> None:
+    """The unit's rows in the parent have no charge of their own: see `dpdb.release.private_parents`."""
+    with opened(files, **private(files)) as session:
+        session.dp_inconsistency("problematic", 1, where="a = 0")
+        session.dp_inconsistency("problematic", 1, where="a = 1")
+        assert session.spent() == 1
+
+
+def test_a_changed_public_parent_is_another_request(files: Path) -> None:
+    public = {"public_parents": {"p": files / "p.parquet"}}
+    with opened(files, **public) as session, replaced_noise(StubNoise()):
+        first = session.dp_inconsistency("problematic", 1, run_id="monday")
+    pq.write_table(pa.table({"id": [2, 1, 1]}), files / "p.parquet")  # the same keys
+    with opened(files, **public) as session:
+        assert session.dp_inconsistency("problematic", 1, run_id="monday") == first
+    pq.write_table(pa.table({"id": [1, 2, 3]}), files / "p.parquet")
+    with opened(files, **public) as session:
+        with pytest.raises(LedgerError, match="used for another request"):
+            session.dp_inconsistency("problematic", 1, run_id="monday")
+        with replaced_noise(StubNoise()):
+            assert session.dp_inconsistency("problematic", 1, run_id="tuesday").value == 0
+        assert session.spent() == 2  # no epoch: the rows are the same
+
+
+def test_a_rehearsal_reads_public_parents_only(files: Path) -> None:
+    with opened(files, public_parents={"p": files / "p.parquet"}, rows=False) as session:
+        assert session.prepare(dpdb.release.Ask("repair")).charge.request["public_parents"]["p"].startswith("2,")
+    with opened(files, rows=False, **private(files)) as session:
+        attached = session.public.opened.database.rows("SELECT count(*) FROM parent_0.parent_key")  # type: ignore[attr-defined]
+        assert attached == [(0,)]
+
+
+def test_csv_parents_have_types_by_name(files: Path) -> None:
+    (files / "p.csv").write_text("id\n01\n2\n", encoding="utf-8")
+    with pytest.raises(DpdbError, match=r"p\.id .VARCHAR.*--schema"):
+        opened(files, public_parents={"p": files / "p.csv"})
+    typed = opened(files, public_parents={"p": files / "p.csv"}, csv_schema={"p.id": "BIGINT"})
+    with typed as session, replaced_noise(StubNoise()):
+        assert session.dp_inconsistency("problematic", 1).value == 2
+
+
+def test_a_job_names_parents_by_table_or_by_list(shop: Path, tmp_path: Path) -> None:
+    Ledger.create(tmp_path / "j.ledger", 3)
+    text = f'''
+        name = "shop"
+        source = "{shop.name}"
+        table = "orders"
+        constraints = ["{RULE}"]
+        ledger = "j.ledger"
+        results = "results.duckdb"
+        public_parents = ["customers"]
+        [[release]]
+        name = "orphans"
+        measure = "problematic"
+        epsilon = 1
+        theta = "keep"
+    '''
+    job = tmp_path / "job.toml"
+    job.write_text(text, encoding="utf-8")
+    for run in ("one", "two"):
+        assert main(["run", str(job), "--run-id", run]) == 0
+    job.write_text(text.replace('["customers"]', f'{{customers = "{shop.name}"}}'), encoding="utf-8")
+    assert main(["run", str(job), "--run-id", "two"]) == 0
+    with Ledger.open(tmp_path / "j.ledger") as ledger:
+        assert ledger.summary().spent == 2
+
+
+def test_the_sql_door_takes_parents(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "sql",
+        str(shop),
+        "--table",
+        "orders",
+        "--constraints",
+        RULE,
+        "--public-parent",
+        "customers",
+        "--budget",
+        "9",
+    ]
+    with replaced_noise(StubNoise()):
+        statement = "SELECT value FROM dp_inconsistency('orders', measure := 'problematic', epsilon := 9)"
+        assert main([*words, "--format", "csv", statement]) == 0
+    assert float(capsys.readouterr().out.splitlines()[1]) == counted(shop, ORPHANS)
