@@ -48,6 +48,8 @@ class TableOptions(TypedDict, total=False):
         Loaded with the table's names; duplicates count once.
     unit, most : str and int, optional
         A column whose values own the rows: of each value at most `most` rows are read, of NULL none.
+    gather_rows : int, optional
+        Of tables in other engines: how many rows in conflict may be expected to come here. Public, never checked.
     memory_limit, temp_directory, threads
         Of our own database; see `Database`.
     progress : callable
@@ -59,6 +61,7 @@ class TableOptions(TypedDict, total=False):
     constraints: ConstraintsLike | None
     unit: str | None
     most: int
+    gather_rows: int | None
     memory_limit: str | None
     temp_directory: str | Path | None
     threads: int | None
@@ -109,6 +112,20 @@ class Table(Protocol):
 
     def texts_of(self, literals: Sequence[Literal]) -> list[str]:
         """Return the texts by which the engine shows values, one text for each value. Reads no row."""
+        ...
+
+    def admit(self, row_bound: int | None) -> None:
+        """Refuse constraints by shape that this engine cannot check. Reads no row.
+
+        Raises
+        ------
+        ParameterError
+            If nothing but comparing every row with every other one would do, and no public bound of rows admits it.
+        """
+        ...
+
+    def admit_graph(self) -> None:
+        """Refuse a conflict graph for which something public is missing. Reads no row; errors as `admit`."""
         ...
 
     def slice(self, where: WherePredicate | None = None, *, position: int | None = None) -> Slice:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import Progress, SourceLike, no_progress, open_table, refuse_nested_loops
+from dpdb.engine import Progress, SourceLike, no_progress, open_table
 from dpdb.errors import ParameterError
 from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
@@ -54,6 +54,9 @@ class Session(Verbs):
         The owner's public word that no group of rows with a common left-hand side has more rows (without an equality:
         that the table has not). Mechanism `two_sided` then spends nothing on a bound. It is never checked against rows;
         a wrong one costs the upper end, never privacy.
+    gather_rows : int, optional
+        Of a table in another engine (Spark): the owner's public guess of the rows in conflict, which come to this
+        machine for every measure. It sizes disk space and is never compared with the rows that come.
     rows : bool
         False for a session that only prepares releases (see `prepare`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads
@@ -88,6 +91,7 @@ class Session(Verbs):
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
         max_group: int | None = None,
+        gather_rows: int | None = None,
         rows: bool = True,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
@@ -106,6 +110,7 @@ class Session(Verbs):
             constraints=constraints,
             unit=asked.column,
             most=asked.rows,
+            gather_rows=gather_rows,
             rows=rows,
             memory_limit=memory_limit,
             temp_directory=temp_directory,
@@ -114,7 +119,7 @@ class Session(Verbs):
         )
         try:
             protected = asked.in_schema(self._table.schema)
-            refuse_nested_loops(self._table.constraints, row_bound)
+            self._table.admit(row_bound)
             if ledger is not None:
                 from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
 
@@ -154,6 +159,8 @@ class Session(Verbs):
         """
         self._refuse_closed()
         prepared = prepare(self.public, ask)
+        if not ask.counts_rows:
+            self._table.admit_graph()
         if ask.run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         return prepared
