@@ -197,15 +197,19 @@ class Slice(Protocol):
     ----------
     constraints : tuple of BoundConstraint
         In the order in which they order edges.
-    self_conflicts : int
-        Rows that violate a single-tuple constraint; they are not in the graph.
-    node_count : int
-        Rows in the graph.
     """
 
     constraints: tuple[BoundConstraint, ...]
-    self_conflicts: int
-    node_count: int
+
+    @property
+    def self_conflicts(self) -> int:
+        """Rows that violate a single-tuple constraint; they are not in the graph."""
+        ...
+
+    @property
+    def node_count(self) -> int:
+        """Rows in the graph; an engine may leave out rows without conflicts."""
+        ...
 
     @property
     def row_count(self) -> int:

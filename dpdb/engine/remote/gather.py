@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.constraints import BlockShape, block_shape
+from dpdb.constraints import COMPARISONS, BlockShape, Operator, block_shape
 from dpdb.engine.remote.queries import TUPLES, counted_if
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
@@ -154,12 +154,13 @@ def _order(dc: BoundConstraint, shape: BlockShape, alias: str) -> _Join:
     }
     windows = exp.select(*names, *(exp.alias_(window, name) for name, window in reached.items()))
     value = _column(order.second)
-    smaller, larger = (exp.LTE, exp.GTE) if order.second_ties else (exp.LT, exp.GT)
-    if not order.opposite:
-        smaller, larger = larger, smaller
+    below_it, above_it = (Operator.LE, Operator.GE) if order.second_ties else (Operator.LT, Operator.GT)
+    sides = (below_it, above_it) if order.opposite else (above_it, below_it)
     conflicts = exp.or_(
-        smaller(this=value, expression=exp.column("before", table=alias)),
-        larger(this=value.copy(), expression=exp.column("after", table=alias)),
+        *(
+            COMPARISONS[operator](this=value.copy(), expression=exp.column(name, table=alias))
+            for operator, name in zip(sides, reached, strict=True)
+        )
     )
     return _Join(
         windows.from_(ends.subquery("ends")).subquery(alias),
