@@ -237,6 +237,13 @@ class Slice(Protocol):
         """Sort rows, by default all, canonically: ascending positions in the slice's own order."""
         ...
 
+    def violations(self, position: int) -> int:
+        """Count the pairs (of a constraint over one tuple: rows) that violate the constraint at `position`.
+
+        They may violate others, too; pairs of rows that conflict with themselves do not count. For the owner.
+        """
+        ...
+
     def degree_bound(self) -> int:
         """Return the upper bound of the maximum degree that `degree_terms` describes."""
         ...

@@ -14,7 +14,7 @@ from dpdb.errors import SourceError
 if TYPE_CHECKING:
     from dpdb.engine.interface import Engine, Table, TableOptions
 
-__all__ = ["ENGINES", "declared_table", "empty_table", "open_local_table", "open_table"]
+__all__ = ["ENGINES", "declared_table", "empty_table", "is_remote", "open_local_table", "open_table"]
 
 _LOCAL, _REMOTE = LocalEngine(), RemoteEngine()
 
@@ -51,7 +51,7 @@ def open_local_table(source: SourceLike, **options: Unpack[TableOptions]) -> Loc
     SourceError
         As `open_table`, and if the table is in another engine.
     """
-    if _REMOTE.reads(source):
+    if is_remote(source):
         raise SourceError(
             "a table of another engine is asked for releases and for exact values only, not for its single rows; "
             "save it as a Parquet file for this"
@@ -65,9 +65,14 @@ def empty_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTab
     Names and types are public, rows are not. Parameters and errors as `open_table`; what that would copy (views,
     relations, streams) is only described here.
     """
-    if _REMOTE.reads(source):
+    if is_remote(source):
         return _REMOTE.describe(source, options)
     return _LOCAL.open(source, Reading.NONE, options)
+
+
+def is_remote(source: SourceLike) -> bool:
+    """Say whether a source is a table of another engine, such as ``spark:catalog.schema.table``."""
+    return _REMOTE.reads(source)
 
 
 def declared_table(schema: TableSchema | Mapping[str, str], **options: Unpack[TableOptions]) -> LocalTable:

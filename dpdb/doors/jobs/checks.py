@@ -34,6 +34,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         max_rows=job.max_rows,
         row_bound=job.row_bound,
         max_group=job.max_group,
+        gather_rows=job.gather_rows,
         memory_limit=job.memory_limit,
         threads=job.threads,
         progress=progress,

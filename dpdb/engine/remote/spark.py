@@ -160,7 +160,7 @@ def _session() -> tuple[Any, bool]:
         active = SparkSession.getActiveSession()
         if active is not None:
             return active, False
-        session = SparkSession.builder.appName("dpdb").getOrCreate()
+        session = SparkSession.builder.appName("dpdb").config("spark.ui.showConsoleProgress", "false").getOrCreate()
         session.conf.set("spark.sql.session.timeZone", "UTC")
         return session, True
 
