@@ -17,7 +17,7 @@ from dpdb.constraints import DenialConstraint
 from dpdb.engine import open_table
 from dpdb.engine.remote import slice as remote_slice
 from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
-from dpdb.errors import BudgetExceededError, EngineError, ParameterError
+from dpdb.errors import BudgetExceededError, EngineError, ParameterError, SourceError
 
 ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a", "b", "c", "d"]})
 
@@ -130,6 +130,17 @@ def test_nothing_is_asked_before_the_debit(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(asked) == before
 
 
+def test_rows_that_cannot_be_read_are_refused_when_the_table_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: DuckDBRemote, tree: object) -> pa.Table:
+        raise EngineError("row 7 holds 'Alice'")
+
+    monkeypatch.setattr(DuckDBRemote, "ask", fails)
+    with pytest.raises(SourceError, match="reading its rows failed") as failure:
+        dpdb.open(AskedThere(ROWS), constraints="zip -> city", budget=1, gather_rows=10)
+    assert "Alice" not in str(failure.value)
+    dpdb.open(AskedThere(ROWS), constraints="zip -> city", rows=False).close()  # rehearses only
+
+
 def test_a_failure_after_the_debit_says_one_thing_and_is_paid_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -204,7 +215,6 @@ def test_constraints_that_only_every_row_answers_need_a_row_bound() -> None:
 
 def test_single_rows_stay_where_they_are() -> None:
     from dpdb.engine import open_local_table
-    from dpdb.errors import SourceError
 
     with pytest.raises(SourceError, match="not for its single rows"):
         open_local_table(AskedThere(ROWS))

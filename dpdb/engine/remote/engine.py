@@ -28,16 +28,19 @@ class RemoteEngine:
         return _kind_of(source) is not None
 
     def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> Table:
-        """Open a table there."""
-        del rows  # none is read before it is asked
+        """Open a table there, and let all its rows be read once if they are wanted."""
         from dpdb.engine.remote.opened import GatheredTable
+        from dpdb.engine.sources.source import Reading
         from dpdb.engine.table import own_database
 
         remote = self._remote(source, options)
         try:
             database = own_database(options)
             try:
-                return GatheredTable(database, remote, options)
+                table = GatheredTable(database, remote, options)
+                if rows is Reading.ALL:
+                    table.read_once()
+                return table
             except BaseException:
                 database.close()
                 raise

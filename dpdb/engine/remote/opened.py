@@ -18,7 +18,7 @@ from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.where import WherePredicate
 from dpdb.engine.table import LocalTable, of_table
 from dpdb.engine.unit_rows import kept_rows
-from dpdb.errors import ConstraintTypeError, ParameterError, PredicateError
+from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 
 if TYPE_CHECKING:
     from dpdb.engine.interface import TableOptions
@@ -43,6 +43,7 @@ class GatheredTable(LocalTable):
         self._spelling = SPELLINGS[remote.dialect]
         self._most = options.get("most", 1)
         self._gather_rows = gather_rows(options)
+        self._opened: str | None = None
         for dc in self.constraints:
             self._refuse_foreign(dc)
 
@@ -108,9 +109,27 @@ class GatheredTable(LocalTable):
         asking = self._asking
         return [int(count) for count in asking.row(row_counts(asking.rows, slices))]
 
+    def read_once(self) -> None:
+        """Read every row there, so that what a view cannot compute of a row is refused now and fails no release.
+
+        Raises
+        ------
+        SourceError
+            If that fails; the reason is in the owner's log, because it may print values.
+        """
+        try:
+            self._opened = self.content()
+        except EngineError:
+            raise SourceError(
+                f"{self.description}: reading its rows failed; the reason is in the owner's log"
+            ) from None
+
     def opened_content(self) -> str:
-        """Describe the state of the rows. Private."""
-        return self.content()
+        """Describe the state of the rows when the table was opened. Private."""
+        if self._opened is None:
+            self.read_once()
+        assert self._opened is not None
+        return self._opened
 
     def content(self) -> str:
         """Describe the state of the rows now, by digests that are computed there. Private."""

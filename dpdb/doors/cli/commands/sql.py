@@ -47,6 +47,7 @@ def add(commands: Any) -> None:
     unit_options(parser)
     parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
     group_option(parser)
+    gather_option(parser)
     parser.add_argument(
         "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
     )
@@ -60,12 +61,14 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
     from dpdb.doors.sql import FrontEnd, split_statements
     from dpdb.engine import has_tables
+    from dpdb.engine import find_files, is_remote
 
     text = _statements_text(options)
     if options.out is None and options.format in BINARY and sys.stdout is not None and sys.stdout.isatty():
         raise ParameterError(f"--format {options.format} is binary: give --out FILE")
     if options.budget is None and options.ledger is None:
         raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
+    from_database = not is_remote(options.source) and find_files(options.source).kind == "duckdb"
     with (
         open_session(
             options,
@@ -74,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
             budget=options.budget,
             row_bound=options.row_bound,
             max_group=options.max_group,
+            gather_rows=options.gather_rows,
         ) as session,
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
     ):
@@ -103,8 +107,11 @@ def _statements_text(options: argparse.Namespace) -> str | None:
 
 def _table_name(options: argparse.Namespace) -> str:
     """Return the name by which statements call the private table."""
+    from dpdb.engine import is_remote
+
     name = str(options.table or Path(options.source).name)
-    name = name.rpartition(".")[2] if options.table else name.partition(".")[0]
+    dotted = options.table or is_remote(options.source)
+    name = name.rpartition(":")[2].rpartition(".")[2] if dotted else name.partition(".")[0]
     if not name or "*" in name:
         raise ParameterError("give --table NAME: the name by which statements call this source")
     return name
