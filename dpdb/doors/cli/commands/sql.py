@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.shared_options import command, group_option, limit_options, source_options, unit_options
+from dpdb.doors.cli.shared_options import (
+    command,
+    gather_option,
+    group_option,
+    limit_options,
+    source_options,
+    unit_options,
+)
 from dpdb.doors.cli.streams import read_input
 from dpdb.errors import ParameterError
 
