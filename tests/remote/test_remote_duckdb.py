@@ -33,7 +33,7 @@ def check(seeds: range) -> None:
 
 
 def test_random_tables() -> None:
-    check(range(30))
+    check(range(15))
 
 
 @pytest.mark.slow
@@ -41,7 +41,7 @@ def test_two_thousand_random_tables() -> None:
     check(range(1_000, 3_000))
 
 
-@settings(derandomize=True, max_examples=15)
+@settings(derandomize=True, max_examples=8)
 @given(questions())
 def test_random_predicates(question: tuple[Table, list[DenialConstraint]]) -> None:
     table, constraints = question

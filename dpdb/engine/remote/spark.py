@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["SparkSource", "SparkTable"]
 
@@ -128,8 +126,15 @@ class SparkTable:
 
     def lend(self, name: str, table: pa.Table) -> exp.Table:
         """Make a table a view, to be sent to every executor: else Spark would shuffle the large table to join it."""
+        # Connect makes no frame of no rows.
+        some = (
+            table
+            if table.num_rows
+            else pa.table([pa.nulls(1, kind) for kind in table.schema.types], table.schema.names)
+        )
         with _said(f"{self.description}: a table cannot be lent"):
-            self._session.createDataFrame(table).hint("broadcast").createOrReplaceTempView(name)
+            frame = self._session.createDataFrame(some).limit(table.num_rows)
+            frame.hint("broadcast").createOrReplaceTempView(name)
         return exp.to_table(name)
 
     def take_back(self, name: str) -> None:

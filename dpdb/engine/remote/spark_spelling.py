@@ -15,17 +15,22 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.comparison import evaluated, shown_as
-from dpdb.predicates import Column, Comparison, Constant, Literal, Node, Term
-from dpdb.predicates.nodes import (
+from dpdb.predicates import (
     And,
     Arithmetic,
     Call,
+    Column,
+    Comparison,
+    Constant,
     Flag,
     Like,
+    Literal,
     Membership,
+    Node,
     Not,
     NullTest,
     Or,
+    Term,
     TermComparison,
 )
 
