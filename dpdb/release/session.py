@@ -15,6 +15,7 @@ from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.draw import draw, labelled, load
 from dpdb.release.numbers import parse_max_group
 from dpdb.release.prepare import Prepared, PublicTable, prepare
+from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.privacy_unit import parse_unit
 from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
@@ -159,7 +160,7 @@ class Session(Verbs):
         """
         self._refuse_closed()
         prepared = prepare(self.public, ask)
-        if not ask.counts_rows:
+        if any(isinstance(part, MeasurePart) and not part.by_rule for part in prepared.parts):
             self._table.admit_graph()
         if ask.run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")

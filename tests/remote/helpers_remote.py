@@ -70,12 +70,27 @@ def statistics(table: OpenTable, where: str | None = None, position: int | None 
         part.close()
 
 
+def histograms(table: OpenTable, where: str | None = None) -> tuple[int, list[Any]]:
+    """Class histograms, in one order: engines give groups of equal sizes in one row or in several."""
+    alone, found = table.class_histograms(None if where is None else table.where(where))
+    together: list[Any] = []
+    for each in found:
+        counts: dict[Any, int] = {}
+        for row in each.to_pylist():
+            key = (tuple(sorted(row["sizes"] or [])), row["singles"])
+            counts[key] = counts.get(key, 0) + row["groups"]
+        together.append({key: count for key, count in sorted(counts.items()) if any(key)})
+    return alone, together
+
+
 def compare(rows: Any, remote: Any, constraints: list[str], where: str | None = None, **options: Any) -> dict[str, Any]:
     """Assert that both engines say the same, and return it."""
     with open_table(rows, constraints=constraints, **options) as here:
         wanted = statistics(here, where)
+        classes = histograms(here, where)
         counts = here.count_rows([None, None if where is None else here.where(where)])
     with open_table(remote, constraints=constraints, gather_rows=1_000, **options) as there:
+        assert histograms(there, where) == classes, (constraints, where, options)
         assert statistics(there, where) == wanted, (constraints, where, options)
         assert there.count_rows([None, None if where is None else there.where(where)]) == counts
     return wanted

@@ -200,6 +200,13 @@ def test_measures_need_a_public_guess_of_the_rows_that_come() -> None:
         session.dp_inconsistency("repair", 1)
 
 
+def test_by_rule_needs_no_row_to_come() -> None:
+    rows = pa.table({"zip": [1] * 50, "city": list(range(50))})
+    with dpdb.open(AskedThere(rows), constraints="zip -> city") as session:
+        release = session.dp_inconsistency("minimal_inconsistency", 1_000_000, mechanism="by_rule")
+    assert release.value == 50 * 49 / 2
+
+
 def test_the_guess_is_compared_with_no_row() -> None:
     rows = pa.table({"zip": [1] * 50, "city": list(range(50))})
     with dpdb.open(AskedThere(rows), constraints="zip -> city", gather_rows=1) as session:

@@ -21,6 +21,8 @@ from dpdb.engine.unit_rows import kept_rows
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from dpdb.engine.interface import TableOptions
     from dpdb.engine.remote.table import RemoteTable
 
@@ -103,6 +105,13 @@ class GatheredTable(LocalTable):
         """Describe the slice that a predicate selects; it asks when it is asked."""
         constraints = self.constraints if position is None else (self.constraints[position],)
         return RemoteSlice(self._asking, constraints, where, name=self._next_name(), progress=self._progress)
+
+    def class_histograms(
+        self, where: WherePredicate | None = None, *, position: int | None = None
+    ) -> tuple[int, list[pa.Table]]:
+        """Count classes of the rows of a slice there: no row comes. Private."""
+        part = self.slice(where, position=position)
+        return part.self_conflicts, part.class_histograms()
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one query. Private."""

@@ -24,6 +24,7 @@ from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.source import Rows, Source
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.coded_rows import ROW
 from dpdb.engine.sql.computed import ComputedColumn, ComputedRows
 from dpdb.engine.sql.input_rows import in_schema_order
@@ -151,6 +152,13 @@ class RemoteSlice:
     def _tuples(self, beside: Sequence[str] = ()) -> exp.Select:
         asking = self._asking
         return slice_tuples(asking.rows, asking.schema, self.constraints, self._where, beside)
+
+    def class_histograms(self) -> list[pa.Table]:
+        """Count classes of rows; see `dpdb.engine.Table`. Private."""
+        asking = self._asking
+        self._progress("counting classes there")
+        histograms = class_histograms(self.constraints, asking.schema)
+        return [asking.ask(class_histogram(each, self._tuples().subquery())).cast(HISTOGRAM) for each in histograms]
 
     # -- what needs the rows in conflict --------------------------------------------------------------------------
 
