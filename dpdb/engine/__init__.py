@@ -16,7 +16,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
-    from dpdb.engine.opening import declared_table, empty_table, open_local_table, open_table
+    from dpdb.engine.opening import declared_table, empty_table, is_remote, open_local_table, open_table
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
     from dpdb.engine.parents.orphans import KeyPair
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.suggestions import suggestions
     from dpdb.engine.sql.text_cells import count_cells
     from dpdb.engine.sql.untyped import untyped_problem
-    from dpdb.engine.sql.violations import export_edges, listed_rows, source_rows, violating_pairs, violations_of
+    from dpdb.engine.sql.violations import export_edges, listed_rows, source_rows, violating_pairs
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.table import LocalTable
     from dpdb.engine.unit_rows import kept_rows_sql
@@ -92,6 +92,7 @@ __all__ = [
     "has_class_histogram",
     "has_tables",
     "is_address",
+    "is_remote",
     "kept_rows_sql",
     "listed_rows",
     "may_coincide",
@@ -109,7 +110,6 @@ __all__ = [
     "unit_column",
     "untyped_problem",
     "violating_pairs",
-    "violations_of",
     "write_rows",
 ]
 
@@ -118,7 +118,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         __name__,
         {
             "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
-            "opening": "declared_table empty_table open_local_table open_table",
+            "opening": "declared_table empty_table is_remote open_local_table open_table",
             "parents.binding": "BoundInclusion",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",
             "parents.orphans": "KeyPair",
@@ -143,7 +143,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.suggestions": "suggestions",
             "sql.text_cells": "count_cells",
             "sql.untyped": "untyped_problem",
-            "sql.violations": "export_edges listed_rows source_rows violating_pairs violations_of",
+            "sql.violations": "export_edges listed_rows source_rows violating_pairs",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "LocalTable",
             "unit_rows": "kept_rows_sql",

@@ -54,6 +54,8 @@ class TableOptions(TypedDict, total=False):
         Take every parent for a table without rows, for what looks at none.
     unit, most : str and int, optional
         A column whose values own the rows: of each value at most `most` rows are read, of NULL none.
+    gather_rows : int, optional
+        Of tables in other engines: how many rows in conflict may be expected to come here. Public, never checked.
     memory_limit, temp_directory, threads
         Of our own database; see `Database`.
     progress : callable
@@ -67,6 +69,7 @@ class TableOptions(TypedDict, total=False):
     assumes_parents: bool
     unit: str | None
     most: int
+    gather_rows: int | None
     memory_limit: str | None
     temp_directory: str | Path | None
     threads: int | None
@@ -120,6 +123,20 @@ class Table(Protocol):
 
     def texts_of(self, literals: Sequence[Literal]) -> list[str]:
         """Return the texts by which the engine shows values, one text for each value. Reads no row."""
+        ...
+
+    def admit(self, row_bound: int | None) -> None:
+        """Refuse constraints by shape that this engine cannot check. Reads no row.
+
+        Raises
+        ------
+        ParameterError
+            If nothing but comparing every row with every other one would do, and no public bound of rows admits it.
+        """
+        ...
+
+    def admit_graph(self) -> None:
+        """Refuse a conflict graph for which something public is missing. Reads no row; errors as `admit`."""
         ...
 
     def slice(self, where: WherePredicate | None = None, *, position: int | None = None) -> Slice:
@@ -196,15 +213,19 @@ class Slice(Protocol):
     ----------
     constraints : tuple of BoundConstraint
         In the order in which they order edges.
-    self_conflicts : int
-        Rows that violate a single-tuple constraint; they are not in the graph.
-    node_count : int
-        Rows in the graph.
     """
 
     constraints: tuple[BoundConstraint, ...]
-    self_conflicts: int
-    node_count: int
+
+    @property
+    def self_conflicts(self) -> int:
+        """Rows that violate a single-tuple constraint; they are not in the graph."""
+        ...
+
+    @property
+    def node_count(self) -> int:
+        """Rows in the graph; an engine may leave out rows without conflicts."""
+        ...
 
     @property
     def row_count(self) -> int:
@@ -230,6 +251,13 @@ class Slice(Protocol):
 
     def canonical_order(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Sort rows, by default all, canonically: ascending positions in the slice's own order."""
+        ...
+
+    def violations(self, position: int) -> int:
+        """Count the pairs (of a constraint over one tuple: rows) that violate the constraint at `position`.
+
+        They may violate others, too; pairs of rows that conflict with themselves do not count. For the owner.
+        """
         ...
 
     def degree_bound(self) -> int:

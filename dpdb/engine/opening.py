@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack
 
+from dpdb.engine.remote.engine import RemoteEngine
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.source import Reading, SourceLike
 from dpdb.engine.table import LocalEngine, LocalTable, declared
+from dpdb.errors import SourceError
 
 if TYPE_CHECKING:
     from dpdb.engine.interface import Engine, Table, TableOptions
 
-__all__ = ["ENGINES", "declared_table", "empty_table", "open_local_table", "open_table"]
+__all__ = ["ENGINES", "declared_table", "empty_table", "is_remote", "open_local_table", "open_table"]
 
-_LOCAL = LocalEngine()
+_LOCAL, _REMOTE = LocalEngine(), RemoteEngine()
 
 # In the order in which they are asked.
-ENGINES: tuple[Engine, ...] = (_LOCAL,)
+ENGINES: tuple[Engine, ...] = (_REMOTE, _LOCAL)
 
 
 def open_table(source: SourceLike, *, rows: bool = True, **options: Unpack[TableOptions]) -> Table:
@@ -42,7 +44,18 @@ def open_table(source: SourceLike, *, rows: bool = True, **options: Unpack[Table
 
 
 def open_local_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTable:
-    """Open a table in our own database, for what only the owner may ask of rows and single conflicts."""
+    """Open a table in our own database, for what only the owner may ask of rows and single conflicts.
+
+    Raises
+    ------
+    SourceError
+        As `open_table`, and if the table is in another engine.
+    """
+    if is_remote(source):
+        raise SourceError(
+            "a table of another engine is asked for releases and for exact values only, not for its single rows; "
+            "save it as a Parquet file for this"
+        )
     return _LOCAL.open(source, Reading.ALL, options)
 
 
@@ -52,7 +65,14 @@ def empty_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTab
     Names and types are public, rows are not. Parameters and errors as `open_table`; what that would copy (views,
     relations, streams) is only described here.
     """
+    if is_remote(source):
+        return _REMOTE.describe(source, options)
     return _LOCAL.open(source, Reading.NONE, options)
+
+
+def is_remote(source: SourceLike) -> bool:
+    """Say whether a source is a table of another engine, such as ``spark:catalog.schema.table``."""
+    return _REMOTE.reads(source)
 
 
 def declared_table(schema: TableSchema | Mapping[str, str], **options: Unpack[TableOptions]) -> LocalTable:

@@ -22,7 +22,7 @@ from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.coded_rows import ROW, CodedRows
 from dpdb.engine.sql.codes import coded_columns
-from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
+from dpdb.engine.sql.constraint_sql import not_alone, pair_count, self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
@@ -246,6 +246,15 @@ class LocalSlice:
         return self.node_count + self.self_conflicts
 
     # -- statistics -------------------------------------------------------------------------------------------
+
+    def violations(self, position: int) -> int:
+        """Count what violates a constraint; see `dpdb.engine.Slice`. One over one tuple needs `keep_source_row`."""
+        dc = self.constraints[position]
+        if not dc.constraint.is_single_tuple:
+            return int(self.database.value(pair_count(dc, self.tuples, self.rank)))
+        rows = exp.alias_(self.table("input_row"), "row", table=True)
+        counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(*self.chosen(), dc.over("row", "row"))
+        return int(self.database.value(counted))
 
     def degree_bound(self) -> int:
         """Exact upper bound of the maximum degree (see `degree_bound`). Private."""

@@ -19,6 +19,7 @@ from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
+from dpdb.errors import ParameterError
 from dpdb.predicates import LiteralValue
 from dpdb.predicates.nodes import Literal
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dpdb.engine.interface import TableOptions
     from dpdb.engine.sources.csv.lines import Faults
 
-__all__ = ["LocalEngine", "LocalTable", "declared"]
+__all__ = ["LocalEngine", "LocalTable", "declared", "described", "of_table", "own_database"]
 
 
 class LocalTable:
@@ -102,6 +103,15 @@ class LocalTable:
         from dpdb.engine.sql.keys import texts_of
 
         return texts_of(self.database, literals)
+
+    def admit(self, row_bound: int | None) -> None:
+        """Refuse constraints that compare every row with every other one; see `refuse_nested_loops`."""
+        from dpdb.engine.sql.joins import refuse_nested_loops
+
+        refuse_nested_loops(self.constraints, row_bound)
+
+    def admit_graph(self) -> None:
+        """Admit every conflict graph: the rows are here."""
 
     # -- reading rows ---------------------------------------------------------------------------------------------
 
@@ -196,13 +206,15 @@ class LocalEngine:
 
     def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> LocalTable:
         """Open a source in a database of its own; see `open_table`."""
-        database = _database(options)
+        database = own_database(options)
         try:
             options.get("progress", no_progress)("opening the table")
+            if options.get("gather_rows") is not None:
+                raise ParameterError("gather_rows applies to tables of other engines, whose rows come here")
             types, of_parents = types_of_parents(options.get("csv_schema") or {}, options.get("parents") or ())
             opened = open_source(database, source, table=options.get("table"), csv_schema=types, rows=rows)
             parents = opener_of(source, options, of_parents, rows)
-            return LocalTable(database, opened, parents=parents, **_of_table(options))
+            return LocalTable(database, opened, parents=parents, **of_table(options))
         except BaseException:
             database.close()
             raise
@@ -210,18 +222,24 @@ class LocalEngine:
 
 def declared(schema: TableSchema | Mapping[str, str], options: TableOptions) -> LocalTable:
     """Make a table without rows of a schema, or of column names with SQL types."""
-    database = _database(options)
+    return described("the schema", schema, options)
+
+
+def described(description: str, schema: TableSchema | Mapping[str, str], options: TableOptions) -> LocalTable:
+    """Make a table without rows of a schema, called as somebody named it."""
+    database = own_database(options)
     try:
         columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)
-        source = Source("the schema", columns, without_rows(columns))
+        source = Source(description, columns, without_rows(columns))
         parents = opener_of(None, options, {}, Reading.NONE)
-        return LocalTable(database, source, parents=parents, **_of_table(options))
+        return LocalTable(database, source, parents=parents, **of_table(options))
     except BaseException:
         database.close()
         raise
 
 
-def _database(options: TableOptions) -> Database:
+def own_database(options: TableOptions) -> Database:
+    """Make the private database of a table."""
     return Database(
         memory_limit=options.get("memory_limit"),
         temp_directory=options.get("temp_directory"),
@@ -229,6 +247,7 @@ def _database(options: TableOptions) -> Database:
     )
 
 
-def _of_table(options: TableOptions) -> dict[str, Any]:
+def of_table(options: TableOptions) -> dict[str, Any]:
+    """Choose the options of a `LocalTable` itself."""
     own = ("constraints", "unit", "most", "progress")
     return {name: value for name, value in options.items() if name in own}

@@ -8,8 +8,10 @@ own any number of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -19,6 +21,8 @@ from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.input_rows import read_columns
 
 __all__ = ["UnitRows", "chosen_by", "kept_rows", "kept_rows_sql"]
+
+RowHash: TypeAlias = Callable[[Sequence[exp.Expr]], exp.Expr]
 
 _INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")
 
@@ -67,11 +71,15 @@ def chosen_by(source: Source) -> str:
     return f"duckdb {version('duckdb')}; {table}"
 
 
-def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr) -> exp.Select:
+def _our_hash(columns: Sequence[exp.Expr]) -> exp.Expr:
+    return exp.Anonymous(this="hash", expressions=list(columns))
+
+
+def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_hash: RowHash = _our_hash) -> exp.Select:
     """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare."""
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
     owner = exp.column(unit, quoted=True)
-    keys = (exp.Anonymous(this="hash", expressions=[column.copy() for column in columns]), *columns)
+    keys = (row_hash([column.copy() for column in columns]), *columns)
     number = exp.Window(
         this=exp.RowNumber(),
         partition_by=[owner],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,13 @@ from dpdb.engine import (
     Progress,
     Slice,
     SourceLike,
+    TableOptions,
     declared_parents,
     export_edges,
+    is_remote,
     no_progress,
     open_local_table,
-    violations_of,
+    open_table,
 )
 from dpdb.errors import ParameterError
 from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, minimum_vertex_cover
@@ -110,6 +112,23 @@ def exact_measures(
     names_rows = listing.is_asked or materialize is not None
     if asked.column is not None and names_rows:
         raise ParameterError("violations and materialize name rows by their place in the source; leave out the unit")
+    if is_remote(source) and not names_rows:
+        return _remote_measures(
+            source,
+            where,
+            wanted,
+            time_limit,
+            by_constraint=by_constraint,
+            table=table,
+            csv_schema=csv_schema,
+            constraints=constraints,
+            unit=asked.column,
+            most=asked.rows,
+            memory_limit=memory_limit,
+            temp_directory=temp_directory,
+            threads=threads,
+            progress=progress,
+        )
     with open_local_table(
         source,
         table=table,
@@ -139,6 +158,24 @@ def exact_measures(
         return replace(found, by_constraint=counts)
 
 
+def _remote_measures(
+    source: SourceLike,
+    where: str | None,
+    wanted: Sequence[str],
+    time_limit: float,
+    *,
+    by_constraint: bool,
+    **options: Unpack[TableOptions],
+) -> ExactMeasures:
+    """Compute measures of a table in another engine, of which the rows in conflict come here."""
+    with open_table(source, **options) as opened:
+        part = opened.slice(None if where is None else opened.where(where))
+        counts = [part.violations(position) for position in range(len(part.constraints))] if by_constraint else None
+        found, _ = _measures(part, time_limit, wanted, with_cover=False)
+        labels = [bound.constraint.written for bound in part.constraints]
+        return replace(found, by_constraint=None if counts is None else tuple(zip(labels, counts, strict=True)))
+
+
 def _known(measures: Sequence[str]) -> tuple[str, ...]:
     """Check names of measures, and put them into the order of `EXACT_MEASURES`."""
     for name in measures:
@@ -150,7 +187,7 @@ def _known(measures: Sequence[str]) -> tuple[str, ...]:
 
 
 def _by_constraint(part: LocalSlice) -> tuple[tuple[str, int], ...]:
-    return tuple((bound.constraint.written, violations_of(part, bound)) for bound in part.constraints)
+    return tuple((bound.constraint.written, part.violations(k)) for k, bound in enumerate(part.constraints))
 
 
 def _measures(

@@ -7,15 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import (
-    ParentsLike,
-    Progress,
-    SourceLike,
-    declared_parents,
-    no_progress,
-    open_table,
-    refuse_nested_loops,
-)
+from dpdb.engine import ParentsLike, Progress, SourceLike, declared_parents, no_progress, open_table
 from dpdb.errors import ParameterError
 from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
@@ -23,6 +15,7 @@ from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.draw import draw, labelled, load
 from dpdb.release.numbers import parse_max_group
 from dpdb.release.prepare import Prepared, PublicTable, prepare
+from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.privacy_unit import parse_unit
 from dpdb.release.private_parents import unit_of_table
 from dpdb.release.private_slices import PrivateSlices
@@ -68,6 +61,9 @@ class Session(Verbs):
         The owner's public word that no group of rows with a common left-hand side has more rows (without an equality:
         that the table has not). Mechanism `two_sided` then spends nothing on a bound. It is never checked against rows;
         a wrong one costs the upper end, never privacy.
+    gather_rows : int, optional
+        Of a table in another engine (Spark): the owner's public guess of the rows in conflict, which come to this
+        machine for every measure. It sizes disk space and is never compared with the rows that come.
     rows : bool
         False for a session that only prepares releases (see `prepare`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads
@@ -104,6 +100,7 @@ class Session(Verbs):
         csv_schema: Mapping[str, str] | None = None,
         row_bound: int | None = None,
         max_group: int | None = None,
+        gather_rows: int | None = None,
         rows: bool = True,
         memory_limit: str | None = None,
         temp_directory: str | Path | None = None,
@@ -123,6 +120,7 @@ class Session(Verbs):
             constraints=constraints,
             unit=asked.column,
             most=asked.rows,
+            gather_rows=gather_rows,
             rows=rows,
             memory_limit=memory_limit,
             temp_directory=temp_directory,
@@ -131,7 +129,7 @@ class Session(Verbs):
         )
         try:
             protected = unit_of_table(asked, self._table)
-            refuse_nested_loops(self._table.constraints, row_bound)
+            self._table.admit(row_bound)
             if ledger is not None:
                 from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
 
@@ -171,6 +169,8 @@ class Session(Verbs):
         """
         self._refuse_closed()
         prepared = prepare(self.public, ask)
+        if any(isinstance(part, MeasurePart) and not part.by_rule for part in prepared.parts):
+            self._table.admit_graph()
         if ask.run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         return prepared

@@ -23,7 +23,7 @@ from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.degree_bound import degree_terms
-from dpdb.engine.sql.violations import violating_pairs, violations_of
+from dpdb.engine.sql.violations import violating_pairs
 from dpdb.engine.sql.where import WherePredicate
 
 ARROW_TYPES = {
@@ -229,7 +229,7 @@ def read(database: Database, part: LocalSlice) -> Result:
         self_conflicts=part.self_conflicts,
         degree_bound=part.degree_bound(),
         sensitivity=degree_terms(part.constraints).sensitivity,
-        per_constraint=[violations_of(part, dc) for dc in part.constraints],
+        per_constraint=[part.violations(position) for position in range(len(part.constraints))],
         violations=found,
         streamed=[(int(a), int(b)) for us, vs in part.edges.batches() for a, b in zip(us, vs, strict=True)],
     )

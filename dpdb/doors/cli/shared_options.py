@@ -17,6 +17,7 @@ from dpdb.doors.cli.streams import describe_failure, say
 __all__ = [
     "command",
     "format_option",
+    "gather_option",
     "group_option",
     "limit_options",
     "output_option",
@@ -48,7 +49,8 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
 
 def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
     """The table, and how it is read."""
-    parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file")
+    text = "Parquet or CSV file, directory or glob; DuckDB file; spark:TABLE"
+    parser.add_argument("source", metavar="SOURCE", help=text)
     shape_options(parser, constraints=constraints)
 
 
@@ -109,6 +111,16 @@ def group_option(parser: argparse.ArgumentParser) -> None:
         type=whole,
         metavar="N",
         help="public bound of the rows that share a left-hand side; never checked",
+    )
+
+
+def gather_option(parser: argparse.ArgumentParser) -> None:
+    """The rows that come from another engine, as the owner guesses."""
+    parser.add_argument(
+        "--gather-rows",
+        type=whole,
+        metavar="N",
+        help="public guess of the rows in conflict that come from spark:TABLE; never checked",
     )
 
 

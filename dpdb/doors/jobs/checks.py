@@ -36,6 +36,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         private_parents=job.private_parents,
         row_bound=job.row_bound,
         max_group=job.max_group,
+        gather_rows=job.gather_rows,
         memory_limit=job.memory_limit,
         threads=job.threads,
         progress=progress,

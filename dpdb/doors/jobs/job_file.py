@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.engine import is_address, refuse_url
+from dpdb.engine import is_address, is_remote, refuse_url
 from dpdb.errors import ParameterError, SourceError
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 
@@ -21,8 +21,8 @@ __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
-    "unit", "max_rows", "public_parents", "private_parents", "row_bound", "max_group", "memory_limit", "threads",
-    "release",
+    "unit", "max_rows", "public_parents", "private_parents", "row_bound", "max_group", "gather_rows", "memory_limit",
+    "threads", "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -83,6 +83,7 @@ class Job:
     private_parents: Mapping[str, str | None]
     row_bound: int | None
     max_group: int | None
+    gather_rows: int | None
     memory_limit: str | None
     threads: int | None
     releases: tuple[JobRelease, ...]
@@ -135,6 +136,7 @@ def load_job(path: str | Path) -> Job:
         private_parents=_parents(keys, folder, "private_parents"),
         row_bound=keys.whole("row_bound"),
         max_group=keys.whole("max_group"),
+        gather_rows=keys.whole("gather_rows"),
         memory_limit=keys.text("memory_limit"),
         threads=keys.whole("threads"),
         releases=releases,
@@ -210,7 +212,7 @@ def _name(keys: TomlKeys) -> str:
 
 def _source(keys: TomlKeys, folder: Path) -> str:
     text = keys.required_text("source")
-    if is_address(text):
+    if is_address(text) or is_remote(text):
         return text
     try:
         refuse_url(text)

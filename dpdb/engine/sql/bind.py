@@ -14,7 +14,7 @@ from dpdb.engine.sql.comparison import bind_literal, common_type
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
-from dpdb.predicates import in_type, literal_sql
+from dpdb.predicates import Literal, in_type, literal_sql
 
 __all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
 
@@ -36,15 +36,15 @@ class Operand:
 
 @dataclass(frozen=True)
 class BoundPredicate:
-    """A predicate whose operands are typed; `right` is a literal's SQL where the constraint has a constant."""
+    """A predicate whose operands are typed; `right` is a literal where the constraint has a constant."""
 
     left: Operand
     op: Operator
-    right: Operand | exp.Expr
+    right: Operand | Literal
 
     def over(self, aliases: Sequence[str]) -> exp.Expr:
         """The predicate as SQL over two rows."""
-        right = self.right.over(aliases) if isinstance(self.right, Operand) else self.right.copy()
+        right = self.right.over(aliases) if isinstance(self.right, Operand) else literal_sql(self.right)
         return COMPARISONS[self.op](this=self.left.over(aliases), expression=right)
 
     @property
@@ -114,9 +114,7 @@ def _bind_predicate(
     bound = bind_literal(database, right.value, left_type)
     if bound is None:
         raise ConstraintTypeError(f"{dc.label}: cannot compare {left.column!r} ({left_type}) with the constant {right}")
-    return BoundPredicate(
-        Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, literal_sql(bound)
-    )
+    return BoundPredicate(Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, bound)
 
 
 def _refuse_untyped(dc: DenialConstraint, predicate: Predicate, schema: TableSchema) -> None:

@@ -30,14 +30,17 @@ class ComputedColumn(Column):
 
     Attributes
     ----------
+    tree : Term or Node
+        What it is.
     value : exp.Expr
-        SQL over unqualified columns.
+        That as SQL over unqualified columns.
     sources : tuple of str
         Those columns.
     text_of : tuple of Column
         Where it is text: the columns whose text it is made of.
     """
 
+    tree: Term | Node
     value: exp.Expr
     sources: tuple[str, ...]
     text_of: tuple[Column, ...] = ()
@@ -110,14 +113,14 @@ def _column(dc: DenialConstraint, expression: RowExpression, types: TableTypes, 
 def _of_term(term: Term, schema: TableSchema) -> ComputedColumn:
     sources = _distinct(column.name for column in columns_in(term))
     text_of = tuple(schema[name] for name in sources) if term.type == "VARCHAR" else ()
-    return ComputedColumn("", term.type, value=term_sql(term), sources=sources, text_of=text_of)
+    return ComputedColumn("", term.type, tree=term, value=term_sql(term), sources=sources, text_of=text_of)
 
 
 def _of_condition(tree: Node) -> ComputedColumn:
     if isinstance(tree, Constant):
         value = "NULL" if tree.value is None else str(tree.value).lower()
         raise PredicateError(f"a part of it is {value} whatever the row holds; leave it out")
-    return ComputedColumn("", "BOOLEAN", value=condition(tree), sources=tuple(sorted(columns_of(tree))))
+    return ComputedColumn("", "BOOLEAN", tree=tree, value=condition(tree), sources=tuple(sorted(columns_of(tree))))
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

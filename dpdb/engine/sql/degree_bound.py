@@ -9,14 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from sqlglot import exp
 
 from dpdb.constraints import Operator
 from dpdb.engine.sql.bind import BoundConstraint, Operand
-from dpdb.engine.sql.coded_rows import ROW, CodedRows
+from dpdb.engine.sql.coded_rows import ROW
+from dpdb.predicates import Literal
 
 __all__ = ["CrossTerm", "DegreeTerms", "GroupTerm", "degree_terms", "evaluate"]
+
+
+class Groups(Protocol):
+    """Rows that can say how large their largest groups are."""
+
+    def largest_group(self, columns: Sequence[str]) -> int:
+        """Size of the largest group of rows that agree in some columns and have a value in each; all rows if none."""
+        ...
+
+    def largest_group_of(self, key: exp.Expr) -> int:
+        """Size of the largest group of rows, aliased `ROW`, that agree in a key that is not NULL."""
+        ...
 
 
 @dataclass(frozen=True, order=True)
@@ -100,16 +114,16 @@ def degree_terms(constraints: Sequence[BoundConstraint]) -> DegreeTerms:
     return DegreeTerms((*sorted(GroupTerm(tuple(sorted(group))) for group in minimal), *crosses.values()))
 
 
-def _joins_tuples(left: Operand, right: Operand | exp.Expr) -> bool:
+def _joins_tuples(left: Operand, right: Operand | Literal) -> bool:
     return isinstance(right, Operand) and left.tuple_index != right.tuple_index
 
 
-def evaluate(terms: DegreeTerms, rows: CodedRows) -> int:
+def evaluate(terms: DegreeTerms, rows: Groups) -> int:
     """Return the exact bound: private, to be released through noise only."""
     return sum(_term_value(term, rows) for term in terms.terms)
 
 
-def _term_value(term: GroupTerm | CrossTerm, rows: CodedRows) -> int:
+def _term_value(term: GroupTerm | CrossTerm, rows: Groups) -> int:
     if isinstance(term, GroupTerm):
         return max(0, rows.largest_group(term.columns) - 1)
     sides = [Operand(0, side.column, side.column_type, side.compared_as) for side in (term.first, term.second)]

@@ -1,4 +1,4 @@
-"""Single conflicts, for the owner: counts per constraint, the violating pairs, an edge file. Private."""
+"""Single conflicts, for the owner: the violating pairs, an edge file. Private."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from sqlglot import exp
 
 from dpdb.engine.schema import free_name
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sql.bind import BoundConstraint
-from dpdb.engine.sql.constraint_sql import pair_count
 from dpdb.engine.sql.files import sql_file
 from dpdb.files.new_file import new_file
 
-__all__ = ["export_edges", "kept_values", "listed_rows", "source_rows", "violating_pairs", "violations_of"]
+__all__ = ["export_edges", "kept_values", "listed_rows", "source_rows", "violating_pairs"]
 
 OWN_COLUMNS = (
     "constraint", "row", "row_1", "row_2", "column", "value", "suggested", "agreeing", "group_rows"
@@ -25,18 +23,6 @@ OWN_COLUMNS = (
 
 _NO_ROWS = "NULL::BIGINT AS row_1, NULL::BIGINT AS row_2 WHERE false"
 _NO_EDGE = "SELECT 0::UINTEGER AS u, 0::UINTEGER AS v, 0::USMALLINT AS dc WHERE false"
-
-
-def violations_of(part: LocalSlice, dc: BoundConstraint) -> int:
-    """Count the pairs (for a single-tuple constraint: rows) that violate one constraint, among others perhaps.
-
-    Private. For a single-tuple constraint it needs `keep_source_row`.
-    """
-    if dc.constraint.is_single_tuple:
-        rows = exp.alias_(part.table("input_row"), "row", table=True)
-        counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(*part.chosen(), dc.over("row", "row"))
-        return int(part.database.value(counted))
-    return int(part.database.value(pair_count(dc, part.tuples, part.rank)))
 
 
 def violating_pairs(part: LocalSlice) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from dpdb.release.published.release import Release
+from dpdb.release.published.release_fields import ReleaseFields
 
 __all__ = ["RELEASE_SCHEMA", "release_table"]
 
@@ -46,6 +46,6 @@ RELEASE_SCHEMA = pa.schema(
 )
 
 
-def release_table(releases: Iterable[Release]) -> pa.Table:
+def release_table(releases: Iterable[ReleaseFields]) -> pa.Table:
     """Return the releases as rows of `RELEASE_SCHEMA`, in order. Costs nothing: releases are public."""
     return pa.Table.from_pylist([release.to_dict() for release in releases], schema=RELEASE_SCHEMA)

@@ -12,6 +12,7 @@ from dpdb.doors.cli.options import parents, thresholds
 from dpdb.doors.cli.shared_options import (
     command,
     format_option,
+    gather_option,
     limit_options,
     output_option,
     parent_options,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
-_STEPS = 5  # opening, reading, ranking, joining, drawing
+_STEPS = 5  # opening, reading, ranking, joining, drawing; more of a table in another engine
 
 
 def add(commands: Any) -> None:
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
     source_options(parser)
     parent_options(parser)
     release_options(parser)
+    gather_option(parser)
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
     limit_options(parser)
     spending_options(parser)
@@ -73,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
             budget=one_release(options),
             row_bound=options.row_bound,
             max_group=options.max_group,
+            gather_rows=options.gather_rows,
             progress=step_bar(options, _STEPS),
             **parents(options),
         ) as session,

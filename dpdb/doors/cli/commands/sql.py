@@ -12,6 +12,7 @@ from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
     command,
+    gather_option,
     group_option,
     limit_options,
     parent_options,
@@ -56,6 +57,7 @@ def add(commands: Any) -> None:
     unit_options(parser)
     parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
     group_option(parser)
+    gather_option(parser)
     parser.add_argument(
         "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
     )
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.open_session import open_session
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
     from dpdb.doors.sql import FrontEnd, split_statements
-    from dpdb.engine import has_tables
+    from dpdb.engine import has_tables, is_remote
 
     text = _statements_text(options)
     if options.out is None and options.format in BINARY and sys.stdout is not None and sys.stdout.isatty():
@@ -79,11 +81,12 @@ def run(options: argparse.Namespace) -> int:
         open_session(
             options,
             constraints=options.constraints,
-            table=options.table if has_tables(options.source) else None,
+            table=options.table if not is_remote(options.source) and has_tables(options.source) else None,
             budget=options.budget,
             row_bound=options.row_bound,
             max_group=options.max_group,
             **parents(options),
+            gather_rows=options.gather_rows,
         ) as session,
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
     ):
@@ -113,8 +116,11 @@ def _statements_text(options: argparse.Namespace) -> str | None:
 
 def _table_name(options: argparse.Namespace) -> str:
     """Return the name by which statements call the private table."""
+    from dpdb.engine import is_remote
+
     name = str(options.table or Path(options.source).name)
-    name = name.rpartition(".")[2] if options.table else name.partition(".")[0]
+    dotted = options.table or is_remote(options.source)
+    name = name.rpartition(":")[2].rpartition(".")[2] if dotted else name.partition(".")[0]
     if not name or "*" in name:
         raise ParameterError("give --table NAME: the name by which statements call this source")
     return name

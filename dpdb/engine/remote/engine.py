@@ -1,0 +1,79 @@
+"""`RemoteEngine`: opens tables of other engines. Loads nothing of them before it is asked to."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dpdb.engine.interface import no_progress
+from dpdb.errors import SourceError
+
+if TYPE_CHECKING:
+    from dpdb.engine.interface import Table, TableOptions
+    from dpdb.engine.sources.source import Reading, SourceLike
+    from dpdb.engine.table import LocalTable
+
+__all__ = ["REMOTE_KINDS", "RemoteEngine"]
+
+# Named by module and class, loaded when asked.
+REMOTE_KINDS = ("spark.SparkSource", "duckdb.DuckDBSource")
+
+
+class RemoteEngine:
+    """Other engines than our own (implements `dpdb.engine.Engine`)."""
+
+    def reads(self, source: SourceLike) -> bool:
+        """Say whether a source is a table of another engine."""
+        return _kind_of(source) is not None
+
+    def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> Table:
+        """Open a table there, and let all its rows be read once if they are wanted."""
+        from dpdb.engine.remote.opened import GatheredTable
+        from dpdb.engine.sources.source import Reading
+        from dpdb.engine.table import own_database
+
+        remote = self._remote(source, options)
+        try:
+            database = own_database(options)
+            try:
+                table = GatheredTable(database, remote, options)
+                if rows is Reading.ALL:
+                    table.read_once()
+                return table
+            except BaseException:
+                database.close()
+                raise
+        except BaseException:
+            remote.close()
+            raise
+
+    def describe(self, source: SourceLike, options: TableOptions) -> LocalTable:
+        """Make a table without rows of the schema of one there."""
+        from dpdb.engine.table import described
+
+        remote = self._remote(source, options)
+        try:
+            return described(remote.description, remote.schema(), options)
+        finally:
+            remote.close()
+
+    def _remote(self, source: SourceLike, options: TableOptions) -> Any:
+        if options.get("table") is not None or options.get("csv_schema"):
+            raise SourceError("a table name and a CSV schema apply to files and DuckDB connections only")
+        if options.get("parents"):
+            raise SourceError(
+                "rules across tables are for tables that dpdb reads itself; export both, or leave them out"
+            )
+        options.get("progress", no_progress)("opening the table")
+        return _kind_of(source).open(source)
+
+
+def _kind_of(source: SourceLike) -> Any:
+    return next((kind for kind in map(_loaded, REMOTE_KINDS) if kind.reads(source)), None)
+
+
+@cache
+def _loaded(name: str) -> Any:
+    module, _, known_as = name.rpartition(".")
+    return getattr(import_module(f"dpdb.engine.remote.{module}"), known_as)()

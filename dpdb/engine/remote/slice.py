@@ -1,0 +1,256 @@
+"""`RemoteSlice`: a slice of a remote table. What an aggregate can say is asked there; the conflict graph is made here.
+
+Only rows in conflict come, so the graph lacks rows without conflicts. That changes no statistic of it: none counts rows
+of degree 0, and the canonical order of the rows that are here is the one that they have among all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.interface import Edges, Progress, no_progress
+from dpdb.engine.remote.gather import rows_in_conflict
+from dpdb.engine.remote.queries import self_conflict_counts, slice_tuples
+from dpdb.engine.remote.spelling import Spelling
+from dpdb.engine.remote.table import RemoteTable
+from dpdb.engine.schema import TableSchema
+from dpdb.engine.slice import LocalSlice
+from dpdb.engine.sources.source import Rows, Source
+from dpdb.engine.sql import degree_bound
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
+from dpdb.engine.sql.coded_rows import ROW
+from dpdb.engine.sql.computed import ComputedColumn, ComputedRows
+from dpdb.engine.sql.input_rows import in_schema_order
+from dpdb.engine.sql.where import WherePredicate
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["Asking", "RemoteSlice"]
+
+_PART_ROWS = 2_000_000
+"""Rows that come at once, by the owner's public guess: what is one answer has to fit in memory."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What a remote table is asked with.
+
+    Attributes
+    ----------
+    database : Database
+        Our own, for rows that have come.
+    table : RemoteTable
+    spelling : Spelling
+    rows : exp.Expr
+        For a FROM clause: those that are used, at most k of each unit.
+    schema : TableSchema
+        Of them, with computed columns.
+    gather_rows : int
+        How many rows are expected to come at most, as the owner says.
+    """
+
+    database: Database
+    table: RemoteTable
+    spelling: Spelling
+    rows: exp.Expr
+    schema: TableSchema
+    gather_rows: int
+
+    def ask(self, tree: exp.Expr) -> pa.Table:
+        """Ask in the engine's own SQL."""
+        return self.table.ask(self.spelling.spelled(self.database, tree))
+
+    def row(self, tree: exp.Expr) -> tuple[Any, ...]:
+        """Ask what has one row."""
+        return tuple(column[0].as_py() for column in self.ask(tree).columns)
+
+    def value(self, tree: exp.Expr) -> Any:
+        """Ask what has one row of one column."""
+        return self.row(tree)[0]
+
+
+@dataclass(frozen=True)
+class _RemoteGroups:
+    """The groups of a slice's rows, as aggregates there (implements `degree_bound.Groups`). Private."""
+
+    asking: Asking
+    tuples: exp.Select
+
+    def largest_group(self, columns: Sequence[str]) -> int:
+        """Size of the largest group of rows that agree in some columns."""
+        return self._largest([exp.column(name, table=ROW, quoted=True) for name in columns])
+
+    def largest_group_of(self, key: exp.Expr) -> int:
+        """Size of the largest group of rows that agree in a key."""
+        return self._largest([key])
+
+    def _largest(self, keys: Sequence[exp.Expr]) -> int:
+        known = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
+        sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).from_(self.tuples.subquery(ROW))
+        grouped = sizes.where(*known).group_by(*(key.copy() for key in keys)).subquery("groups")
+        return int(self.asking.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped)) or 0)
+
+
+class RemoteSlice:
+    """The conflict graph of one slice of a remote table (implements `dpdb.engine.Slice`).
+
+    Nothing is asked before it is needed. Parameters as `LocalSlice`.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        constraints: Sequence[BoundConstraint],
+        where: WherePredicate | None,
+        *,
+        name: str,
+        progress: Progress = no_progress,
+    ) -> None:
+        self._asking, self._where, self._name, self._progress = asking, where, name, progress
+        self.constraints = tuple(constraints)
+        self._made: LocalSlice | None = None
+
+    # -- what aggregates say --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """Rows, and those of them that conflict with themselves."""
+        self._progress("counting rows there")
+        return self._counted(self.constraints)
+
+    def _counted(self, constraints: Sequence[BoundConstraint]) -> tuple[int, int]:
+        asking = self._asking
+        rows, alone = asking.row(self_conflict_counts(asking.rows, asking.schema, constraints, self._where))
+        return int(rows), int(alone)
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the slice, with and without conflicts. Private."""
+        return self._counts[0]
+
+    @cached_property
+    def self_conflicts(self) -> int:
+        """Rows that conflict with themselves. Private."""
+        return self._counts[1]
+
+    def degree_bound(self) -> int:
+        """Exact upper bound of the maximum degree. Private."""
+        self._progress("counting groups there")
+        terms = degree_bound.degree_terms(self.constraints)
+        return degree_bound.evaluate(terms, _RemoteGroups(self._asking, self._tuples()))
+
+    def _tuples(self, beside: Sequence[str] = ()) -> exp.Select:
+        asking = self._asking
+        return slice_tuples(asking.rows, asking.schema, self.constraints, self._where, beside)
+
+    def class_histograms(self) -> list[pa.Table]:
+        """Count classes of rows; see `dpdb.engine.Table`. Private."""
+        asking = self._asking
+        self._progress("counting classes there")
+        histograms = class_histograms(self.constraints, asking.schema)
+        return [asking.ask(class_histogram(each, self._tuples().subquery())).cast(HISTOGRAM) for each in histograms]
+
+    # -- what needs the rows in conflict --------------------------------------------------------------------------
+
+    @property
+    def gathered(self) -> LocalSlice:
+        """The rows in conflict, ranked in our own database; they come at the first use. Private."""
+        if self._made is None:
+            self._progress("gathering the rows in conflict")
+            self._made = self._gather()
+        return self._made
+
+    def _gather(self) -> LocalSlice:
+        asking = self._asking
+        columns = _stored(self.constraints, asking.schema)
+        here = exp.table_(f"{self._name}_gathered", quoted=True)
+        query = rows_in_conflict(self._tuples(columns), self.constraints, columns)
+        definitions = [
+            exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=_data_type(asking.schema[name].type))
+            for name in columns
+        ]
+        written = ", ".join(definition.sql("duckdb") for definition in definitions)
+        asking.database.execute(f"DROP TABLE IF EXISTS {here.sql('duckdb')}")
+        asking.database.execute(f"CREATE TABLE {here.sql('duckdb')} ({written})")
+        try:
+            for part in self._parts(query, columns):
+                with asking.database.arrow_table("gathered_part", asking.ask(part)):
+                    asking.database.execute(f"INSERT INTO {here.sql('duckdb')} SELECT * FROM gathered_part")
+            rows: Rows = Source(asking.table.description, asking.schema, here)
+            if any(isinstance(column, ComputedColumn) for column in asking.schema.columns):
+                rows = ComputedRows(rows, asking.schema)
+            return LocalSlice(asking.database, rows, self.constraints, None, name=self._name, progress=self._progress)
+        finally:
+            asking.database.execute(f"DROP TABLE IF EXISTS {here.sql('duckdb')}")
+
+    def _parts(self, query: exp.Select, columns: Sequence[str]) -> list[exp.Select]:
+        """Cut an answer that may not fit in memory: as many parts as the owner's guess says, by a hash of the row."""
+        parts = -(-self._asking.gather_rows // _PART_ROWS)
+        if parts <= 1:
+            return [query]
+        found = query.subquery("found")
+        row_hash = self._asking.spelling.row_hash([exp.column(name, quoted=True) for name in columns])
+        part = exp.func("abs", exp.Mod(this=exp.paren(row_hash), expression=exp.convert(parts)))
+        return [
+            exp.select("*").from_(found.copy()).where(exp.EQ(this=part.copy(), expression=exp.convert(number)))
+            for number in range(parts)
+        ]
+
+    @cached_property
+    def node_count(self) -> int:
+        """Rows in the graph. Private."""
+        return self.gathered.node_count
+
+    @property
+    def edges(self) -> Edges:
+        """The edges, listed. Private."""
+        return self.gathered.edges
+
+    def first_violations(self, position: int) -> Edges:
+        """List the edges that violate one constraint first. Private."""
+        return self.gathered.first_violations(position)
+
+    def codes(self, columns: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
+        """Return constrained columns in rank order, as codes. Private."""
+        return self.gathered.codes(columns)
+
+    def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[NDArray[np.bool_]]:
+        """Mark the rows that meet each condition. Private."""
+        return self.gathered.rows_that(conditions)
+
+    def canonical_order(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Sort rows of the graph canonically. Private."""
+        return self.gathered.canonical_order(rows)
+
+    def violations(self, position: int) -> int:
+        """Count what violates a constraint. Private."""
+        dc = self.constraints[position]
+        return self._counted([dc])[1] if dc.constraint.is_single_tuple else self.gathered.violations(position)
+
+    def close(self) -> None:
+        """Drop what has come."""
+        if self._made is not None:
+            self._made.close()
+
+
+def _stored(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:
+    """The columns of the table that constraints read, those that computed columns are made of among them."""
+    names: set[str] = set()
+    for name in {name for dc in constraints for name in dc.columns}:
+        column = schema[name]
+        names |= set(column.sources) if isinstance(column, ComputedColumn) else {name}
+    return in_schema_order(names, schema)
+
+
+def _data_type(kind: str | None) -> exp.DataType:
+    return exp.DataType.build(kind or "VARCHAR", dialect="duckdb")

@@ -1,0 +1,72 @@
+"""Spellings: trees of our own DuckDB's SQL in the SQL of another engine, with the same value for every row.
+
+What a spelling does not know to be the same is refused when a constraint or predicate is bound, before anything is
+spent: default deny.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.remote.spark_spelling import SparkSpelling
+from dpdb.predicates import Node, Term
+
+__all__ = ["SPELLINGS", "DuckDBSpelling", "Spelling"]
+
+
+class Spelling(Protocol):
+    """The SQL of one engine."""
+
+    def why_not_compared(self, kind: str, wanted: str) -> str | None:
+        """Say why columns of a type cannot be compared in another; None if they can, with the same outcome."""
+        ...
+
+    def why_not(self, part: Node | Term) -> str | None:
+        """Say why a predicate or term has not the same value there; None if it has."""
+        ...
+
+    def spelled(self, database: Database, tree: exp.Expr) -> exp.Expr:
+        """Spell a tree; `database` is our own, which says what literals mean."""
+        ...
+
+    def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        """Hash values into a whole number of 64 bits that is the same on every day."""
+        ...
+
+    def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
+        """Add up hashes of rows without overflow."""
+        ...
+
+
+class DuckDBSpelling:
+    """Our own SQL."""
+
+    def why_not_compared(self, kind: str, wanted: str) -> str | None:
+        """Return None: it is where comparisons come from."""
+        del kind, wanted
+        return None
+
+    def why_not(self, part: Node | Term) -> str | None:
+        """Return None."""
+        del part
+        return None
+
+    def spelled(self, database: Database, tree: exp.Expr) -> exp.Expr:
+        """Return the tree."""
+        del database
+        return tree
+
+    def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        """Hash as the canonical order does."""
+        return exp.Anonymous(this="hash", expressions=list(columns))
+
+    def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
+        """Add up in 128 bits."""
+        return exp.Sum(this=exp.cast(row_hash, "HUGEINT", dialect="duckdb"))
+
+
+SPELLINGS: dict[str, Spelling] = {"duckdb": DuckDBSpelling(), "spark": SparkSpelling()}

@@ -1,0 +1,37 @@
+"""Random tables are those of the engine's own tests; one Spark session for all tests of a process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers_spark import FOR_FEW_ROWS, SETTINGS, why_no_spark
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A classic session of two cores in which a task may fail three times."""
+    reason = why_no_spark()
+    if reason is not None:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("spark")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for tests whose frames run Python; dpdb runs none there
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PySpark's own imports
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[2,4]").appName("dpdb tests")
+        places = {"spark.local.dir": str(folder), "spark.sql.warehouse.dir": str(folder / "warehouse")}
+        for name, value in (SETTINGS | FOR_FEW_ROWS | places).items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -1,0 +1,240 @@
+"""What remote tables answer, with our own database in their place: the statistics of our own engine."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from helpers_engine import Table
+from helpers_remote import compare, random_question, statistics
+from hypothesis import given, settings
+from strategies_engine import questions
+
+import dpdb
+from dpdb.constraints import DenialConstraint
+from dpdb.engine import open_table
+from dpdb.engine.remote import slice as remote_slice
+from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
+from dpdb.errors import BudgetExceededError, EngineError, ParameterError, SourceError
+
+ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a", "b", "c", "d"]})
+
+
+def check(seeds: range) -> None:
+    seen = {"edges": 0, "self-conflicts": 0}
+    for seed in seeds:
+        rows, constraints, where = random_question(random.Random(seed))
+        found = compare(rows, AskedThere(rows), constraints, where)
+        seen["edges"] += found["degrees"][0]
+        seen["self-conflicts"] += found["self-conflicts"]
+    assert all(seen.values()), seen
+
+
+def test_random_tables() -> None:
+    check(range(15))
+
+
+@pytest.mark.slow
+def test_two_thousand_random_tables() -> None:
+    check(range(1_000, 3_000))
+
+
+@settings(derandomize=True, max_examples=8)
+@given(questions())
+def test_random_predicates(question: tuple[Table, list[DenialConstraint]]) -> None:
+    table, constraints = question
+    rows = table.arrow()
+    compare(rows, AskedThere(rows), constraints)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@settings(derandomize=True, max_examples=2_000)
+@given(questions())
+def test_two_thousand_sets_of_random_predicates(question: tuple[Table, list[DenialConstraint]]) -> None:
+    table, constraints = question
+    rows = table.arrow()
+    compare(rows, AskedThere(rows), constraints)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [["not(lower(t1.a)=lower(t2.a)&t1.b!=t2.b)"], ["not(t1.n = t2.n + 1)"], ["CHECK (length(trim(a)) < 3)"]],
+)
+def test_computed_columns(constraints: list[str]) -> None:
+    rows = pa.table({"a": ["a", "A", "b ", "ccc", None, "B"], "b": [1, 2, 3, 4, 5, 6], "n": [1, 2, 3, 3, None, 7]})
+    found = compare(rows, AskedThere(rows), constraints, "n IS NULL OR n + 1 < 8")
+    assert found["degrees"][0] + found["self-conflicts"] > 0
+
+
+def test_units_are_chosen_before_slices() -> None:
+    rng = random.Random(7)
+    who = [rng.choice(["p", "q", "r", None]) for _ in range(60)]
+    values = {name: [rng.randrange(3) for _ in who] for name in ("zip", "city")}
+    rows = pa.table({"who": who, **values})
+    for most in (1, 2, 5):
+        assert compare(rows, AskedThere(rows), ["zip -> city"], "city > 0", unit="who", most=most)["rows"]
+
+
+def test_one_constraint_alone() -> None:
+    texts = ["zip -> city", "who -> city", "not(t1.city='d')"]
+    with (
+        open_table(ROWS, constraints=texts) as here,
+        open_table(AskedThere(ROWS), constraints=texts, gather_rows=9) as there,
+    ):
+        for position in range(3):
+            assert statistics(there, position=position) == statistics(here, position=position)
+
+
+def test_answers_come_in_parts_where_many_rows_are_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_slice, "_PART_ROWS", 3)
+    asked = []
+    ask = DuckDBRemote.ask
+    monkeypatch.setattr(DuckDBRemote, "ask", lambda self, tree: asked.append(ask(self, tree)) or asked[-1])
+    rng = random.Random(3)
+    rows = pa.table({"zip": [rng.randrange(9) for _ in range(200)], "city": [rng.randrange(9) for _ in range(200)]})
+    with (
+        open_table(rows, constraints="zip -> city") as here,
+        open_table(AskedThere(rows), constraints="zip -> city", gather_rows=10) as there,
+    ):
+        assert statistics(there) == statistics(here)
+    answers = [answer.num_rows for answer in asked if answer.column_names == ["zip", "city"]]
+    assert len(answers) == 4
+    assert max(answers) < sum(answers) <= 200
+
+
+def test_only_rows_in_conflict_come(
+    monkeypatch: pytest.MonkeyPatch, hospital: Path, hospital_constraints: Path
+) -> None:
+    with open_table(AskedThere(hospital), constraints=hospital_constraints, gather_rows=1) as there:
+        part = there.slice()
+        assert (part.row_count, part.node_count) == (10_000, 103)
+
+
+# -- releases -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_before_the_debit(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    ask = DuckDBRemote.ask
+    monkeypatch.setattr(DuckDBRemote, "ask", lambda self, tree: asked.append(tree) or ask(self, tree))
+    with dpdb.open(AskedThere(ROWS), constraints="zip -> city", budget=1, gather_rows=10) as session:
+        session.dp_inconsistency("repair", 1, where="city <> 'a'")
+        before = len(asked)
+        assert before > 0
+        with pytest.raises(BudgetExceededError):
+            session.dp_inconsistency("repair", 1)
+        with pytest.raises(BudgetExceededError):
+            session.dp_count(epsilon=1)
+        assert len(asked) == before
+
+
+def test_rows_that_cannot_be_read_are_refused_when_the_table_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: DuckDBRemote, tree: object) -> pa.Table:
+        raise EngineError("row 7 holds 'Alice'")
+
+    monkeypatch.setattr(DuckDBRemote, "ask", fails)
+    with pytest.raises(SourceError, match="reading its rows failed") as failure:
+        dpdb.open(AskedThere(ROWS), constraints="zip -> city", budget=1, gather_rows=10)
+    assert "Alice" not in str(failure.value)
+    dpdb.open(AskedThere(ROWS), constraints="zip -> city", rows=False).close()  # rehearses only
+
+
+def test_a_failure_after_the_debit_says_one_thing_and_is_paid_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from dpdb.ledger import Ledger
+
+    path = tmp_path / "t.ledger"
+    Ledger.create(path, epsilon=3)
+    with dpdb.open(AskedThere(ROWS), constraints="zip -> city", ledger=path, gather_rows=10) as session:
+        ask = DuckDBRemote.ask
+        for allowed in range(3):  # the server goes in the middle of one query after the other
+            left = [allowed + 1]  # the first one reads the content, before the debit
+
+            def fails(self: DuckDBRemote, tree: object, left: list[int] = left) -> pa.Table:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise EngineError("row 7 holds 'Alice'")
+                return ask(self, tree)  # type: ignore[arg-type]
+
+            with monkeypatch.context() as broken:
+                broken.setattr(DuckDBRemote, "ask", fails)
+                with pytest.raises(EngineError, match="the release failed after its budget was debited") as failure:
+                    session.dp_inconsistency("problematic", 1, run_id="monday")
+            assert "Alice" not in str(failure.value)
+            assert session.spent() == 1
+        answer = session.dp_inconsistency("problematic", 1, run_id="monday")
+        assert session.dp_inconsistency("problematic", 1, run_id="monday").value == answer.value
+        assert session.spent() == 1
+
+
+def test_a_ledger_knows_the_rows_by_content_and_the_engine_that_chose_them(tmp_path: Path) -> None:
+    twice = pa.concat_tables([ROWS, ROWS.slice(0, 1), ROWS.slice(0, 1)])
+    texts = []
+    for rows in (ROWS, ROWS.take([3, 1, 0, 2]), twice, ROWS.slice(1)):
+        with open_table(AskedThere(rows)) as there:
+            texts.append(there.content())
+    assert texts[0] == texts[1]
+    assert len(set(texts)) == 3
+    with open_table(AskedThere(ROWS), unit="who", most=1) as there:
+        assert there.opened_content().startswith(f"{texts[0]}; duckdb ")
+
+
+def test_measures_need_a_public_guess_of_the_rows_that_come() -> None:
+    with dpdb.open(AskedThere(ROWS), constraints="zip -> city") as session:
+        with pytest.raises(ParameterError, match="--gather-rows"):
+            session.dp_inconsistency("repair", 1)
+        assert session.dp_count(epsilon=50).value == 4
+        assert session.spent() == 50
+    for wrong in (0, -1, True, 1.5):
+        with pytest.raises(ParameterError, match="gather_rows must be"):
+            dpdb.open(AskedThere(ROWS), constraints="zip -> city", gather_rows=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="applies to tables of other engines"):
+        dpdb.open(ROWS, constraints="zip -> city", gather_rows=5)
+    with (
+        dpdb.open(AskedThere(ROWS), constraints="zip -> city", gather_rows=10**15) as session,
+        pytest.raises(ParameterError, match="GB on disk"),
+    ):
+        session.dp_inconsistency("repair", 1)
+
+
+def test_by_rule_needs_no_row_to_come() -> None:
+    rows = pa.table({"zip": [1] * 50, "city": list(range(50))})
+    with dpdb.open(AskedThere(rows), constraints="zip -> city") as session:
+        release = session.dp_inconsistency("minimal_inconsistency", 1_000_000, mechanism="by_rule")
+    assert release.value == 50 * 49 / 2
+
+
+def test_the_guess_is_compared_with_no_row() -> None:
+    rows = pa.table({"zip": [1] * 50, "city": list(range(50))})
+    with dpdb.open(AskedThere(rows), constraints="zip -> city", gather_rows=1) as session:
+        assert session.dp_inconsistency("repair", 1_000_000).value == 25
+
+
+def test_constraints_that_only_every_row_answers_need_a_row_bound() -> None:
+    text = "not(t1.zip<t2.zip&t1.who<t2.who&t1.city>t2.city)"
+    with pytest.raises(ParameterError, match="every row of a remote table would have to come"):
+        dpdb.open(AskedThere(ROWS), constraints=text, gather_rows=5)
+    dpdb.open(AskedThere(ROWS), constraints=text, gather_rows=5, row_bound=5).close()
+
+
+def test_single_rows_stay_where_they_are() -> None:
+    from dpdb.engine import open_local_table
+
+    with pytest.raises(SourceError, match="not for its single rows"):
+        open_local_table(AskedThere(ROWS))
+
+
+def test_a_table_is_lent_and_taken_back() -> None:
+    remote = DuckDBRemote(ROWS)
+    lent = remote.lend("small", pa.table({"zip": [1]}))
+    from sqlglot import exp
+
+    assert remote.ask(exp.select("*").from_(lent)).to_pylist() == [{"zip": 1}]
+    remote.take_back("small")
+    with pytest.raises(EngineError):
+        remote.ask(exp.select("*").from_(lent))
+    remote.close()
+    remote.close()
