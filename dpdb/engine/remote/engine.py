@@ -63,7 +63,7 @@ class RemoteEngine:
             raise SourceError("a table name and a CSV schema apply to files and DuckDB connections only")
         if options.get("parents"):
             raise SourceError(
-                "rules across tables are for tables that dpdb reads itself; export both, or leave them out"
+                "rules across tables are for tables that dpdb reads itself: export both"
             )
         options.get("progress", no_progress)("opening the table")
         return _kind_of(source).open(source)
