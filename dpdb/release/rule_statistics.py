@@ -49,6 +49,16 @@ class RuleStatistics:
         """Rows in conflict, of at most 1 + theta for each that is not of a largest class: the sum of all W*(theta)."""
         return self._summed("witness_bounds", thetas)
 
+    def projected_edges_between(self, theta: int) -> tuple[int, int]:
+        """Return the exact number twice: histograms give it at once."""
+        [exact] = self.projected_edges([theta])
+        return exact, exact
+
+    def witnesses_between(self, theta: int) -> tuple[int, int]:
+        """Return the exact number twice, as `projected_edges_between`."""
+        [exact] = self.witnesses([theta])
+        return exact, exact
+
     def _summed(self, statistic: str, thetas: Sequence[int]) -> list[int]:
         missing = [theta for theta in thetas if (statistic, theta) not in self._known]
         found = [getattr(histogram, statistic)(missing) for histogram in self._histograms]

@@ -301,7 +301,7 @@ def test_bounds_are_those_of_the_sum(measure: str) -> None:
     [
         (
             {"constraints": [CITY, "not(t1.age > t2.age & t1.zip < t2.zip)"]},
-            r"does not count not\(t1.age>t2.age&t1.zip",
+            r"does not count not\(t1.age > t2.age & t1.zip",
         ),
         ({"constraints": [CITY, "linked: not(t1.city=t2.state)"]}, r"does not count linked: not\(t1.city=t2.state\)"),
         ({"rate": True}, "has no rate: it counts a row once for each left-hand side"),

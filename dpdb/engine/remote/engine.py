@@ -62,9 +62,7 @@ class RemoteEngine:
         if options.get("table") is not None or options.get("csv_schema"):
             raise SourceError("a table name and a CSV schema apply to files and DuckDB connections only")
         if options.get("parents"):
-            raise SourceError(
-                "rules across tables are for tables that dpdb reads itself: export both"
-            )
+            raise SourceError("rules across tables are for tables that dpdb reads itself: export both")
         options.get("progress", no_progress)("opening the table")
         return _kind_of(source).open(source)
 
