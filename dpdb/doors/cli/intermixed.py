@@ -18,6 +18,19 @@ class Parser(argparse.ArgumentParser):
 
     intermixed = False
 
+    @property
+    def options(self) -> dict[str, argparse.Action]:
+        """The options by their long names."""
+        return {name: action for action in self._actions for name in action.option_strings if name.startswith("--")}
+
+    def command(self, word: str) -> Parser | None:
+        """Return the parser of a command below this one, if there is one of that name."""
+        for action in self._actions:
+            if isinstance(action.choices, dict) and isinstance(action.choices.get(word), Parser):
+                found: Parser = action.choices[word]
+                return found
+        return None
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, with exit code 2."""
         say(f"{message}; see `{self.prog} --help`")

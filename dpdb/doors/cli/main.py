@@ -108,12 +108,14 @@ def leave(code: int) -> NoReturn:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
+        from dpdb.doors.cli.defaults import with_defaults
         from dpdb.errors import DpdbError
 
         try:
             given = sys.argv[1:] if arguments is None else list(arguments)
             _refuse_undecodable(given)
-            options = build_parser(given[:1]).parse_args(given)
+            parser = build_parser(given[:1])
+            options = parser.parse_args(with_defaults(parser, given))
             _say_when_compiling_takes_long(options)
             return int(options.run(options))
         except DpdbError as error:

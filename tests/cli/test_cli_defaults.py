@@ -1,0 +1,74 @@
+"""Options from the environment and from dpdb.toml."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpdb.doors.cli.main import main
+
+HOSPITAL = Path(__file__).resolve().parents[2] / "examples" / "data" / "hospital.parquet"
+MEASURE = ["measure", str(HOSPITAL), "--measure", "repair", "--format", "json"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def released(capsys: pytest.CaptureFixture[str], *words: str) -> dict:
+    assert main([*MEASURE, *words]) == 0
+    [found] = json.loads(capsys.readouterr().out)["releases"]
+    return dict(found)
+
+
+def test_the_command_line_counts_before_the_environment_before_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "dpdb.toml").write_text(
+        'constraints = ["zip_code -> city"]\nepsilon = 0.25\n[measure]\nepsilon = "0.5"\n'
+        "quiet = true\n[count]\nepsilon = 3\n"
+    )
+    assert released(capsys)["epsilon"] == 0.5
+    monkeypatch.setenv("DPDB_EPSILON", "0.75")
+    assert released(capsys)["epsilon"] == 0.75
+    assert released(capsys, "--epsilon", "1")["epsilon"] == 1
+    assert released(capsys, "--epsilon=1")["epsilon"] == 1
+
+
+def test_a_ledger_from_the_environment_is_debited(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["budget", "create", "t.ledger", "--epsilon", "1"]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("DPDB_LEDGER", str(folder / "t.ledger"))
+    released(capsys, "--constraints", "zip_code -> city", "--epsilon", "0.75")
+    assert main([*MEASURE, "--constraints", "zip_code -> city", "--epsilon", "0.75"]) == 4
+
+
+def test_nobody_is_made_an_owner_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DPDB_NON_PRIVATE", "1")
+    assert main(["exact", str(HOSPITAL), "--constraints", "zip_code -> city"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("epsilon = [", "dpdb.toml: not TOML"),
+        ("[measure]\nepsilom = 1", "dpdb.toml, [measure]: unknown key 'epsilom'; did you mean 'epsilon'?"),
+        ("quiet = 7", "dpdb.toml, key 'quiet': expected true or false"),
+        ("epsilon = true", "dpdb.toml, key 'epsilon': expected a text or a number"),
+    ],
+)
+def test_a_bad_file_is_one_line(folder: Path, text: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "dpdb.toml").write_text(text)
+    assert main([*MEASURE, "--constraints", "zip_code -> city"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert says in err
