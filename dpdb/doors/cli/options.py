@@ -80,17 +80,19 @@ def _parents(kind: str, given: list[str] | None) -> dict[str, str | None]:
 
 
 def thresholds(options: argparse.Namespace, measures: tuple[str, ...]) -> list[Gate]:
-    """Read every `--fail-above MEASURE=X`; the measure must be among those released."""
-    if not options.fail_above:
+    """Read every `--fail-above MEASURE=X` and `--warn-above`; the measure must be among those released."""
+    stated = [("--fail-above", text, False) for text in options.fail_above]
+    stated += [("--warn-above", text, True) for text in options.warn_above]
+    if not stated:
         return []
     from dpdb.release import parse_gate
 
     read = []
-    for text in options.fail_above:
+    for option, text, warns in stated:
         name, _, limit = text.partition("=")
         try:
             threshold = real(limit)
         except argparse.ArgumentTypeError:
-            raise ParameterError(f"--fail-above {text!r}: expected MEASURE=NUMBER") from None
-        read.append(parse_gate(name, threshold, measures, f"--fail-above {text!r}", rate=options.rate))
+            raise ParameterError(f"{option} {text!r}: expected MEASURE=NUMBER") from None
+        read.append(parse_gate(name, threshold, measures, f"{option} {text!r}", rate=options.rate, warns=warns))
     return read

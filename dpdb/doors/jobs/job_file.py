@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import glob
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import is_address, is_remote, refuse_url
 from dpdb.errors import ParameterError, SourceError
@@ -22,11 +23,11 @@ __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
     "unit", "max_rows", "public_parents", "private_parents", "row_bound", "max_group", "gather_rows", "memory_limit",
-    "threads", "release",
+    "threads", "alert", "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
-_RELEASE_KEYS = ("name", *_ASKED, "gate")
+_RELEASE_KEYS = ("name", *_ASKED, "gate", "warn")
 _LONGEST_NAME = 60
 
 # The theta of a release that uses the one of its job's earlier runs.
@@ -42,7 +43,8 @@ class JobRelease:
     name : str
     ask : Ask
         What is asked, without the run id.
-    gates : tuple of Gate
+    gates, warnings : tuple of Gate
+        What fails the run, and what is only said and sent.
     keeps_theta : bool
         Whether it uses the theta of an earlier run, which `with_kept_thetas` finds.
     """
@@ -50,6 +52,7 @@ class JobRelease:
     name: str
     ask: Ask
     gates: tuple[Gate, ...]
+    warnings: tuple[Gate, ...] = ()
     keeps_theta: bool = False
 
 
@@ -87,6 +90,7 @@ class Job:
     memory_limit: str | None
     threads: int | None
     releases: tuple[JobRelease, ...]
+    alert: Alert | None = None
 
 
 def load_job(path: str | Path) -> Job:
@@ -140,6 +144,7 @@ def load_job(path: str | Path) -> Job:
         memory_limit=keys.text("memory_limit"),
         threads=keys.whole("threads"),
         releases=releases,
+        alert=_alert(keys, path),
     )
 
 
@@ -167,6 +172,11 @@ def _toml(path: Path) -> dict[str, Any]:
         raise ParameterError(f"{path}: nested too deeply") from None
 
 
+def _alert(keys: TomlKeys, path: Path) -> Alert | None:
+    found = keys.table("alert")
+    return read_alert(TomlKeys(found, f"{path}, [alert]", ALERT_KEYS)) if found else None
+
+
 def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keys = TomlKeys(values, place, _RELEASE_KEYS)
     name = _name(keys)
@@ -183,11 +193,16 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     return JobRelease(
         name=name,
         ask=ask,
-        gates=tuple(
-            parse_gate(gated, number, released, f"{place}, gate {gated!r}", rate=ask.rate)
-            for gated, number in keys.table("gate").items()
-        ),
+        gates=_gates(keys, "gate", released, place, ask),
+        warnings=_gates(keys, "warn", released, place, ask),
         keeps_theta=keeps_theta,
+    )
+
+
+def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: Ask) -> tuple[Gate, ...]:
+    return tuple(
+        parse_gate(gated, number, released, f"{place}, {key} {gated!r}", rate=ask.rate, warns=key == "warn")
+        for gated, number in keys.table(key).items()
     )
 
 

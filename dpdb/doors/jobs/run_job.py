@@ -36,6 +36,7 @@ class Outcome:
     time: datetime
     releases: tuple[Release, ...]
     gates: tuple[GateResult, ...]
+    warnings: tuple[GateResult, ...] = ()
 
 
 def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Iterator[Outcome]:
@@ -79,7 +80,8 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
                 releases = session.release(ledger_ask(job, run_id, release))
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
-            found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
+            gates, warnings = (check_gates(releases, gates) for gates in (release.gates, release.warnings))
+            found = Outcome(release.name, began, releases, gates, warnings)
             results.append(result_table(_rows(job, run_id, found, texts, ledger.summary())))
             reached("appended")
             published.append(release.name)

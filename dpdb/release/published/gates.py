@@ -14,10 +14,11 @@ __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
 
 @dataclass(frozen=True)
 class Gate:
-    """`measure` must not be above `threshold`."""
+    """`measure` must not be above `threshold`; where it only `warns`, nothing fails if it is."""
 
     measure: str
     threshold: float
+    warns: bool = False
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class GateResult:
 
     release: Release
     threshold: float
+    warns: bool = False
 
     @property
     def passed(self) -> bool:
@@ -50,9 +52,15 @@ class GateResult:
         else:
             certainty = f"the threshold lies inside the noise ({known})"
         return (
-            f"gate {'passed' if passed else 'failed'}: {measured_words(release)} = {value} "
+            f"{self._verdict}: {measured_words(release)} = {value} "
             f"{'<=' if passed else '>'} {threshold}; {certainty}{self._limits}"
         )
+
+    @property
+    def _verdict(self) -> str:
+        if self.warns:
+            return "no warning" if self.passed else "warning"
+        return f"gate {'passed' if self.passed else 'failed'}"
 
     @property
     def _limits(self) -> str:
@@ -60,7 +68,9 @@ class GateResult:
         return f"; {words}" if self.passed and words else ""
 
 
-def parse_gate(measure: str, number: object, released: Collection[str], where: str, *, rate: bool = False) -> Gate:
+def parse_gate(
+    measure: str, number: object, released: Collection[str], where: str, *, rate: bool = False, warns: bool = False
+) -> Gate:
     """Check a gate; `where` says in messages where it was written, `rate` that shares of rows are released.
 
     Raises
@@ -74,7 +84,7 @@ def parse_gate(measure: str, number: object, released: Collection[str], where: s
         raise ParameterError(f"{where}: the number is a share of the rows, from 0 to 1")
     if measure not in released:
         raise ParameterError(f"{where}: {measure!r} is not released here (released: {', '.join(released)})")
-    return Gate(measure, float(number))
+    return Gate(measure, float(number), warns)
 
 
 def check_gates(releases: Iterable[Release], gates: Sequence[Gate]) -> tuple[GateResult, ...]:
@@ -89,5 +99,8 @@ def check_gates(releases: Iterable[Release], gates: Sequence[Gate]) -> tuple[Gat
     (True, True)
     """
     return tuple(
-        GateResult(release, gate.threshold) for release in releases for gate in gates if release.measure == gate.measure
+        GateResult(release, gate.threshold, gate.warns)
+        for release in releases
+        for gate in gates
+        if release.measure == gate.measure
     )

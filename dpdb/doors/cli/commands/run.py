@@ -5,12 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import UnshownError
+from dpdb.doors.cli.junit import check_junit, write_junit
 from dpdb.doors.cli.shared_options import command, format_option, quiet_options
 from dpdb.doors.cli.streams import say, show
-from dpdb.errors import DpdbError
+from dpdb.errors import DpdbError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpdb.doors.jobs import Job
+    from dpdb.doors.jobs.run_job import Outcome
 
 __all__ = ["add", "run"]
 
@@ -35,6 +42,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--check", action="store_true", help="check everything and print plan and cost; spends nothing, reads no row"
     )
+    parser.add_argument("--junit", metavar="FILE", help="write gates and warnings as JUnit XML")
     quiet_options(parser)
     format_option(parser)
 
@@ -56,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.run_id is None:
         say(f"run id {run_id} (today, UTC); repeated under it, nothing is spent again")
+    if options.junit is not None:
+        check_junit(options.junit)
     shown = JobOutput(job, run_id, options.format)
     try:
         for outcome in run_job(job, run_id, progress=step_bar(options, 1 + _STEPS * len(job.releases))):
@@ -64,11 +74,26 @@ def run(options: argparse.Namespace) -> int:
         if shown.outcomes:
             shown.end()
             error.args = (f"{error}{shown.problem and f'; {shown.problem}'}", *error.args[1:])
+        _tell(job, run_id, shown.outcomes, options.junit, str(error))
         raise
     shown.end()
     failed = [result for outcome in shown.outcomes for result in outcome.gates if not result.passed]
-    for result in (result for outcome in shown.outcomes for result in outcome.gates):
-        say(str(result))
+    for outcome in shown.outcomes:
+        for result in (*outcome.gates, *(found for found in outcome.warnings if not found.passed)):
+            say(str(result))
+    _tell(job, run_id, shown.outcomes, options.junit)
     if shown.problem:
         raise UnshownError(shown.problem)
     return 1 if failed else 0
+
+
+def _tell(job: Job, run_id: str, outcomes: Sequence[Outcome], junit: str | None, error: str | None = None) -> None:
+    """Tell others what a run has come to; that this fails changes nothing of it."""
+    if junit is not None:
+        try:
+            write_junit(junit, job.name, run_id, outcomes, error)
+        except ParameterError as problem:
+            say(str(problem))
+    problem_of_alert = None if job.alert is None else job.alert.send(job.name, run_id, outcomes, error)
+    if problem_of_alert is not None:
+        say(f"not sent: {problem_of_alert}")

@@ -1,0 +1,87 @@
+"""The gates of a run as JUnit XML, which CI systems show: one test case for each gate and warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as Xml
+
+from dpdb.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpdb.doors.jobs.run_job import Outcome
+    from dpdb.release import GateResult
+
+__all__ = ["check_junit", "write_junit"]
+
+_ROOT = "testsuites"
+
+
+def check_junit(path: str | Path) -> None:
+    """Refuse, before anything is spent, a file that could not be written, or that is something else.
+
+    Raises
+    ------
+    ParameterError
+        If its folder is not there, or it is no file of this kind, which a run would replace.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise ParameterError(f"--junit {path}: there is no folder {path.parent}")
+    try:
+        known = not path.exists() or not path.stat().st_size or Xml.parse(path).getroot().tag == _ROOT
+    except (OSError, Xml.ParseError):
+        known = False
+    if not known:
+        raise ParameterError(f"--junit {path}: is there already and is no JUnit XML; name another file")
+
+
+def write_junit(path: str | Path, job: str, run_id: str, outcomes: Sequence[Outcome], error: str | None) -> None:
+    """Write the file anew; one case `run` stands for the run itself, and has its error.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be written.
+    """
+    cases = [_run_case(job, error), *_gate_cases(job, outcomes)]
+    failures = sum(case.find("failure") is not None for case in cases)
+    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": str(int(error is not None))}
+    root = Xml.Element(_ROOT, counts)
+    suite = Xml.SubElement(root, "testsuite", {"name": f"{job} / {_clean(run_id)}", **counts})
+    suite.extend(cases)
+    Xml.indent(root)
+    try:
+        Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as problem:
+        raise ParameterError(f"--junit {path}: {(problem.strerror or 'cannot be written').lower()}") from None
+
+
+def _run_case(job: str, error: str | None) -> Xml.Element:
+    case = Xml.Element("testcase", {"classname": f"dpdb.{_clean(job)}", "name": "run"})
+    if error is not None:
+        Xml.SubElement(case, "error", {"message": _clean(error)})
+    return case
+
+
+def _gate_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]:
+    for outcome in outcomes:
+        for result in (*outcome.gates, *outcome.warnings):
+            name = f"{result.release.measure} <= {result.threshold:g}{_slice(result)}"
+            case = Xml.Element("testcase", {"classname": f"dpdb.{_clean(job)}.{_clean(outcome.name)}", "name": name})
+            if not result.passed and not result.warns:
+                Xml.SubElement(case, "failure", {"message": _clean(str(result))})
+            else:
+                Xml.SubElement(case, "system-out").text = _clean(str(result))
+            yield case
+
+
+def _slice(result: GateResult) -> str:
+    where, constraint = result.release.where, result.release.constraint
+    return "".join(f" [{_clean(text)}]" for text in (where, constraint) if text)
+
+
+def _clean(text: str) -> str:
+    """Replace what XML cannot hold."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)

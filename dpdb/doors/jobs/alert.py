@@ -1,0 +1,106 @@
+"""`Alert`: where a job tells of warnings, failed gates and errors, and what it sends: published values only."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpdb._version import __version__
+from dpdb.errors import ParameterError
+from dpdb.owner_log import OWNER_LOG
+
+if TYPE_CHECKING:
+    from dpdb.doors.jobs.run_job import Outcome
+    from dpdb.doors.jobs.toml_keys import TomlKeys
+
+__all__ = ["ALERT_KEYS", "STATUSES", "Alert", "read_alert", "status_of"]
+
+ALERT_KEYS = ("url", "on", "format")
+STATUSES = ("ok", "warn", "fail", "error")
+_DEFAULT_STATUSES = STATUSES[1:]
+_FORMATS = ("json", "slack")
+_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Alert:
+    """The `[alert]` of a job.
+
+    Attributes
+    ----------
+    url : str
+        A webhook; it may hold a secret and is shown nowhere. `$NAME` stands for an environment variable.
+    statuses : tuple of str
+        After which runs it is called; see `STATUSES`.
+    format : str
+        ``"json"``, or ``"slack"``: a text, as Slack and what understands its messages take it.
+    """
+
+    url: str
+    statuses: tuple[str, ...] = _DEFAULT_STATUSES
+    format: str = "json"
+
+    def send(self, job: str, run_id: str, outcomes: Sequence[Outcome], error: str | None = None) -> str | None:
+        """Send what a run has come to, if it is asked for; return why it could not be sent, None if it was."""
+        status = status_of(outcomes, error)
+        if status not in self.statuses:
+            return None
+        lines = [str(result) for outcome in outcomes for result in (*outcome.gates, *outcome.warnings)]
+        message = message_of(job, run_id, status, [*([error] if error else []), *lines])
+        releases = [{"name": found.name, **release.to_dict()} for found in outcomes for release in found.releases]
+        document: dict[str, Any] = {"job": job, "run_id": run_id, "status": status, "error": error}
+        document |= {"gates": lines, "releases": releases}
+        if self.format == "slack":
+            document = {"text": message}
+        url = os.environ.get(self.url[1:], "") if self.url.startswith("$") else self.url
+        if not url.lower().startswith(("https://", "http://")):
+            return "the alert's url is no https address"
+        request = urllib.request.Request(
+            url,
+            data=json.dumps(document).encode(),
+            headers={"Content-Type": "application/json", "User-Agent": f"dpdb/{__version__}"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS):
+                return None
+        except urllib.error.HTTPError as answer:
+            return f"the alert's server answers {answer.code}"
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            OWNER_LOG.error("alert of job %s: %s", job, type(problem).__name__)
+            return "the alert's server could not be reached"
+
+
+def read_alert(keys: TomlKeys | None) -> Alert | None:
+    """Read the table; see `TomlKeys` for the errors."""
+    if keys is None:
+        return None
+    statuses = keys.texts("on") or _DEFAULT_STATUSES
+    kind = keys.text("format") or _FORMATS[0]
+    if unknown := [status for status in statuses if status not in STATUSES]:
+        raise keys.error("on", f"{unknown[0]!r} is none of {', '.join(STATUSES)}")
+    if kind not in _FORMATS:
+        raise keys.error("format", f"{kind!r} is none of {', '.join(_FORMATS)}")
+    url = keys.required_text("url", "the address of a webhook, or $NAME of an environment variable that has it")
+    if not url.startswith("$") and not url.lower().startswith(("https://", "http://")):
+        raise ParameterError("[alert]: the url must begin with https://, http:// or $")
+    return Alert(url, tuple(statuses), kind)
+
+
+def status_of(outcomes: Sequence[Outcome], error: str | None = None) -> str:
+    """Return the status of a run: the worst that happened."""
+    if error is not None:
+        return "error"
+    if any(not result.passed for outcome in outcomes for result in outcome.gates):
+        return "fail"
+    return "warn" if any(not result.passed for outcome in outcomes for result in outcome.warnings) else "ok"
+
+
+def message_of(job: str, run_id: str, status: str, lines: Sequence[str]) -> str:
+    """Say a run's status in words, one line for each reason."""
+    return "\n".join([f"dpdb: job {job}, run {run_id}: {status}", *lines])

@@ -1,0 +1,151 @@
+"""Warnings beside gates, JUnit XML, and webhooks: what a run tells others."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from dpdb.doors.cli import main
+from dpdb.ledger import Ledger
+
+GATE = "[release.gate]\nrepair = 1000000000\n"
+WARNED = "[release.gate]\nrepair = 1000000000\n[release.warn]\nminimal_inconsistency = 0\n"
+
+
+class Hook(ThreadingHTTPServer):
+    """A web server that keeps what it is told."""
+
+    daemon_threads = True
+    told: list[Any]
+    answer = 200
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Hook
+
+    def do_POST(self) -> None:
+        self.server.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(self.server.answer)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    with Hook(("127.0.0.1", 0), Handler) as server:
+        server.told = []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def run(job: Path, *more: str) -> int:
+    return main(["run", str(job), "--run-id", "monday", *more])
+
+
+def changed(job: Path, gates: str = GATE, alert: str = "") -> None:
+    text = job.read_text().replace(GATE, gates)
+    job.write_text(text.replace("[[release]]", f"{alert}\n[[release]]", 1))
+
+
+def test_a_warning_is_said_and_fails_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(job, WARNED)
+    code = run(job, "--junit", str(job.parent / "gates.xml"))
+    said = capsys.readouterr().err
+    suites = Xml.parse(job.parent / "gates.xml").getroot()
+    assert code == 0
+    # The noise may leave 0 for the one conflict: then nothing is above 0.
+    assert ("warning: minimal_inconsistency" in said) == ("warning: " in Xml.tostring(suites, "unicode"))
+    assert [case.get("name") for case in suites.iter("testcase")] == [
+        *("run", "repair <= 1e+09", "minimal_inconsistency <= 0"),
+    ]
+    assert suites.get("failures") == suites.get("errors") == "0"
+
+
+def test_a_failed_gate_is_a_failure_in_junit_and_is_sent(
+    job: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOOK", f"http://127.0.0.1:{hook.server_port}/secret")
+    changed(job, "[release.gate]\nrepair = 0\n[release.warn]\nrepair = 0\n", '[alert]\nurl = "$HOOK"')
+    junit = job.parent / "gates.xml"
+    junit.write_text("")
+    code = run(job, "--junit", str(junit))
+    [told] = hook.told or [{"status": "ok"}]
+    failed = code == 1  # unless the noise leaves 0
+    assert (told["status"] == "fail") == failed
+    assert len(list(Xml.parse(junit).getroot().iter("failure"))) == int(failed)
+    if failed:
+        assert told["gates"][0].startswith("gate failed: repair = ")
+        assert [release["name"] for release in told["releases"]] == ["overall"] * 3 + ["by-zip"] * 2 + ["rows"]
+    out, err = capsys.readouterr()
+    assert "secret" not in out + err
+
+
+def test_an_error_is_told_and_the_exit_code_stays(job: Path, hook: Hook, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(job, alert=f'[alert]\nurl = "http://127.0.0.1:{hook.server_port}"\nformat = "slack"')
+    (job.parent / "t.ledger").unlink()
+    for left in job.parent.glob("t.ledger*"):
+        left.unlink()
+    Ledger.create(job.parent / "t.ledger", 0.1).close()
+    assert run(job, "--junit", str(job.parent / "gates.xml")) == 4
+    assert [list(told) for told in hook.told] == [["text"]]
+    assert hook.told[0]["text"].startswith("dpdb: job visits, run monday: error\n")
+    assert "do not fit the budget together" in hook.told[0]["text"]
+    assert Xml.parse(job.parent / "gates.xml").getroot().get("errors") == "1"
+    assert "not sent" not in capsys.readouterr().err
+
+
+def test_an_alert_that_cannot_be_sent_changes_nothing_of_the_run(
+    job: Path, hook: Hook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hook.answer = 500
+    changed(job, alert=f'[alert]\nurl = "http://127.0.0.1:{hook.server_port}"\non = ["ok"]')
+    assert run(job) == 0
+    assert "not sent: the alert's server answers 500" in capsys.readouterr().err
+    job.write_text(job.read_text().replace(f"127.0.0.1:{hook.server_port}", "127.0.0.1:1"))
+    assert run(job) == 0
+    assert "not sent: the alert's server could not be reached" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("alert", "says"),
+    [
+        ("[alert]\non = ['fail']", "the key 'url' is missing"),
+        ("[alert]\nurl = 'ftp://x'", "must begin with https://"),
+        ("[alert]\nurl = '$X'\non = ['failed']", "'failed' is none of ok, warn, fail, error"),
+        ("[alert]\nurl = '$X'\nformat = 'xml'", "'xml' is none of json, slack"),
+        ("[alert]\nurll = '$X'", "did you mean 'url'?"),
+    ],
+)
+def test_a_bad_alert_is_one_line_before_anything_is_spent(
+    alert: str, says: str, job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed(job, alert=alert)
+    assert run(job) == 2
+    assert says in capsys.readouterr().err
+    with Ledger.open(job.parent / "t.ledger") as ledger:
+        assert ledger.summary().spent == 0
+
+
+def test_a_file_that_is_no_junit_is_not_replaced(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes = job.parent / "notes.txt"
+    notes.write_text("mine")
+    assert run(job, "--junit", str(notes)) == 2
+    assert run(job, "--junit", str(job.parent / "none" / "x.xml")) == 2
+    assert notes.read_text() == "mine"
+    assert "name another file" in capsys.readouterr().err
+    with Ledger.open(job.parent / "t.ledger") as ledger:
+        assert ledger.summary().spent == 0
