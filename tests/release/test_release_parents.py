@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
+from functools import cache
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,9 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.doors.cli import main
+from dpdb.engine.parents.declared import DeclaredParent
+from dpdb.engine.parents.measured import MeasuredSource, is_measured_table
+from dpdb.engine.sources.addresses import standard_input
 from dpdb.errors import DpdbError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
@@ -164,6 +171,63 @@ def test_a_parent_with_two_columns_of_the_unit_is_refused(shop: Path) -> None:
         dpdb.open(shop, table="orders", constraints=rules, private_parents=["customers"], **unit)
     rules[1] = "(customer_id, paid) IN customers(id, region)"
     dpdb.open(shop, table="orders", constraints=rules, private_parents=["customers"], **unit).close()
+
+
+@pytest.mark.parametrize("second", ["main.customers", "file", "link"])
+@pytest.mark.parametrize("words", [("private_parents", "private_parents"), ("private_parents", "public_parents")])
+def test_a_private_parent_has_one_name(shop: Path, tmp_path: Path, second: str, words: tuple[str, str]) -> None:
+    """By the second name its rows would belong to other units, or be public."""
+    name, rules = "customers", ["customer_id IN customers.id", f"customer_id IN {second}.region"]
+    here: dict[str, Any] = {name: None}
+    there: dict[str, Any] = {second: None}
+    if second != "main.customers":
+        path, link = tmp_path / "customers.parquet", tmp_path / "link.parquet"
+        pq.write_table(pa.table({"id": [1, 2], "region": [2, 3]}), path)
+        link.symlink_to(path)
+        here, there = {name: path}, {second: {"file": path, "link": link}[second]}
+    one, other = words
+    parents = {one: here | there} if one == other else {one: here, other: there}
+    with pytest.raises(ParameterError, match="are one table, and not both are public: declare it once"):
+        dpdb.open(shop, table="orders", constraints=rules, unit="customer_id", max_rows=1, **parents)
+
+
+def test_a_public_parent_may_have_two_names(shop: Path) -> None:
+    rules = ["customer_id IN customers.id", "customer_id IN main.customers.region"]
+    dpdb.open(shop, table="orders", constraints=rules, public_parents=["customers", "main.customers"]).close()
+
+
+def test_parents_are_tables_of_a_sqlite_file_or_beside_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE customers(id INTEGER); INSERT INTO customers VALUES (1), (2);"
+            "CREATE TABLE orders(customer_id INTEGER); INSERT INTO orders VALUES (1), (2), (7), (9), (NULL);"
+        )
+    rule = "customer_id IN customers.id"
+    for declared in (["customers"], {"customers": path}):
+        with dpdb.open(path, table="orders", constraints=rule, public_parents=declared) as session:
+            assert session.dp_inconsistency("repair", 10**6).value == 2
+    with pytest.raises(ParameterError, match="is the measured table itself"):
+        dpdb.open(path, table="orders", constraints="customer_id IN orders.customer_id", public_parents=["orders"])
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"customer_id\n1\n7\n")))
+    monkeypatch.setattr(standard_input, "_kept", cache(standard_input._kept.__wrapped__))
+    with dpdb.open(
+        "-", constraints=rule, public_parents={"customers": path}, csv_schema={"customer_id": "BIGINT"}
+    ) as session:
+        assert session.dp_inconsistency("repair", 10**6).value == 1
+
+
+def test_an_address_is_the_same_source_as_itself_only() -> None:
+    here, there = "https://example.invalid/a.parquet", "https://example.invalid/b.parquet"
+    for place, other, expected in (
+        (here, here, True), (here, there, False), ("-", "-", True), ("-", here, False), (here, pa.table({}), False),
+        ("adbc:postgresql:host", "adbc:postgresql:host", False),
+    ):  # fmt: skip
+        measured = MeasuredSource(place, "orders")
+        assert is_measured_table(measured, DeclaredParent("customers", other, is_public=True)) is expected
+    assert is_measured_table(MeasuredSource("adbc:x:y", "orders"), DeclaredParent("Orders", None, is_public=True))
 
 
 def test_a_table_is_its_own_parent_where_the_unit_is_on_both_sides(shop: Path) -> None:

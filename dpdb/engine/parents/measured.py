@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpdb.engine.parents.declared import DeclaredParent
+from dpdb.engine.sources.addresses.fetching import STANDARD_INPUT
+from dpdb.engine.sources.addresses.urls import is_address
+from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.kinds import kind_of
 from dpdb.engine.sources.places import find_files
 from dpdb.engine.sources.source import SourceLike
 from dpdb.errors import ParameterError
 
-__all__ = ["MeasuredSource", "is_measured_table", "table_beside"]
+__all__ = ["MeasuredSource", "are_one_table", "is_measured_table", "table_beside"]
+
+_WITH_NAMES = {"DuckDBFile", "DuckDBConnection", "SQLiteFile", "AdbcConnection"}
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,13 @@ def table_beside(measured: MeasuredSource, declared: DeclaredParent) -> tuple[So
     ParameterError
         If it is to lie beside the measured table, whose source has no others.
     """
-    source = measured.source if declared.source is None else declared.source
-    if _has_tables(source):
-        return source, declared.name
-    if declared.source is None:
+    source, table = _place(measured, declared)
+    if table is None and declared.source is None:
         raise ParameterError(
-            f"parent {declared.name!r}: the measured table lies in no DuckDB file or connection, where this one could "
-            f"be beside it; say where it is (as in {declared.name}=FILE)"
+            f"parent {declared.name!r}: the measured table lies in no database (a DuckDB or SQLite file or a "
+            f"connection), where this one could be beside it; say where it is (as in {declared.name}=FILE)"
         )
-    return source, None
+    return source, table
 
 
 def is_measured_table(measured: MeasuredSource, declared: DeclaredParent) -> bool:
@@ -47,23 +50,45 @@ def is_measured_table(measured: MeasuredSource, declared: DeclaredParent) -> boo
 
     A copy or a view of it is a table of its own here.
     """
-    source = measured.source if declared.source is None else declared.source
+    source, table = _place(measured, declared)
     if not _same_source(measured.source, source):
         return False
-    return not _has_tables(source) or measured.table is None or _same_name(measured.table, declared.name)
+    return table is None or measured.table is None or _same_name(measured.table, table)
+
+
+def are_one_table(measured: MeasuredSource, one: DeclaredParent, other: DeclaredParent) -> bool:
+    """Return whether two parents are one table; a view or a copy is a table of its own here, too."""
+    (mine, name), (theirs, called) = _place(measured, one), _place(measured, other)
+    return _same_source(mine, theirs) and (name is None or called is None or _same_name(name, called))
+
+
+def _place(measured: MeasuredSource, declared: DeclaredParent) -> tuple[SourceLike, str | None]:
+    source = measured.source if declared.source is None else declared.source
+    return source, declared.name if _has_tables(source) else None
 
 
 def _has_tables(source: SourceLike) -> bool:
-    """Return whether a source is a DuckDB file or connection: what has tables by names."""
-    target = find_files(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else source
-    return type(kind_of(target)).__name__ in {"DuckDBFile", "DuckDBConnection"}
+    """Return whether a source is a database: what has tables by names. Of a file behind an address it has one."""
+    target = _local(source)
+    if isinstance(target, str):
+        return target.lower().startswith("adbc:")
+    return type(kind_of(target)).__name__ in _WITH_NAMES
+
+
+def _local(source: SourceLike) -> object:
+    """Return the files of a path, the text of what is none (nothing is fetched), and any object as it is."""
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    place = os.fspath(source)
+    return place if is_address(place) or place == STANDARD_INPUT else find_files(place)
 
 
 def _same_source(one: SourceLike, other: SourceLike) -> bool:
-    if not isinstance(one, (str, os.PathLike)) or not isinstance(other, (str, os.PathLike)):
-        return one is other
-    mine = {_identity(path) for path in find_files(os.fspath(one)).paths}
-    return any(_identity(path) in mine for path in find_files(os.fspath(other)).paths)
+    mine, theirs = _local(one), _local(other)
+    if isinstance(mine, Files) and isinstance(theirs, Files):
+        files = {_identity(path) for path in mine.paths}
+        return any(_identity(path) in files for path in theirs.paths)
+    return mine == theirs if isinstance(mine, str) and isinstance(theirs, str) else mine is theirs
 
 
 def _identity(path: str) -> tuple[int, int]:

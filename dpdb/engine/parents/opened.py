@@ -15,7 +15,7 @@ from sqlglot import exp
 from dpdb.constraints import DenialConstraint, Inclusion
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.parents.declared import DeclaredParent
-from dpdb.engine.parents.measured import MeasuredSource, is_measured_table, table_beside
+from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
 from dpdb.engine.parents.rules import inclusions_of, refuse_undeclared, resolved
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.content import opened_content
@@ -23,7 +23,7 @@ from dpdb.engine.sources.open import open_source
 from dpdb.engine.sources.places import state_of
 from dpdb.engine.sources.source import Reading
 from dpdb.engine.sql.input_rows import read_columns
-from dpdb.errors import SourceError
+from dpdb.errors import ParameterError, SourceError
 
 __all__ = ["ParentTable", "Parents"]
 
@@ -111,16 +111,31 @@ class Parents:
             If a parent is not declared, cannot be opened, or lacks a column.
         """
         del schema  # they have their own
-        tables: dict[str, ParentTable] = {}
         for dc in constraints:
             for rule in inclusions_of(dc):
                 refuse_undeclared(dc, rule, self._declared)
+        tables: dict[str, ParentTable] = {}
+        named: list[DeclaredParent] = []
         for key, declared in self._declared.items():
             rules = [(dc, rule) for dc in constraints for rule in inclusions_of(dc) if rule.parent.casefold() == key]
             if rules:
                 tables[declared.name] = self._opened(database, declared, rules, number=len(tables))
+                self._refuse_second_name(declared, named)
+                named.append(declared)
         schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
         return tuple(resolved(dc, schemas) for dc in constraints), tables
+
+    def _refuse_second_name(self, declared: DeclaredParent, others: Sequence[DeclaredParent]) -> None:
+        """Raise `ParameterError` if a private parent has two names.
+
+        By its second name its rows could belong to other units than by the first one, or be public.
+        """
+        for other in others:
+            if not (declared.is_public and other.is_public) and are_one_table(self._measured, other, declared):
+                raise ParameterError(
+                    f"parents {other.name!r} and {declared.name!r} are one table, and not both are public: declare it "
+                    "once, and call it by one name in all rules"
+                )
 
     def _opened(
         self,

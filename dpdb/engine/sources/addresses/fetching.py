@@ -14,9 +14,9 @@ from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.places import find_files
 from dpdb.errors import SourceError
 
-__all__ = ["find_source", "has_tables"]
+__all__ = ["STANDARD_INPUT", "find_source", "has_tables"]
 
-_STANDARD_INPUT = "-"
+STANDARD_INPUT = "-"
 
 
 _DATABASES = ("duckdb", "sqlite", "excel")
@@ -26,7 +26,7 @@ def has_tables(place: str) -> bool:
     """Say whether a table can be named of a source; nothing is fetched, so a file behind an address is one table."""
     if is_address(place):
         return place.lower().startswith("adbc:")
-    return place != _STANDARD_INPUT and find_files(place).kind in _DATABASES
+    return place != STANDARD_INPUT and find_files(place).kind in _DATABASES
 
 
 def find_source(place: str, folder: Path) -> Files:
@@ -46,7 +46,7 @@ def find_source(place: str, folder: Path) -> Files:
         As `find_files`; if nothing can be fetched, or only a part of it.
     """
     scheme = place.partition("://")[0].lower()
-    if place == _STANDARD_INPUT:
+    if place == STANDARD_INPUT:
         from dpdb.engine.sources.addresses.standard_input import keep_standard_input
 
         shown, found = "standard input", keep_standard_input()
