@@ -316,3 +316,26 @@ def test_parents_are_tables_of_the_connection_and_are_read_again_when_they_chang
         unit = {"unit": "k", "max_rows": 2}
         with dpdb.register(con, constraints="k IN p.id", private_parents="p", **unit) as registration:
             assert registration.execute(value).to_pylist() == [{"value": 2.0}]
+
+
+def test_calls_cannot_give_the_rows_of_a_private_parent_to_other_units() -> None:
+    """Each call is private for its own units; a budget of both would be of neither."""
+    ask = "FROM dp_inconsistency('c', constraints := '{}')".format
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE c AS SELECT i % 5 AS k FROM range(50) t(i)")
+        con.execute("CREATE TABLE p AS SELECT i AS id, i + 1 AS next FROM range(3) t(i); CREATE TABLE q AS FROM p")
+        parents = {"private_parents": ["p", "q"], "unit": "k", "max_rows": 2}
+        with dpdb.register(con, budget=9, **parents) as registration:
+            for rule in ("k IN p.id", "k IN q.next", "UNIQUE(k)"):
+                registration.execute(ask(rule))
+            spent = registration.spent("c")
+            with pytest.raises(dpdb.DpdbError, match="counts for rows of p by 'id'"):
+                registration.execute(ask("k IN p.next"))
+            assert registration.spent("c") == spent
+            registration.execute(ask("k IN p.id"))
+        parents["private_parents"] = ["p", "main.p"]
+        with (
+            dpdb.register(con, budget=9, **parents) as registration,
+            pytest.raises(dpdb.DpdbError, match="are one table, and not both are public"),
+        ):
+            registration.execute(ask("k IN p.id"))

@@ -67,6 +67,7 @@ class Tables:
 
     settings: Settings
     _budgets: dict[str, Budget] = field(default_factory=dict)
+    _units: dict[str, dict[str, str]] = field(default_factory=dict)
     _sessions: OrderedDict[tuple[str, str | None], tuple[object, Session]] = field(default_factory=OrderedDict)
     _closed: bool = False
 
@@ -88,6 +89,11 @@ class Tables:
             session = None
         if session is None:
             session = self._open(table, constraints)
+            try:
+                self._bind(table, session)
+            except ParameterError:
+                session.close()
+                raise
         self._sessions[key] = state, session
         while len(self._sessions) > _KEPT_SESSIONS:
             self._sessions.popitem(last=False)[1][1].close()
@@ -98,6 +104,19 @@ class Tables:
         self._closed = True
         while self._sessions:
             self._sessions.popitem()[1][1].close()
+
+    def _bind(self, table: OwnerTable, session: Session) -> None:
+        """Keep which rows of private parents leave with a unit, as a ledger does: a budget adds up one choice only.
+
+        Constraints of a call may compare the unit with any column.
+        """
+        known = self._units.setdefault(table.spellings[0], {})
+        for parent, column in session.public.unit.parents:
+            if known.setdefault(parent, column) != column:
+                raise ParameterError(
+                    f"the budget of {table.name!r} counts for rows of {parent} by {known[parent]!r}, and this rule "
+                    f"compares the unit with {column!r}; measure it in a registration of its own"
+                )
 
     def _open(self, table: OwnerTable, constraints: str | None) -> Session:
         settings = self.settings

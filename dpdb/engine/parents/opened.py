@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from sqlglot import exp
 
@@ -115,26 +116,25 @@ class Parents:
             for rule in inclusions_of(dc):
                 refuse_undeclared(dc, rule, self._declared)
         tables: dict[str, ParentTable] = {}
-        named: list[DeclaredParent] = []
         for key, declared in self._declared.items():
             rules = [(dc, rule) for dc in constraints for rule in inclusions_of(dc) if rule.parent.casefold() == key]
             if rules:
                 tables[declared.name] = self._opened(database, declared, rules, number=len(tables))
-                self._refuse_second_name(declared, named)
-                named.append(declared)
+        if tables:
+            self._refuse_second_names()
         schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
         return tuple(resolved(dc, schemas) for dc in constraints), tables
 
-    def _refuse_second_name(self, declared: DeclaredParent, others: Sequence[DeclaredParent]) -> None:
-        """Raise `ParameterError` if a private parent has two names.
+    def _refuse_second_names(self) -> None:
+        """Raise `ParameterError` if a private parent has two names, whichever of them the rules use today.
 
         By its second name its rows could belong to other units than by the first one, or be public.
         """
-        for other in others:
-            if not (declared.is_public and other.is_public) and are_one_table(self._measured, other, declared):
+        for one, other in combinations(self._declared.values(), 2):
+            if not (one.is_public and other.is_public) and are_one_table(self._measured, one, other):
                 raise ParameterError(
-                    f"parents {other.name!r} and {declared.name!r} are one table, and not both are public: declare it "
-                    "once, and call it by one name in all rules"
+                    f"parents {one.name!r} and {other.name!r} are one table, and not both are public: declare it once, "
+                    "and call it by one name in all rules"
                 )
 
     def _opened(
