@@ -258,3 +258,9 @@ def test_factorize_numbers_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
     expected = [-1 if min(pair) < 0 else known.setdefault(pair, len(known)) for pair in pairs]
     assert numbers.tolist() == expected
     assert count == len(known)
+
+
+def test_rows_without_constraints_have_no_edges() -> None:
+    graph = BlockGraph(3, [])
+    assert list(graph.batches()) == []
+    assert graph.twice_fractional_cover() == 0

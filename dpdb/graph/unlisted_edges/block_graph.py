@@ -85,7 +85,7 @@ class BlockGraph:
         from dpdb.graph.kernels.blocks import fill_edges
 
         row, k, place = 0, 0, -1
-        while row < self._node_count:
+        while self._constraints and row < self._node_count:
             u, v = np.empty(_BATCH, np.uint32), np.empty(_BATCH, np.uint32)
             dc = np.empty(_BATCH, np.uint16)
             filled = 0
