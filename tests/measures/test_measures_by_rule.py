@@ -336,3 +336,13 @@ def test_a_star_of_one_graph_and_a_histogram_of_it_are_released_alike() -> None:
     assert histogram.projected_edges([1, 3, 8]) == graph.projected_edges([1, 3, 8])
     assert histogram.witnesses([1, 3, 8]) == graph.witnesses([1, 3, 8])
     assert histogram.degree_bound() == graph.degree_bound()
+
+
+@pytest.mark.parametrize("measure", COUNTING)
+def test_a_release_of_a_large_group_reads_class_histograms_only(measure: str) -> None:
+    """Where `ladder` asks for bounds of its graph's statistics: with a top, and with rungs above the start."""
+    rows = pa.table({"zip": [1] * 4_000, "city": [0] * 3_990 + list(range(10)), "state": [0] * 4_000})
+    for rules in ([CITY], [CITY, STATE]):
+        with dpdb.open(rows, constraints=rules) as session:
+            for epsilon in (0.1, 1):
+                assert session.dp_inconsistency(measure, epsilon, mechanism="by_rule").value >= 0
