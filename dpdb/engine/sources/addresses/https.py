@@ -62,7 +62,9 @@ def download(address: str, folder: Path) -> tuple[str, Path]:
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows to another server without the password, which was given for the first one."""
 
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+    def redirect_request(  # noqa: PLR0917 - the library's signature
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
         """Return the request for the new address; see `HTTPRedirectHandler`."""
         if urlsplit(newurl).scheme not in ("https", "http"):
             raise urllib.error.HTTPError(req.full_url, code, msg, headers, fp)

@@ -17,8 +17,8 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 _DATABASES = {
-    *("jdbc", "postgres", "postgresql", "mysql", "mariadb", "sqlite", "mssql", "sqlserver", "oracle", "snowflake", "bigquery"),
-    *("redshift", "clickhouse", "mongodb", "duckdb", "md", "motherduck"),
+    *("postgres", "postgresql", "mysql", "mariadb", "sqlite", "mssql", "sqlserver", "oracle", "snowflake", "bigquery"),
+    *("jdbc", "redshift", "clickhouse", "mongodb", "duckdb", "md", "motherduck"),
 }  # fmt: skip
 
 

@@ -29,8 +29,8 @@ class ExcelFile(CellFiles):
     """A workbook (.xlsx, .xls, .xlsb, .ods), of which one sheet is read.
 
     The names of the columns are the first row's; cells left of the first name and right of the last one are dropped. A
-    row without any cell is no row. Cells are texts until the owner gives their columns types, as in CSV files: the type of a cell is
-    its row's, not its column's. A whole number is written without a decimal point, a date as 2026-01-31.
+    row without any cell is no row. Cells are texts until the owner gives their columns types, as in CSV files: the type
+    of a cell is its row's, not its column's. A whole number is written without a decimal point, a date as 2026-01-31.
     """
 
     kind = "excel"
