@@ -9,7 +9,7 @@ from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.lexer import MAX_LENGTH
-from dpdb.constraints.load import ConstraintsLike, load_constraints
+from dpdb.constraints.load import ConstraintsLike, load_constraints, never_a_path
 from dpdb.constraints.parser import parse_constraint
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
@@ -54,6 +54,7 @@ __all__ = [
     "is_symmetric",
     "key_columns",
     "load_constraints",
+    "never_a_path",
     "never_null",
     "order_dependency",
     "parse_constraint",

@@ -15,7 +15,7 @@ from dpdb.constraints.parser import parse_from
 from dpdb.constraints.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
-__all__ = ["ConstraintsLike", "load_constraints"]
+__all__ = ["ConstraintsLike", "load_constraints", "never_a_path"]
 
 ConstraintItem: TypeAlias = str | os.PathLike[str] | DenialConstraint
 ConstraintsLike: TypeAlias = ConstraintItem | Sequence[ConstraintItem]
@@ -61,6 +61,14 @@ def load_constraints(
     if not loaded:
         raise ParameterError("no constraints given: expected a file, a text, or a list of texts with at least one")
     return loaded
+
+
+def never_a_path(text: str) -> str:
+    """Return a text of constraints that `load_constraints` never takes as the path of a file.
+
+    For texts of people who may ask, but not read files: messages show the line that is no constraint.
+    """
+    return f"{text}\n#"
 
 
 def _load_item(item: object, names: ColumnNames | None, called: set[str]) -> Iterable[DenialConstraint]:

@@ -259,6 +259,17 @@ def test_a_call_may_name_its_own_constraints(registration: dpdb.Registration, no
     assert registration.spent("visits") == 2
 
 
+def test_constraints_of_a_call_are_never_a_file(registration: dpdb.Registration, tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("zip,secret\n")
+    for text in (str(path), "rules.txt"):
+        with pytest.raises(dpdb.DpdbError) as caught:
+            registration.execute(f"FROM dp_inconsistency('visits', constraints := '{text}')")
+        assert "secret" not in str(caught.value)
+        assert "file" not in str(caught.value)
+    assert registration.spent("visits") == 0
+
+
 def test_without_registered_constraints_a_call_names_them(connection: duckdb.DuckDBPyConnection) -> None:
     with dpdb.register(connection, budget=2) as registered:
         assert registered.execute("FROM dp_inconsistency('visits', constraints := 'zip -> city')").num_rows == 1

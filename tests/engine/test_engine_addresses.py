@@ -160,6 +160,12 @@ def test_a_key_cannot_lead_out_of_our_folder(bucket: Any) -> None:
     refused("s3://bucket/out", "is no path|no object there")
 
 
+def test_two_keys_that_are_one_path_are_refused(bucket: Any) -> None:
+    put(bucket, "twice/a/t.parquet", TABLE.slice(0, 1))
+    put(bucket, "twice/a//t.parquet", TABLE.slice(1))
+    refused("s3://bucket/twice", "the keys of two objects are one path")
+
+
 def test_an_object_that_changes_while_it_is_fetched_is_noticed(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     s3fs = pytest.importorskip("s3fs")
     put(bucket, "moving/t.parquet", TABLE)

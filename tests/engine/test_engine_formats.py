@@ -276,6 +276,14 @@ def test_sheets_of_a_workbook(tmp_path: Path) -> None:
     refused(path, "must name every column", table="no name")
 
 
+def test_a_cell_left_of_a_sheets_names_changes_nothing(tmp_path: Path) -> None:
+    def found(*below: list[Any]) -> list[dict[str, Any]]:
+        return rows(workbook(tmp_path / "t.xlsx", ("t", [[None, "a", "b"], [None, "x"], *below])))
+
+    assert found() == found(["left"]) == [{"a": "x", "b": None}]
+    assert found(["left", None, "y"]) == [{"a": "x", "b": None}, {"a": None, "b": "y"}]
+
+
 def test_an_old_feather_file_and_a_wrong_workbook_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "t.feather").write_bytes(b"FEA1" + bytes(100))
     refused(tmp_path / "t.feather", "write it again as version 2")

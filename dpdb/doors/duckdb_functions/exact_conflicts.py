@@ -9,6 +9,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from dpdb.constraints import never_a_path
 from dpdb.engine.duckdb.owner_table import owner_table, sibling
 from dpdb.engine.duckdb.sql_functions import add_text_function
 from dpdb.errors import ParameterError
@@ -42,7 +43,7 @@ class ExactConflicts:
         with owner_table(sibling(self._connection()), table, None, None) as found:
             exact_measures(
                 found.cursor,
-                constraints,
+                never_a_path(constraints),
                 non_private=True,
                 table=found.name,
                 where=where,

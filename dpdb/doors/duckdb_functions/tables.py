@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dpdb.constraints import ConstraintsLike, load_constraints
+from dpdb.constraints import ConstraintsLike, load_constraints, never_a_path
 from dpdb.engine import declared_parents
 from dpdb.engine.duckdb.owner_table import OwnerTable
 from dpdb.errors import ParameterError
@@ -124,7 +124,9 @@ class Tables:
         return Session(
             table.cursor,
             table=name,
-            constraints=_of("constraints", settings.constraints, table) if constraints is None else constraints,
+            constraints=_of("constraints", settings.constraints, table)
+            if constraints is None
+            else never_a_path(constraints),
             budget=self._budgets.setdefault(table.spellings[0], Budget(_of("budget", settings.budget, table))),
             ledger=_of("ledger", settings.ledger, table),
             rows_per_person=settings.rows_per_person,

@@ -19,7 +19,7 @@ from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["AdbcAddress", "AdbcConnection"]
 
-_ADDRESS = re.compile(r"adbc:([a-z][a-z0-9_]*):(.*)", re.DOTALL)
+_ADDRESS = re.compile(r"adbc:([a-z][a-z0-9_]*):(.*)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class AdbcAddress:
     def parse(cls, place: str) -> Self | None:
         """Read an address, or return None if it is none."""
         match = _ADDRESS.fullmatch(place)
-        return None if match is None else cls(match[1], match[2])
+        return None if match is None else cls(match[1].lower(), match[2])
 
 
 class AdbcConnection(StreamSource):

@@ -50,7 +50,7 @@ class ArrowFile(FileSource):
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
         """Copy the file; see `open_source`."""
-        if wanted.rows is not Reading.ALL:
+        if wanted.rows is Reading.NONE or (wanted.rows is Reading.COMPUTED and target.path is not None):
             found, _ = self.describe(database, target, wanted)
             return found if wanted.rows is Reading.NONE else replace(found, path=target.path, state=target.state())
         refuse_table_name(target.place, wanted.table)
@@ -71,7 +71,7 @@ def _reader(files: Files) -> Iterator[pa.RecordBatchReader]:
             if head.startswith(_FEATHER_1):
                 raise SourceError(f"{files.place}: is a Feather file of version 1; write it again as version 2")
             yield _opened(file, is_file=head == _FILE)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names that are not UTF-8
         OWNER_LOG.error("%s: %s", files.place, error)
         raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
 

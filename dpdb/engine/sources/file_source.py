@@ -75,7 +75,7 @@ class FileSource(ABC):
         if is_computed:
             return copied(database, found)
         found = replace(found, path=target.path, state=state)
-        if wanted.rows is Reading.COMPUTED:
+        if wanted.rows is Reading.COMPUTED and found.path is not None:
             return replace(found, scan=without_rows(found.schema))
         found = self.read(database, found, target, wanted)
         refuse_change(target, state)

@@ -99,16 +99,23 @@ def state_of_files(place: str, paths: Sequence[str]) -> str:
     SourceError
         If a file is no longer there.
     """
-    # DuckDB keeps what was written last in a file beside the table's.
-    log = Path(f"{place.rstrip('/')}.wal")
     try:
-        found = [Path(file).stat() for file in paths] + ([log.stat()] if log.exists() else [])
+        found = [Path(file).stat() for file in paths] + [log.stat() for log in _logs(place)]
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
     state = ";".join(f"{stat.st_size},{stat.st_mtime_ns}" for stat in found)
     root = root_of(place)
     values = [[pair[0] for pair in _key_values(root, path)] for path in paths] if is_many(place) else []
     return f"{state};{json.dumps(values)}" if any(values) else state
+
+
+def _logs(place: str) -> list[Path]:
+    """List the files beside a table's in which DuckDB (.wal) and SQLite (-wal) keep what was written last.
+
+    An empty one has no row; SQLite makes and removes it also for who reads.
+    """
+    logs = [Path(f"{place.rstrip('/')}{ending}") for ending in (".wal", "-wal")]
+    return [log for log in logs if log.exists() and log.stat().st_size]
 
 
 def is_many(place: str) -> bool:

@@ -88,7 +88,7 @@ class Reading(Enum):
     """The rows that are wanted of a source."""
 
     ALL = "all of them"
-    COMPUTED = "only those that are computed or streamed: a file that is a plain table is described, and looks empty"
+    COMPUTED = "only those that are computed, streamed or fetched, by which a ledger knows them; else as NONE"
     NONE = "none: the source is only described, and a table without rows stands for it"
 
 

@@ -42,6 +42,8 @@ def _downloaded(files: Any, path: str, address: str, folder: Path) -> str:
         raise SourceError(f"{address}: no object there")
     for key in keys:
         copy = folder / _below(key, fixed, address)
+        if copy.exists():  # a//b and a/b
+            raise SourceError(f"{address}: the keys of two objects are one path")
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         before = _state(files, key)
         files.get_file(key, str(copy))
@@ -67,6 +69,8 @@ def _state(files: Any, key: str) -> tuple[int, Any]:
 def _asked(address: str, ask: Any) -> Any:
     library = needed("s3fs", "s3", address)
     path = address.partition("://")[2].rstrip("/")
+    if "@" in path.partition("/")[0]:
+        raise SourceError("s3://...: an address holds no password; credentials are found as AWS's own tools find them")
     if "/" not in path:
         raise SourceError(f"{address}: names no object; write s3://bucket/key")
     try:

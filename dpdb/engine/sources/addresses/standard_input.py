@@ -16,7 +16,8 @@ __all__ = ["keep_standard_input"]
 def keep_standard_input() -> Path:
     """Return a copy of all of standard input, which lives as long as the process.
 
-    Its first bytes tell its kind as those of a file do; texts are JSON lines if they begin with a brace, else CSV.
+    Its first bytes tell its kind as those of a file do; texts are JSON lines if they begin with a brace, also after
+    blanks, else CSV.
 
     Raises
     ------
@@ -36,7 +37,8 @@ def _kept() -> tuple[WorkFolder, Path]:
     with plain.open("xb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     with plain.open("rb") as file:
-        head = file.read(1)
+        head = file.read(1 << 10)
     if not head:
         raise SourceError("standard input: is empty")
-    return folder, plain.rename(plain.with_suffix(".jsonl" if head == b"{" else ".csv"))
+    is_json = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return folder, plain.rename(plain.with_suffix(".jsonl" if is_json else ".csv"))

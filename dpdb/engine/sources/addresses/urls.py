@@ -11,11 +11,14 @@ __all__ = ["is_address", "refuse_url"]
 
 _READ = re.compile(r"(https?://|s3://|iceberg:|adbc:)", re.IGNORECASE)
 
-# With one slash, too: that is what pathlib makes of two.
-_URL = re.compile(r"(?:jdbc:)?([a-z][a-z0-9+.-]+):/|(md):", re.IGNORECASE)
+# With one slash, too: that is what pathlib makes of two. What is almost an address may hold a password as well as one.
+_URL = re.compile(
+    r"\s*(?:(?:jdbc:)?([a-z][a-z0-9+.-]+):[/\\]|(md|adbc|jdbc|https?|s3|postgres(?:ql)?|mysql|snowflake):)",
+    re.IGNORECASE,
+)
 _DATABASES = {
     *("postgres", "postgresql", "mysql", "mariadb", "sqlite", "mssql", "sqlserver", "oracle", "snowflake", "bigquery"),
-    *("redshift", "clickhouse", "mongodb", "duckdb", "md", "motherduck"),
+    *("jdbc", "redshift", "clickhouse", "mongodb", "duckdb", "md", "motherduck"),
 }  # fmt: skip
 
 
@@ -32,6 +35,10 @@ def refuse_url(place: str) -> None:
     scheme = (match[1] or match[2]).lower()  # and no more of it: it may hold a password
     if scheme == "file":
         raise SourceError("file://...: give the path itself, without file://")
+    if scheme == "adbc":
+        raise SourceError("adbc:...: is no such address; write adbc:DRIVER:URI, such as adbc:postgresql:URI")
+    if scheme in ("https", "http", "s3"):
+        raise SourceError(f"{scheme}:...: is no such address; write {scheme}://HOST/PATH, with no blank before it")
     if scheme in _DATABASES:
         raise SourceError(
             f"{scheme}:...: not a source; give an ADBC driver and its address (adbc:DRIVER:URI), attach the database "

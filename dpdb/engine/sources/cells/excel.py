@@ -28,9 +28,9 @@ _ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 class ExcelFile(CellFiles):
     """A workbook (.xlsx, .xls, .xlsb, .ods), of which one sheet is read.
 
-    The names of the columns are the first row's; cells to the right of the last name are dropped. A row without any
-    cell is no row. Cells are texts until the owner gives their columns types, as in CSV files: the type of a cell is
-    its row's, not its column's. A whole number is written without a decimal point, a date as 2026-01-31.
+    The names of the columns are the first row's; cells left of the first name and right of the last one are dropped. A
+    row without any cell is no row. Cells are texts until the owner gives their columns types, as in CSV files: the type
+    of a cell is its row's, not its column's. A whole number is written without a decimal point, a date as 2026-01-31.
     """
 
     kind = "excel"
@@ -50,7 +50,7 @@ class ExcelFile(CellFiles):
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the first row; see `FileSource`."""
-        names = _header(files, _rows(files, wanted.table))
+        names, _ = _header(files, _rows(files, wanted.table))
         kinds = declared_types(database, files.place, names, wanted.types)
         schema = TableSchema(tuple(text_column(name, kinds) for name in names))
         return Source(files.place, schema, without_rows(schema)), False
@@ -58,9 +58,10 @@ class ExcelFile(CellFiles):
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the rows below the first one; see `CellFiles`."""
         del faults
-        width = len(schema.names)
         arrow = pa.schema([(name, pa.string()) for name in schema.names])
-        texts = ([_text(cell) for cell in row[:width]] for row in _rows(files, wanted.table)[1:])
+        found = _rows(files, wanted.table)
+        names, first = _header(files, found)
+        texts = ([_text(cell) for cell in row[first : first + len(names)]] for row in found[1:])
         rows = [row for row in texts if any(cell is not None for cell in row)]
         for start in range(0, len(rows), _BATCH):
             columns = [pa.array(cells, pa.string()) for cells in zip(*rows[start : start + _BATCH], strict=True)]
@@ -86,14 +87,16 @@ def _rows(files: Files, sheet: str | None) -> list[list[Any]]:
     raise SourceError(f"{files.place}: {problem}")
 
 
-def _header(files: Files, rows: list[list[Any]]) -> tuple[str, ...]:
+def _header(files: Files, rows: list[list[Any]]) -> tuple[tuple[str, ...], int]:
+    """Return the names and the number of cells left of them, of which calamine drops those that no row fills."""
     names = [_text(cell) or "" for cell in rows[0]] if rows else []
-    while names and not names[-1].strip():
-        names.pop()
+    named = [number for number, name in enumerate(names) if name.strip()]
+    first = named[0] if named else 0
+    names = names[first : named[-1] + 1] if named else []
     if not names or not all(name.strip() for name in names):
         raise SourceError(f"{files.place}: the first row of the sheet must name every column")
     refuse_duplicate_names(names)
-    return tuple(names)
+    return tuple(names), first
 
 
 def _text(cell: Any) -> str | None:

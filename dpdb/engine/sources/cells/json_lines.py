@@ -25,6 +25,7 @@ from dpdb.owner_log import OWNER_LOG
 __all__ = ["JsonLines", "member_names"]
 
 _BATCH = 100_000
+_DEEPEST = 100  # far above data, far below Python's own limit, which depends on who calls
 _ENDINGS = (".jsonl", ".ndjson")
 
 
@@ -32,7 +33,8 @@ class JsonLines(CellFiles):
     """Files of JSON lines, one or a folder or glob of them.
 
     A line is one row, by itself: one that is no JSON object in UTF-8 is a row of NULLs, an empty one is no row. A
-    member that is missing or null is NULL, text is itself, everything else is its JSON text. Of two members with one
+    member that is missing or null is NULL, text is itself, everything else is its JSON text without blanks, numbers as
+    they are written; what is nested more than 100 deep is NULL. Of two members with one
     name the last one counts. No line can change another, for a line end never lies inside a JSON text.
     """
 
@@ -98,7 +100,7 @@ def _batched(lines: Iterator[bytes], members: tuple[str, ...], faults: Faults) -
             faults.unreadable += 1
             faults.first_line = faults.first_line or number
             found = {}
-        rows.append([_cell(found.get(name), line, name) for name in members])
+        rows.append([_cell(found.get(name)) for name in members])
         if len(rows) == _BATCH:
             yield rows
             rows = []
@@ -121,9 +123,15 @@ def _lines(place: str, path: str) -> Iterator[bytes]:
         raise SourceError(f"{place}: is cut short or damaged; the reason is in the owner's log") from None
 
 
-def _parsed(line: bytes, **how: Any) -> dict[str, Any] | None:
+class _Number(str):
+    """A number as it is written: its digits are kept."""
+
+    __slots__ = ()
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line.decode(), parse_constant=_refused, **(how or {"parse_int": str, "parse_float": str}))
+        found = json.loads(line.decode(), parse_constant=_refused, parse_int=_Number, parse_float=_Number)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -133,15 +141,27 @@ def _refused(constant: str) -> None:
     raise ValueError(constant)  # NaN and Infinity are no JSON
 
 
-def _cell(value: Any, line: bytes, name: str) -> str | None:
-    if isinstance(value, (list, dict)):  # numbers were read as texts, to keep their digits
-        value = json.dumps((_parsed(line, parse_float=None) or {}).get(name), ensure_ascii=False, separators=(",", ":"))
-    elif isinstance(value, bool):
-        value = "true" if value else "false"
+def _cell(value: Any) -> str | None:
     if value is None:
         return None
-    text = str(value)
+    try:
+        text = str(value) if isinstance(value, str) else _json(value, _DEEPEST)
+    except RecursionError:
+        return None
     return text if _is_utf8(text) else None
+
+
+def _json(value: Any, deeper: int) -> str:
+    """Write a value as JSON text, whose lists and objects lie at most so deep in each other."""
+    if isinstance(value, _Number):
+        return value
+    if not isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    if deeper == 0:
+        raise RecursionError
+    if isinstance(value, list):
+        return f"[{','.join([_json(item, deeper - 1) for item in value])}]"
+    return "{" + ",".join([f"{_json(name, 0)}:{_json(item, deeper - 1)}" for name, item in value.items()]) + "}"
 
 
 def _is_utf8(text: str) -> bool:

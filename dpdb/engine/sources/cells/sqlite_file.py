@@ -75,8 +75,12 @@ class SQLiteFile(CellFiles):
         """Read the columns that the table declares; see `FileSource`."""
         with _reading(files) as connection:
             table = _table(connection, files.place, wanted.table)
-            found = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
-        columns = {bytes(row[1]).decode(): _type(bytes(row[2] or b"").decode()) for row in found if row[6] != 1}
+            found = [
+                (bytes(row[1]).decode(), bytes(row[2] or b"").decode(errors="replace"))
+                for row in connection.execute(f"PRAGMA table_xinfo({_quoted(table)})")
+                if row[6] != 1
+            ]
+        columns = {name: _type(declared) for name, declared in found}
         untyped = [name for name, kind in columns.items() if kind is None]
         kinds = declared_types(database, files.place, untyped, wanted.types)
         schema = TableSchema(tuple(_column(name, kind, kinds) for name, kind in columns.items()))
@@ -105,6 +109,8 @@ def _reading(files: Files) -> Iterator[sqlite3.Connection]:
             connection.text_factory = bytes
             _refuse_short(connection, files)
             yield connection
+    except UnicodeDecodeError:
+        raise SourceError(f"{files.place}: a name of a table or column is not UTF-8; rename it") from None
     except sqlite3.Error as error:  # of a view's expressions it may print values
         OWNER_LOG.error("%s: %s", files.place, error)
         raise SourceError(f"{files.place}: SQLite cannot read it; the reason is in the owner's log") from None

@@ -17,6 +17,9 @@ from dpdb.owner_log import OWNER_LOG
 __all__ = ["DeltaTable"]
 
 
+_MAPPING = "delta.columnMapping.mode"
+
+
 class DeltaTable(StreamSource):
     """A folder with a Delta log, local or on S3. One version is read, whatever is written meanwhile."""
 
@@ -37,7 +40,12 @@ def _scan(source: Files, table: str | None) -> pa.RecordBatchReader:
     refuse_table_name(source.place, table)
     library = needed("deltalake", "delta", source.place)
     try:
-        return library.DeltaTable(source.place).to_pyarrow_dataset().scanner().to_reader()
+        found = library.DeltaTable(source.place)
+        if found.metadata().configuration.get(_MAPPING, "none") != "none":  # it would give NULLs, or other columns
+            raise SourceError(f"{source.place}: deltalake cannot read tables with column mapping; export it to Parquet")
+        return found.to_pyarrow_dataset().scanner().to_reader()
+    except SourceError:
+        raise
     except Exception as error:  # its errors have no common class but this
         OWNER_LOG.error("%s: %s", source.place, error)
         raise SourceError(f"{source.place}: deltalake cannot read it; the reason is in the owner's log") from None
