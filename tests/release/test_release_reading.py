@@ -262,7 +262,7 @@ def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A session is of the files that there were; a ledger takes others as a change, unless rows are only ever added."""
-    from dpdb.engine.sources import open as source
+    from dpdb.engine.sources.addresses import fetching as source
     from dpdb.ledger import Ledger
 
     rows = pa.table({"a": [1], "b": [1]})

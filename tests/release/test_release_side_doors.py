@@ -116,7 +116,7 @@ def broken(*args: object, **kwargs: object) -> None:
 
 @pytest.mark.parametrize("measure", [*MEASURES, "all"])
 @pytest.mark.parametrize(
-    "target", ["dpdb.engine.table.LocalSlice", "dpdb.engine.slice.LocalSlice._rank", "dpdb.release.draw.draw_measures"]
+    "target", ["dpdb.engine.table.LocalSlice", "dpdb.engine.slice.LocalSlice._code", "dpdb.release.draw.draw_measures"]
 )
 def test_a_failure_after_the_debit_says_one_constant_thing(
     session: dpdb.Session, measure: str, target: str, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]
@@ -144,7 +144,7 @@ def test_a_failure_of_the_database_after_the_debit_says_the_same(
     def failing(self: LocalSlice) -> None:
         self.database.execute("SELECT CAST(city AS INTEGER) FROM (SELECT 'alice' AS city)")
 
-    monkeypatch.setattr(LocalSlice, "_rank", failing)
+    monkeypatch.setattr(LocalSlice, "_code", failing)
     with pytest.raises(EngineError) as caught:
         session.dp_inconsistency()
     assert "alice" not in "".join(traceback.format_exception(caught.value))
@@ -357,7 +357,7 @@ def test_logging_at_the_default_level_prints_nothing() -> None:
         table = pa.table({"a": ["alice", "alice"], "b": ["x", "y"]})
         with dpdb.open(table, constraints="a -> b") as session:
             session.dp_inconsistency("all")
-            LocalSlice._rank = lambda self: self.database.execute("SELECT CAST('alice' AS INTEGER)")
+            LocalSlice._code = lambda self: self.database.execute("SELECT CAST('alice' AS INTEGER)")
             try:
                 session.dp_inconsistency(where="a = 'alice'")
             except dpdb.DpdbError:

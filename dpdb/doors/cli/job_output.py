@@ -9,7 +9,7 @@ from typing import Any
 from dpdb.doors.cli.answers import AnswerOutput, UnshownError
 from dpdb.doors.cli.releases_text import releases_text
 from dpdb.doors.jobs import Job
-from dpdb.doors.jobs.run_job import Outcome
+from dpdb.doors.jobs.outcome import Outcome
 
 __all__ = ["JobOutput"]
 

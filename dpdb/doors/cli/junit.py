@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Xml
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpdb.doors.jobs.run_job import Outcome
+    from dpdb.doors.jobs.outcome import Outcome
     from dpdb.release import GateResult
 
 __all__ = ["check_junit", "write_junit"]

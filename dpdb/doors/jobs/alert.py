@@ -16,7 +16,7 @@ from dpdb.errors import ParameterError
 from dpdb.owner_log import OWNER_LOG
 
 if TYPE_CHECKING:
-    from dpdb.doors.jobs.run_job import Outcome
+    from dpdb.doors.jobs.outcome import Outcome
     from dpdb.doors.jobs.toml_keys import TomlKeys
 
 __all__ = ["ALERT_KEYS", "STATUSES", "Alert", "read_alert", "status_of"]

@@ -8,35 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dpdb.doors.jobs.checks import check_run, job_charges, job_session
 from dpdb.doors.jobs.job_file import Job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
+from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
-from dpdb.release import GateResult, Release, check_gates
+from dpdb.release import check_gates
 from dpdb.steps import reached
 
-__all__ = ["Outcome", "run_job"]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One `[[release]]` of a run, published: its releases and what the gates say.
-
-    `time` is when the run's first release was debited, the same for all of the run and its retries: the times at which
-    the others were answered would tell how long private work took.
-    """
-
-    name: str
-    time: datetime
-    releases: tuple[Release, ...]
-    gates: tuple[GateResult, ...]
-    warnings: tuple[GateResult, ...] = ()
+__all__ = ["run_job"]
 
 
 def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Iterator[Outcome]:

@@ -11,8 +11,8 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
 from dpdb.constraints import shortened
-from dpdb.doors.sql.refusal_words import nearest
 from dpdb.errors import StatementRefusedError
+from dpdb.names import close_name
 
 __all__ = ["Statement", "is_number", "parse_statement", "split_finished", "split_statements"]
 
@@ -126,6 +126,11 @@ def parse_statement(text: str) -> Statement:
     return Statement("query", _query(plain))
 
 
+def _meant(verb: str) -> str:
+    near = close_name(verb.upper(), _VERBS)
+    return "" if near is None else f"; did you mean {near}?"
+
+
 def _refuse_size_and_encoding(text: str) -> None:
     try:
         size = len(text.strip().encode())
@@ -140,7 +145,7 @@ def _query(text: str) -> exp.Expr:
     verb = "" if word is None else word[0].upper() if word[0].isascii() else word[0]
     if verb not in _QUERIES:
         reason = _REASONS.get(verb)
-        advice = f": {reason}" if reason else nearest(verb, _VERBS)
+        advice = f": {reason}" if reason else _meant(verb)
         says = f"{shortened(verb)} is not run{advice or f'; {_WRITE}'}"
         raise StatementRefusedError(says)
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpdb.doors.jobs import Job
-    from dpdb.doors.jobs.run_job import Outcome
+    from dpdb.doors.jobs.outcome import Outcome
 
 __all__ = ["add", "run"]
 
