@@ -247,7 +247,7 @@ def test_the_prompt_answers_until_it_is_left(
         "unknown command .nothing",
         "unknown command .shema; did you mean '.schema'?",
         "SELET' is not run; did you mean SELECT?",
-        "zip_code           | VARCHAR",
+        "zip_code           BIGINT",
         RULE,
         "three",
     ):
