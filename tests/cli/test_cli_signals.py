@@ -284,6 +284,8 @@ def run(options):
 import dpdb.doors.cli
 command = sys.modules["dpdb.doors.cli.main"]
 class Parser:
+    options = {{}}
+    command = staticmethod(lambda _: None)
     parse_args = staticmethod(lambda _: type("Options", (), {{"run": staticmethod(run)}}))
 command.build_parser = lambda wanted: Parser
 assert "duckdb" not in sys.modules

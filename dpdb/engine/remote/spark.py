@@ -7,10 +7,12 @@ frame is certain to have. The session is the user's: nothing of it is changed bu
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 from sqlglot import exp
@@ -36,6 +38,14 @@ _CALENDAR = {
     "TIMESTAMP": ("TIMESTAMP_NTZ '0001-01-01 00:00:00'", "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'"),
     _ZONED: ("TIMESTAMP '0001-01-01 00:00:00+00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999+00:00'"),
 }
+
+
+_numbers = count()
+
+
+def _new_name() -> str:
+    """Return a name that no other session of a server has: of this process, now."""
+    return f"dpdb_{os.getpid()}_{time.time_ns()}_{next(_numbers)}"
 
 
 class SparkSource:
@@ -84,7 +94,7 @@ class SparkTable:
     def __init__(self, frame: Any, description: str, stop: Any = None) -> None:
         self.description = description
         self._session, self._stop = frame.sparkSession, stop
-        self._view = f"dpdb_{uuid4().hex}"
+        self._view = _new_name()
         with _said(f"{description}: cannot be described"):
             fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
             zone = str(self._session.conf.get("spark.sql.session.timeZone"))
@@ -106,7 +116,7 @@ class SparkTable:
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query; a signal stops it on the cluster, too."""
         text = tree.sql("spark")
-        tag = f"dpdb_{uuid4().hex}"
+        tag = _new_name()
         try:
             self._session.addTag(tag)
             try:
