@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
-__all__ = ["close_name", "folded", "most_similar_name", "nearest_words", "quoted_name"]
+__all__ = ["close_name", "folded", "in_double_quotes", "most_similar_name", "nearest_words", "quoted_name"]
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -20,6 +20,11 @@ def quoted_name(name: str) -> str:
     """Return a name as it is written in a constraint: plain if it can be, else in double quotes."""
     if _PLAIN_NAME.fullmatch(name):
         return name
+    return in_double_quotes(name)
+
+
+def in_double_quotes(name: str) -> str:
+    """Return a name as SQL takes it in quotes, whatever it holds."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.errors import ParameterError
-from dpdb.names import quoted_name
+from dpdb.names import in_double_quotes, quoted_name
 
 __all__ = ["ColumnRef", "ComputedRef", "RowExpression", "computed"]
 
@@ -44,7 +44,7 @@ class RowExpression:
     @property
     def sql(self) -> str:
         """The text with every column in double quotes: to be parsed as a predicate."""
-        return self._joined('"' + name.replace('"', '""') + '"' for name in self.columns)
+        return self._joined(map(in_double_quotes, self.columns))
 
     def renamed(self, names: Mapping[str, str]) -> RowExpression:
         """Return the expression with columns renamed; `names` has every column of it."""

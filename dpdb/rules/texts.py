@@ -14,6 +14,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from dpdb.constraints import parse_constraint
 from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
+from dpdb.names import in_double_quotes
 
 __all__ = [
     "among", "between", "checked", "column_name", "comment", "dependency", "found_in", "keyed", "one_line",
@@ -31,7 +32,7 @@ def column_name(name: object) -> str:
         raise ParameterError(f"{name!r} is no column name")
     if _PLAIN.fullmatch(name) and name.upper() not in _KEYWORDS:
         return name
-    return '"' + name.replace('"', '""') + '"'
+    return in_double_quotes(name)
 
 
 def value(item: object) -> str:

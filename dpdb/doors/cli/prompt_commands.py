@@ -8,7 +8,7 @@ from dpdb.doors.cli.result_formats import as_text
 from dpdb.doors.cli.sql_words import budget_words, text_width
 from dpdb.doors.cli.streams import show
 from dpdb.doors.sql import FrontEnd
-from dpdb.names import folded, nearest_words
+from dpdb.names import folded, in_double_quotes, nearest_words
 
 __all__ = ["DOT_COMMANDS", "described", "run_command"]
 
@@ -46,7 +46,7 @@ def run_command(front_end: FrontEnd, line: str) -> bool | None:
         case ".rules":
             show("\n".join(dc.label for dc in front_end.session.constraints) or "no constraints")
         case ".help":
-            named = table if table.isidentifier() else '"' + table.replace('"', '""') + '"'
+            named = table if table.isidentifier() else in_double_quotes(table)
             show(_HELP.format(table=table.replace("'", "''"), name=named).rstrip("\n"))
         case _:
             show(f"unknown command {name}{nearest_words(name, DOT_COMMANDS)}")

@@ -20,6 +20,7 @@ from dpdb.engine.sources.source import Source, Wanted, text_column, without_rows
 from dpdb.engine.sources.table_choice import choose_table
 from dpdb.engine.sources.text_columns import declared_types
 from dpdb.errors import SourceError
+from dpdb.names import in_double_quotes
 from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["SQLiteFile"]
@@ -77,7 +78,7 @@ class SQLiteFile(CellFiles):
             table = _table(connection, files.place, wanted.table)
             found = [
                 (bytes(row[1]).decode(), bytes(row[2] or b"").decode(errors="replace"))
-                for row in connection.execute(f"PRAGMA table_xinfo({_quoted(table)})")
+                for row in connection.execute(f"PRAGMA table_xinfo({in_double_quotes(table)})")
                 if row[6] != 1
             ]
         columns = {name: _type(declared) for name, declared in found}
@@ -92,7 +93,7 @@ class SQLiteFile(CellFiles):
         with _reading(files) as connection:
             table = _table(connection, files.place, wanted.table)
             names = ", ".join(map(_selected, schema.names))
-            rows = connection.execute(f"SELECT {names} FROM {_quoted(table)}")
+            rows = connection.execute(f"SELECT {names} FROM {in_double_quotes(table)}")
             while some := rows.fetchmany(_BATCH):
                 texts = ([_text(value, faults) for value in row] for row in some)
                 columns = [pa.array(cells, pa.string()) for cells in zip(*texts, strict=True)]
@@ -129,12 +130,8 @@ def _table(connection: sqlite3.Connection, place: str, wanted: str | None) -> st
     return choose_table(place, found, wanted, preferred=("main",))[1]
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _selected(column: str) -> str:
-    name = _quoted(column)
+    name = in_double_quotes(column)
     return f"CASE typeof({name}) WHEN 'blob' THEN '\\x' || hex({name}) ELSE {name} END"
 
 
