@@ -19,6 +19,7 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.input_rows import read_columns
+from dpdb.engine.sql.known import is_known
 
 __all__ = ["UnitRows", "chosen_by", "kept_rows", "kept_rows_sql"]
 
@@ -86,7 +87,7 @@ def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_has
         order=exp.Order(expressions=[exp.Ordered(this=key.copy()) for key in keys]),
         over="OVER",
     )
-    named = exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null()))
+    named = is_known(owner)
     query = exp.select(*columns).from_(rows.copy()).where(named)
     query.set("qualify", exp.Qualify(this=exp.LTE(this=number, expression=exp.convert(most))))
     return query

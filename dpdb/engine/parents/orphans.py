@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.engine.schema import Column
+from dpdb.engine.sql.known import is_known
 from dpdb.predicates import in_type
 
 __all__ = ["KeyPair", "OrphanColumn", "is_orphan"]
@@ -64,7 +65,7 @@ class OrphanColumn(Column):
 
 def is_orphan(column: OrphanColumn, rows: exp.Table) -> exp.Update:
     """Write into a column of a table whether each of its rows is an orphan."""
-    known = [exp.Not(this=exp.Is(this=_of(pair.column), expression=exp.null())) for pair in column.pairs]
+    known = [is_known(_of(pair.column)) for pair in column.pairs]
     same = [
         exp.EQ(
             this=in_type(

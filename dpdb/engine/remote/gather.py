@@ -26,6 +26,7 @@ from dpdb.constraints import COMPARISONS, BlockShape, Operator, block_shape
 from dpdb.engine.remote.queries import TUPLES, counted_if
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
+from dpdb.engine.sql.known import is_known
 
 __all__ = ["rows_in_conflict"]
 
@@ -83,13 +84,13 @@ def _group(equal: Sequence[str], conflicts: Sequence[exp.Expr], takes_part: exp.
     """Join a row with its group, if that is one of those in which rows conflict."""
     keys = [_column(name) for name in equal]
     groups = exp.select(*(exp.alias_(key, f"key_{n}") for n, key in enumerate(keys)), exp.alias_("1", "dirty"))
-    groups = groups.from_(exp.alias_(TUPLES.copy(), _ROW, table=True)).where(*map(_is_known, keys))
+    groups = groups.from_(exp.alias_(TUPLES.copy(), _ROW, table=True)).where(*map(is_known, keys))
     groups = groups.group_by(*(key.copy() for key in keys)) if keys else groups
     dirty = groups.having(exp.and_(*conflicts))
     return _Join(
         dirty.subquery(alias),
         _equal(keys, alias),
-        exp.and_(_is_known(exp.column("dirty", table=alias)), exp.paren(takes_part)),
+        exp.and_(is_known(exp.column("dirty", table=alias)), exp.paren(takes_part)),
     )
 
 
@@ -109,7 +110,7 @@ def _group_conflicts(dc: BoundConstraint, shape: BlockShape) -> list[exp.Expr]:
 def _takes_part(dc: BoundConstraint, shape: BlockShape) -> exp.Expr:
     """Condition on a row that can be in a conflict at all: it meets a side's conditions and its values are known."""
     sides = exp.or_(*(exp.paren(_condition(dc, side)) for side in (shape.first, shape.second)))
-    return exp.and_(*(_is_known(_column(name)) for name in shape.columns), exp.paren(sides))
+    return exp.and_(*(is_known(_column(name)) for name in shape.columns), exp.paren(sides))
 
 
 def _either_side(dc: BoundConstraint) -> exp.Expr:
@@ -195,12 +196,12 @@ def _crossed(term: CrossTerm, alias: str) -> list[_Join]:
         name = f"{alias}_{side}"
         value = other.over((_ROW, _ROW))
         values = exp.select(exp.alias_(value, "key_0")).distinct().from_(exp.alias_(TUPLES.copy(), _ROW, table=True))
-        values = values.where(_is_known(value))
+        values = values.where(is_known(value))
         joins.append(
             _Join(
                 values.subquery(name),
                 _equal([own.over((_ROW, _ROW))], name),
-                _is_known(exp.column("key_0", table=name)),
+                is_known(exp.column("key_0", table=name)),
             )
         )
     return joins
@@ -211,10 +212,6 @@ def _crossed(term: CrossTerm, alias: str) -> list[_Join]:
 
 def _column(name: str) -> exp.Expr:
     return exp.column(name, table=_ROW, quoted=True)
-
-
-def _is_known(value: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
 
 
 def _equal(keys: Sequence[exp.Expr], alias: str) -> exp.Expr:

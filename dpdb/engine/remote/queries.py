@@ -14,7 +14,7 @@ from dpdb.engine.remote.spelling import Spelling
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.computed import ComputedColumn
-from dpdb.engine.sql.constraint_sql import self_conflict
+from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.input_rows import in_schema_order
 from dpdb.engine.sql.where import WherePredicate
 
@@ -63,11 +63,8 @@ def slice_tuples(
     """
     names = _read(constraints) | set(beside)
     tuples = _with_computed(rows, schema, names, where)
-    if not any(dc.constraint.is_single_tuple for dc in constraints):
-        return tuples
-    apart = exp.paren(self_conflict(constraints, _ROWS.name))
-    kept = exp.select("*").from_(tuples.subquery(_ROWS.name))
-    return kept.where(exp.Not(this=exp.Is(this=apart, expression=exp.true())))
+    in_graph = not_alone(constraints, _ROWS.name)
+    return exp.select("*").from_(tuples.subquery(_ROWS.name)).where(*in_graph) if in_graph else tuples
 
 
 def content_query(rows: exp.Expr, schema: TableSchema, spelling: Spelling) -> exp.Select:

@@ -25,7 +25,7 @@ from dpdb.engine.sources.source import Rows, Source
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
-from dpdb.engine.sql.coded_rows import ROW
+from dpdb.engine.sql.coded_rows import ROW, largest_group_size
 from dpdb.engine.sql.computed import ComputedColumn, ComputedRows
 from dpdb.engine.sql.input_rows import in_schema_order
 from dpdb.engine.sql.where import WherePredicate
@@ -95,10 +95,7 @@ class _RemoteGroups:
         return self._largest([key])
 
     def _largest(self, keys: Sequence[exp.Expr]) -> int:
-        known = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
-        sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).from_(self.tuples.subquery(ROW))
-        grouped = sizes.where(*known).group_by(*(key.copy() for key in keys)).subquery("groups")
-        return int(self.asking.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped)) or 0)
+        return int(self.asking.value(largest_group_size(self.tuples.subquery(ROW), keys)) or 0)
 
 
 class RemoteSlice:

@@ -1,4 +1,4 @@
-"""Spark's spelling of our SQL. Each rule has its fuzz in `tests/engine/test_remote_spark_spelling.py`.
+"""Spark's spelling of our SQL. Each rule has its fuzz in `tests/remote/test_remote_spark_spelling.py`.
 
 Spark has no TRY and no whole numbers of 128 bits; its decimals go to 38 digits, its LIKE has an escape character of its
 own, its parser reads backslashes and ``${...}`` in texts, and lower and upper case are Java's. What could differ is

@@ -19,6 +19,7 @@ from dpdb.constraints import BlockShape, block_shape, never_null
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.constraint_sql import self_conflict
+from dpdb.engine.sql.known import is_known
 
 __all__ = [
     "CLASS_ROWS",
@@ -163,7 +164,7 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
     group = [_column(name) for name in histogram.equal]
     named = [exp.alias_(column.copy(), f"g{k}") for k, column in enumerate(group)]
     names = [exp.column(f"g{k}") for k in range(len(group))]
-    known = [_is_known(name) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
+    known = [is_known(_column(name)) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
     met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in histogram.conditions]
     if not (known or met or conditions):
         known = [exp.true()]
@@ -200,10 +201,6 @@ def self_conflict_count(
 
 def _column(name: str) -> exp.Column:
     return exp.column(name, table=CLASS_ROWS, quoted=True)
-
-
-def _is_known(name: str) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=_column(name), expression=exp.null()))
 
 
 def _grouped(query: exp.Select, keys: Sequence[exp.Expr]) -> exp.Select:

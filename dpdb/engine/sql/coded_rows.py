@@ -17,9 +17,10 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import free_name
 from dpdb.engine.sql.codes import create_codes
+from dpdb.engine.sql.known import is_known
 from dpdb.engine.sql.rank import Codes, Rows, canonical_order, hash_of, integer_column
 
-__all__ = ["ROW", "CodedRows"]
+__all__ = ["ROW", "CodedRows", "largest_group_size"]
 
 ROW = "row"
 """The alias of the rows in what they are asked."""
@@ -83,10 +84,8 @@ class CodedRows:
 
     def largest_group_of(self, key: exp.Expr) -> int:
         """Size of the largest group of rows, aliased `ROW`, that agree in a key that is not NULL."""
-        known = exp.Not(this=exp.Is(this=key.copy(), expression=exp.null()))
-        sizes = exp.select(exp.alias_(exp.Count(this=exp.Star()), "size")).where(known).group_by(key.copy())
-        grouped = sizes.from_(exp.alias_(self._rows.copy(), ROW, table=True)).subquery("groups")
-        return int(self._database.value(exp.select(exp.Max(this=exp.column("size"))).from_(grouped)) or 0)
+        rows = exp.alias_(self._rows.copy(), ROW, table=True)
+        return int(self._database.value(largest_group_size(rows, [key])) or 0)
 
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
         create_codes(self._database, self._rows, column, dictionary)
@@ -121,6 +120,13 @@ class CodedRows:
             query = query.join(exp.alias_(self._rows.copy(), ROW, table=True), on=number)
         with self._database.arrow_table(_LENT, pa.table(ranked)):
             self._database.execute(query.ctas(target.copy()))
+
+
+def largest_group_size(rows: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Select:
+    """Return the query of the size of the largest group of rows that agree in keys and have each: NULL if none has."""
+    size = exp.alias_(exp.Count(this=exp.Star()), "size")
+    groups = exp.select(size).from_(rows).where(*map(is_known, keys)).group_by(*(key.copy() for key in keys))
+    return exp.select(exp.Max(this=exp.column("size"))).from_(groups.subquery("groups"))
 
 
 def _nullable(codes: Codes) -> pa.Array:

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint
+from dpdb.engine.sql.known import is_known
 
 __all__ = ["coded_columns", "create_codes"]
 
@@ -39,7 +40,7 @@ def create_codes(database: Database, rows: exp.Table, column: str, target: exp.T
     Tables keep the order in which they are written.
     """
     value = exp.column(column, quoted=True)
-    known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+    known = is_known(value)
     values = exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known)
     # By place: the rows may have a column of that name.
     database.execute(values.order_by(exp.Ordered(this=exp.Literal.number(1))).ctas(target.copy()))

@@ -15,6 +15,7 @@ from dpdb.constraints import Operator, compares_every_pair, functional_dependenc
 from dpdb.engine.schema import free_name
 from dpdb.engine.sql.bind import BoundConstraint, Operand
 from dpdb.engine.sql.constraint_sql import PairQuery, plain_pairs
+from dpdb.engine.sql.known import is_known
 from dpdb.errors import ParameterError
 
 __all__ = ["NESTED_LOOP_ROWS", "JoinPlan", "expected_operator", "join_plan", "refuse_nested_loops"]
@@ -133,7 +134,7 @@ def _dependency_members(lhs: Sequence[str], rhs: str, tuples: exp.Table, minor: 
     """
     keys = [exp.column(name, quoted=True) for name in lhs]
     value = exp.column(rhs, quoted=True)
-    known = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.null())) for column in (*keys, value)]
+    known = [is_known(column) for column in (*keys, value)]
     size = exp.alias_(exp.Count(this=exp.Star()), "size")
     classes = exp.select(*keys, value, size).from_(tuples.copy()).where(*known).group_by(*keys, value)
     largest = exp.alias_(exp.func("arg_max", value.copy(), exp.column("size")), "largest")
@@ -148,7 +149,7 @@ def _dependency_members(lhs: Sequence[str], rhs: str, tuples: exp.Table, minor: 
         exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("t")), exp.alias_(outside, minor, quoted=True))
         .from_(exp.alias_(tuples.copy(), "t", table=True))
         .join(groups.subquery("g"), on=exp.and_(*same))
-        .where(exp.Not(this=exp.Is(this=exp.column(rhs, table="t", quoted=True), expression=exp.null())))
+        .where(is_known(exp.column(rhs, table="t", quoted=True)))
     )
 
 
@@ -176,7 +177,7 @@ def _order_members(
     keys = [exp.Ordered(this=exp.column(name, quoted=True)) for name in prefix]
     by_first = exp.Ordered(this=exp.column(first, quoted=True))
     columns = [*prefix, first, second.this.name]
-    known = [exp.Not(this=exp.Is(this=exp.column(name, quoted=True), expression=exp.null())) for name in columns]
+    known = [is_known(exp.column(name, quoted=True)) for name in columns]
 
     def dense_rank(last: exp.Ordered, name: str) -> exp.Expr:
         order = exp.Order(expressions=[*(key.copy() for key in keys), last])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpdb.engine.sql.known import is_known
 from dpdb.engine.table import LocalTable
 
 __all__ = ["CellCounts", "count_cells"]
@@ -48,7 +49,7 @@ def count_cells(
         Look at so many different cells only.
     """
     column = exp.column(name, quoted=True)
-    present = exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
+    present = is_known(column)
     words = exp.select(exp.alias_(column, "word"), exp.alias_(exp.Count(this=exp.Star()), "cells"))
     words = words.from_(table.rows.scan.copy()).where(present).group_by(column.copy())
     if first is not None:
@@ -69,7 +70,7 @@ def _looks(cell: exp.Expr, looks: str) -> exp.Expr:
 
 def _converts(column: exp.Expr, kind: str) -> exp.Expr:
     value = exp.TryCast(this=column.copy(), to=exp.DataType.build(kind, dialect="duckdb"))
-    return exp.Not(this=exp.Is(this=value, expression=exp.null()))
+    return is_known(value)
 
 
 def _summed(condition: exp.Expr) -> exp.Expr:
