@@ -57,5 +57,6 @@ def _fields(outcome: Outcome) -> dict[str, Any]:
                 "beyond_noise": result.beyond_noise,
             }
             for result in outcome.gates
+            if not result.warns
         ],
     }

@@ -20,7 +20,7 @@ def plan_fields(plan: JobPlan) -> dict[str, Any]:
                 "request": planned.request,
                 "epsilon": planned.epsilon,
                 "answered": planned.answered,
-                "gates": {gate.measure: gate.threshold for gate in planned.release.gates},
+                "gates": {gate.measure: gate.threshold for gate in planned.release.gates if not gate.warns},
             }
             for planned in plan.releases
         ],
@@ -60,5 +60,7 @@ def _release_words(planned: PlannedRelease) -> list[str]:
         lines.append(f"  where  {release.ask.where}")
     if release.ask.by is not None:
         lines.append(f"  by     {release.ask.by}: {', '.join(map(str, asked['keys']))}")
-    lines += [f"  gate   fails if {gate.measure} is above {gate.threshold:,.10g}" for gate in release.gates]
+    for gate in release.gates:
+        word = "warn   warns" if gate.warns else "gate   fails"
+        lines.append(f"  {word} if {gate.measure} is above {gate.threshold:,.10g}")
     return lines

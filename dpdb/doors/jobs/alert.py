@@ -51,7 +51,7 @@ class Alert:
         status = status_of(outcomes, error)
         if status not in self.statuses:
             return None
-        lines = [str(result) for outcome in outcomes for result in (*outcome.gates, *outcome.warnings)]
+        lines = [str(result) for outcome in outcomes for result in outcome.gates]
         message = message_of(job, run_id, status, [*([error] if error else []), *lines])
         releases = [{"name": found.name, **release.to_dict()} for found in outcomes for release in found.releases]
         document: dict[str, Any] = {"job": job, "run_id": run_id, "status": status, "error": error}
@@ -96,9 +96,10 @@ def status_of(outcomes: Sequence[Outcome], error: str | None = None) -> str:
     """Return the status of a run: the worst that happened."""
     if error is not None:
         return "error"
-    if any(not result.passed for outcome in outcomes for result in outcome.gates):
+    missed = [result for outcome in outcomes for result in outcome.gates if not result.passed]
+    if any(result.failed for result in missed):
         return "fail"
-    return "warn" if any(not result.passed for outcome in outcomes for result in outcome.warnings) else "ok"
+    return "warn" if missed else "ok"
 
 
 def message_of(job: str, run_id: str, status: str, lines: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class JobRelease:
     name : str
     ask : Ask
         What is asked, without the run id.
-    gates, warnings : tuple of Gate
+    gates : tuple of Gate
         What fails the run, and what is only said and sent.
     keeps_theta : bool
         Whether it uses the theta of an earlier run, which `with_kept_thetas` finds.
@@ -52,7 +52,6 @@ class JobRelease:
     name: str
     ask: Ask
     gates: tuple[Gate, ...]
-    warnings: tuple[Gate, ...] = ()
     keeps_theta: bool = False
 
 
@@ -193,17 +192,14 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     return JobRelease(
         name=name,
         ask=ask,
-        gates=_gates(keys, "gate", released, place, ask),
-        warnings=_gates(keys, "warn", released, place, ask),
+        gates=tuple(gate for key in ("gate", "warn") for gate in _gates(keys, key, released, place, ask)),
         keeps_theta=keeps_theta,
     )
 
 
-def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: Ask) -> tuple[Gate, ...]:
-    return tuple(
-        parse_gate(gated, number, released, f"{place}, {key} {gated!r}", rate=ask.rate, warns=key == "warn")
-        for gated, number in keys.table(key).items()
-    )
+def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: Ask) -> Iterator[Gate]:
+    for gated, number in keys.table(key).items():
+        yield parse_gate(gated, number, released, f"{place}, {key} {gated!r}", rate=ask.rate, warns=key == "warn")
 
 
 def _option(keys: TomlKeys, name: str) -> Any:

@@ -22,4 +22,3 @@ class Outcome:
     time: datetime
     releases: tuple[Release, ...]
     gates: tuple[GateResult, ...]
-    warnings: tuple[GateResult, ...] = ()

@@ -65,8 +65,7 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
                 releases = session.release(ledger_ask(job, run_id, release))
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
-            gates, warnings = (check_gates(releases, gates) for gates in (release.gates, release.warnings))
-            found = Outcome(release.name, began, releases, gates, warnings)
+            found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
             results.append(result_table(_rows(job, run_id, found, texts, ledger.summary())))
             reached("appended")
             published.append(release.name)
@@ -92,7 +91,7 @@ def _said(published: Sequence[str]) -> str:
 def _rows(
     job: Job, run_id: str, outcome: Outcome, texts: tuple[str, ...], ledger: LedgerSummary
 ) -> Iterator[ResultRow]:
-    gates = {result.release.release_id: result for result in outcome.gates}
+    gates = {result.release.release_id: result for result in outcome.gates if not result.warns}
     for release in outcome.releases:
         gate = gates.get(release.release_id)
         yield ResultRow(

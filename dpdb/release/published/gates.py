@@ -35,6 +35,11 @@ class GateResult:
         return self.release.value <= self.threshold
 
     @property
+    def failed(self) -> bool:
+        """Return whether it fails what waits for it: not passed, and not only a warning."""
+        return not self.passed and not self.warns
+
+    @property
     def beyond_noise(self) -> bool:
         """Return whether the whole interval lies on the value's side of the threshold."""
         if self.passed:

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 def _gate(releases: Sequence[Release], gates: Sequence[Gate]) -> int:
     from dpdb.release import check_gates
 
-    failed = [result for result in check_gates(releases, gates) if not result.passed]
-    for result in failed:
+    missed = [result for result in check_gates(releases, gates) if not result.passed]
+    for result in missed:
         say(str(result))
-    return 1 if any(not result.warns for result in failed) else 0
+    return 1 if any(result.failed for result in missed) else 0

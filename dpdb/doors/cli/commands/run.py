@@ -77,14 +77,14 @@ def run(options: argparse.Namespace) -> int:
         _tell(job, run_id, shown.outcomes, options.junit, str(error))
         raise
     shown.end()
-    failed = [result for outcome in shown.outcomes for result in outcome.gates if not result.passed]
-    for outcome in shown.outcomes:
-        for result in (*outcome.gates, *(found for found in outcome.warnings if not found.passed)):
+    results = [result for outcome in shown.outcomes for result in outcome.gates]
+    for result in results:
+        if not (result.warns and result.passed):
             say(str(result))
     _tell(job, run_id, shown.outcomes, options.junit)
     if shown.problem:
         raise UnshownError(shown.problem)
-    return 1 if failed else 0
+    return 1 if any(result.failed for result in results) else 0
 
 
 def _tell(job: Job, run_id: str, outcomes: Sequence[Outcome], junit: str | None, error: str | None = None) -> None:
