@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,36 +112,21 @@ def exact_measures(
     names_rows = listing.is_asked or materialize is not None
     if asked.column is not None and names_rows:
         raise ParameterError("violations and materialize name rows by their place in the source; leave out the unit")
+    options: TableOptions = {
+        "table": table,
+        "csv_schema": csv_schema,
+        "constraints": constraints,
+        "parents": declared_parents(public_parents, private_parents),
+        "unit": asked.column,
+        "most": asked.rows,
+        "memory_limit": memory_limit,
+        "temp_directory": temp_directory,
+        "threads": threads,
+        "progress": progress,
+    }
     if is_remote(source) and not names_rows:
-        return _remote_measures(
-            source,
-            where,
-            wanted,
-            time_limit,
-            by_constraint=by_constraint,
-            table=table,
-            csv_schema=csv_schema,
-            constraints=constraints,
-            unit=asked.column,
-            most=asked.rows,
-            memory_limit=memory_limit,
-            temp_directory=temp_directory,
-            threads=threads,
-            progress=progress,
-        )
-    with open_local_table(
-        source,
-        table=table,
-        csv_schema=csv_schema,
-        constraints=constraints,
-        parents=declared_parents(public_parents, private_parents),
-        unit=asked.column,
-        most=asked.rows,
-        memory_limit=memory_limit,
-        temp_directory=temp_directory,
-        threads=threads,
-        progress=progress,
-    ) as opened:
+        return _remote_measures(source, where, wanted, time_limit, options, by_constraint=by_constraint)
+    with open_local_table(source, **options) as opened:
         part = opened.slice(
             None if where is None else opened.where(where),
             keep_source_row=by_constraint or names_rows,
@@ -163,9 +148,9 @@ def _remote_measures(
     where: str | None,
     wanted: Sequence[str],
     time_limit: float,
+    options: TableOptions,
     *,
     by_constraint: bool,
-    **options: Unpack[TableOptions],
 ) -> ExactMeasures:
     """Compute measures of a table in another engine, of which the rows in conflict come here."""
     with open_table(source, **options) as opened:

@@ -7,7 +7,6 @@ an option takes from elsewhere is put before the words that were given, and read
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,12 +84,15 @@ def _option(key: str) -> str:
 
 def _file() -> dict[str, Any]:
     try:
-        with FILE.open("rb") as file:
-            return tomllib.load(file)
+        text = FILE.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ParameterError(f"{FILE}: {(error.strerror or 'cannot be read').lower()}") from None
+    import tomllib  # where there is a file: every command begins here
+
+    try:
+        return tomllib.loads(text.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         raise ParameterError(f"{FILE}: not TOML") from None
 

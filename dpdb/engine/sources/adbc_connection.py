@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.engine.sources.addresses.adbc import AdbcAddress
 from dpdb.engine.sources.arrow import validated
 from dpdb.engine.sources.extras import needed
 from dpdb.engine.sources.stream_source import Stream, StreamSource, without_batches
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["AdbcAddress", "AdbcConnection"]
-
-_ADDRESS = re.compile(r"adbc:([a-z][a-z0-9_]*):(.*)", re.DOTALL | re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class AdbcAddress:
-    """A driver, by the name of its package ``adbc_driver_NAME``, and its own address, which may hold secrets."""
-
-    driver: str
-    uri: str
-
-    @classmethod
-    def parse(cls, place: str) -> Self | None:
-        """Read an address, or return None if it is none."""
-        match = _ADDRESS.fullmatch(place)
-        return None if match is None else cls(match[1].lower(), match[2])
+__all__ = ["AdbcConnection"]
 
 
 class AdbcConnection(StreamSource):

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
-from dpdb.engine.sources.adbc_connection import AdbcAddress
+from dpdb.engine.sources.addresses.adbc import AdbcAddress
 from dpdb.engine.sources.addresses.fetching import find_source
 from dpdb.engine.sources.kinds import kind_of
 from dpdb.engine.sources.source import Reading, Source, SourceLike, Wanted

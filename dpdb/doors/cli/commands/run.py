@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import UnshownError
-from dpdb.doors.cli.junit import check_junit, write_junit
 from dpdb.doors.cli.shared_options import command, format_option, quiet_options
 from dpdb.doors.cli.streams import say, show
 from dpdb.errors import DpdbError, ParameterError
@@ -65,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
     if options.run_id is None:
         say(f"run id {run_id} (today, UTC); repeated under it, nothing is spent again")
     if options.junit is not None:
+        from dpdb.doors.cli.junit import check_junit
+
         check_junit(options.junit)
     shown = JobOutput(job, run_id, options.format)
     try:
@@ -90,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
 def _tell(job: Job, run_id: str, outcomes: Sequence[Outcome], junit: str | None, error: str | None = None) -> None:
     """Tell others what a run has come to; that this fails changes nothing of it."""
     if junit is not None:
+        from dpdb.doors.cli.junit import write_junit
+
         try:
             write_junit(junit, job.name, run_id, outcomes, error)
         except ParameterError as problem:

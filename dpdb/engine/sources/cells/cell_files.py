@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from dpdb.engine.sources.text_columns import typed
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["CellFiles"]
+__all__ = ["CellFiles", "text_batch"]
 
 _STREAM = exp.to_table("source_stream")
 
@@ -46,7 +46,6 @@ class CellFiles(FileSource):
             kind = None if column.is_untyped or column.type is None else column.declared_type
             cells.append(exp.alias_(typed(exp.column(column.name, quoted=True), kind), column.name, quoted=True))
         scan = exp.select(*cells).from_(_STREAM.copy()).subquery("cell_row")
-        schema = pa.schema([(name, pa.string()) for name in source.schema.names])
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
@@ -56,10 +55,25 @@ class CellFiles(FileSource):
                 raise
 
         try:
-            with database.arrow_table(_STREAM.name, pa.RecordBatchReader.from_batches(schema, batches())):
+            with database.arrow_table(
+                _STREAM.name, pa.RecordBatchReader.from_batches(_texts(source.schema), batches())
+            ):
                 copy = copied(database, replace(source, scan=scan))
         except SourceError:
             raise (refusals[0] if refusals else unreadable(source)) from None
         if faults != Faults():
             OWNER_LOG.warning("%s: read by the rule for bad lines: %s", files.place, faults)
         return replace(source, scan=copy.scan, faults=faults)
+
+
+def text_batch(
+    schema: TableSchema, rows: Sequence[Sequence[str | None]], partition: Sequence[str | None] = ()
+) -> pa.RecordBatch:
+    """Put rows of texts into a batch, and beside each of them the values that the file's folders name."""
+    columns = [pa.array(cells, pa.string()) for cells in zip(*rows, strict=True)]
+    columns += [pa.repeat(pa.scalar(value, pa.string()), len(rows)) for value in partition]
+    return pa.record_batch(columns, schema=_texts(schema))
+
+
+def _texts(schema: TableSchema) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in schema.names])

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema, refuse_duplicate_names
-from dpdb.engine.sources.cells.cell_files import CellFiles
+from dpdb.engine.sources.cells.cell_files import CellFiles, text_batch
 from dpdb.engine.sources.csv.lines import Faults
 from dpdb.engine.sources.extras import needed
 from dpdb.engine.sources.files import Files
@@ -58,14 +58,12 @@ class ExcelFile(CellFiles):
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the rows below the first one; see `CellFiles`."""
         del faults
-        arrow = pa.schema([(name, pa.string()) for name in schema.names])
         found = _rows(files, wanted.table)
         names, first = _header(files, found)
         texts = ([_text(cell) for cell in row[first : first + len(names)]] for row in found[1:])
         rows = [row for row in texts if any(cell is not None for cell in row)]
         for start in range(0, len(rows), _BATCH):
-            columns = [pa.array(cells, pa.string()) for cells in zip(*rows[start : start + _BATCH], strict=True)]
-            yield pa.record_batch(columns, schema=arrow)
+            yield text_batch(schema, rows[start : start + _BATCH])
 
 
 def _rows(files: Files, sheet: str | None) -> list[list[Any]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.cells.cell_files import CellFiles
+from dpdb.engine.sources.cells.cell_files import CellFiles, text_batch
 from dpdb.engine.sources.cells.compression import DAMAGED, opened, without_compression
 from dpdb.engine.sources.csv.lines import LONGEST, Faults
 from dpdb.engine.sources.files import Files, listed
@@ -68,12 +68,9 @@ class JsonLines(CellFiles):
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read all lines; see `CellFiles`."""
         members = _members(files, wanted)
-        arrow = pa.schema([(name, pa.string()) for name in schema.names])
         for path, partition in zip(files.paths, files.partitions, strict=True):
             for rows in _batched(_lines(files.place, path), members, faults):
-                columns = [pa.array(cells, pa.string()) for cells in zip(*rows, strict=True)]
-                columns += [pa.repeat(pa.scalar(value, pa.string()), len(rows)) for value in partition]
-                yield pa.record_batch(columns, schema=arrow)
+                yield text_batch(schema, rows, partition)
 
 
 def member_names(source: SourceLike) -> list[str]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.cells.cell_files import CellFiles
+from dpdb.engine.sources.cells.cell_files import CellFiles, text_batch
 from dpdb.engine.sources.csv.lines import Faults
 from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.source import Source, Wanted, text_column, without_rows
@@ -89,15 +89,12 @@ class SQLiteFile(CellFiles):
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the table as texts; see `CellFiles`."""
-        arrow = pa.schema([(name, pa.string()) for name in schema.names])
         with _reading(files) as connection:
             table = _table(connection, files.place, wanted.table)
             names = ", ".join(map(_selected, schema.names))
             rows = connection.execute(f"SELECT {names} FROM {in_double_quotes(table)}")
             while some := rows.fetchmany(_BATCH):
-                texts = ([_text(value, faults) for value in row] for row in some)
-                columns = [pa.array(cells, pa.string()) for cells in zip(*texts, strict=True)]
-                yield pa.record_batch(columns, schema=arrow)
+                yield text_batch(schema, [[_text(value, faults) for value in row] for row in some])
 
 
 @contextmanager
