@@ -18,6 +18,7 @@ from dpdb.engine import open_table
 from dpdb.engine.remote import slice as remote_slice
 from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.errors import BudgetExceededError, EngineError, ParameterError, SourceError
+from dpdb.owner.exact import exact_measures
 
 ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a", "b", "c", "d"]})
 
@@ -238,3 +239,8 @@ def test_a_table_is_lent_and_taken_back() -> None:
         remote.ask(exp.select("*").from_(lent))
     remote.close()
     remote.close()
+
+
+def test_exact_values_do_not_leave_out_parents_in_silence() -> None:
+    with pytest.raises(SourceError, match="rules across tables are for tables that dpdb reads itself"):
+        exact_measures(AskedThere(ROWS), ["zip IN zips.zip"], non_private=True, public_parents={"zips": ROWS})
