@@ -236,12 +236,11 @@ def test_a_lazy_relation_is_a_statement_per_look(
     assert noise.draws == 2
 
 
-def test_the_readmes_statements(
+def test_the_manuals_statements(
     connection: duckdb.DuckDBPyConnection, registration: dpdb.Registration, noise: StubNoise
 ) -> None:
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-    (section,) = re.findall(r"## In a DuckDB connection and in dbt\n(.*?)\n## ", readme, flags=re.DOTALL)
-    (block,) = re.findall(r"```sql\n(.*?)```", section, flags=re.DOTALL)
+    manual = Path(__file__).resolve().parents[2] / "examples" / "manual" / "duckdb_and_dbt.md"
+    (block,) = re.findall(r"```sql\n(.*?)```", manual.read_text(), flags=re.DOTALL)
     connection.execute("CREATE TABLE asked AS SELECT 'visits' AS name")
     answers = [connection.execute(statement).fetchall() for statement in block.split(";")[:-1]]
     assert [len(rows) for rows in answers] == [1, 1, 2, 1]

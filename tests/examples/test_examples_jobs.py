@@ -1,4 +1,4 @@
-"""The example job runs on the bundled table with the commands that its comment and the README give."""
+"""The example job runs on the bundled table with the commands that its comment and the manual give."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def test_the_commands_of_the_example_run(
     assert len(read_results("examples/jobs/results.duckdb")) == 3 + 3 + 1
     assert "hospital-quality" in Path("examples/jobs/report.html").read_text()
     capsys.readouterr()
-    readme = re.search(r"^    (dpdb budget create examples/jobs/.*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert readme is not None
-    for command in readme[1].split(" && "):
+    manual = (ROOT / "examples" / "manual" / "jobs.md").read_text()
+    given = re.search(r"^    (dpdb budget create examples/jobs/.*)$", manual, re.MULTILINE)
+    assert given is not None
+    for command in given[1].split(" && "):
         assert command.startswith("dpdb ")
         assert shlex.split(command)[1] in ("budget", "run")

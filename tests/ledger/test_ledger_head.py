@@ -186,7 +186,7 @@ def test_a_new_ledger_does_not_inherit_a_head(used: Path) -> None:
 
 
 def test_what_is_not_noticed(used: Path, head: Path, tmp_path: Path) -> None:
-    """As the README says: both files put back together, or a head that was removed."""
+    """As the manual says: both files put back together, or a head that was removed."""
     copies = [shutil.copy(path, tmp_path / f"copy of {path.name}") for path in (used, head)]
     release(used)
     for copy, path in zip(copies, (used, head), strict=True):

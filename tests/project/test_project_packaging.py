@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+from dpdb.doors.cli.main import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,12 +125,17 @@ def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None
             assert path.name in ours + in_the_owners_connection + of_analysts, path
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    from dpdb.doors.cli.main import build_parser
+def commands_of(page: str) -> list[str]:
+    """Commands in blocks for a shell, and in indented lines."""
+    blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", page, flags=re.DOTALL))
+    fenced = re.findall(r"^(?:\$ )?dpdb (.*?)(?:\s+#.*)?$", blocks, flags=re.MULTILINE)
+    indented = re.findall(r"^    (?:\w+=\S+ )?dpdb (.*?)(?:\s+#.*)?$", page, flags=re.MULTILINE)
+    return [part.removeprefix("dpdb ") for command in fenced + indented for part in command.split(" && ")]
 
-    commands = re.findall(r"^dpdb (.*?)(?:\s+#.*)?$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
-    assert len(commands) >= 7
+
+def test_every_command_of_readme_and_manual_exists() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "examples").rglob("*.md")]
+    commands = [command for page in pages for command in commands_of(page.read_text())]
+    assert len(commands) >= 40
     for command in commands:
-        import shlex
-
         build_parser().parse_args(shlex.split(command))

@@ -1,4 +1,4 @@
-"""README's Python runs and passes `mypy --strict`; `import dpdb` is cheap and gives every name that is documented."""
+"""The documents' Python passes `mypy --strict`; `import dpdb` is cheap and gives every name that is documented."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [path for path in (ROOT / "README.md", ROOT / "dpdb" / "README.md") if path.is_file()]
+MANUAL = sorted((ROOT / "examples" / "manual").glob("*.md"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "dpdb" / "README.md", ROOT / "dpdb" / "CHANGELOG.md", *MANUAL]
 HEAVY = ("dbt", "duckdb", "numba", "numpy", "opendp", "pandas", "polars", "pyarrow", "scipy", "sqlglot")
 
 
@@ -30,22 +29,13 @@ def in_new_process(program: str) -> str:
     return run.stdout.strip()
 
 
-def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    tour, *others = python_blocks(ROOT / "README.md")
-    first = tour.split("\n\nwith ")[0]
-    assert others, "the README has lost its Python"
-    monkeypatch.chdir(ROOT)
-    names: dict[str, object] = {}
-    exec(first, names)
-    assert names["r"].value >= 0  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_python_of_the_documents_is_well_typed(document: Path, tmp_path: Path) -> None:
+def test_python_of_the_documents_is_well_typed(tmp_path: Path) -> None:
     """All blocks of a document are one session, in their order; mypy reads the types that users get."""
-    program = tmp_path / "session.py"
-    program.write_text("\n".join(python_blocks(document)), encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml", str(program)]
+    programs = [tmp_path / f"session_{number}.py" for number in range(len(DOCUMENTS))]
+    for document, program in zip(DOCUMENTS, programs, strict=True):
+        program.write_text("\n".join(python_blocks(document)), encoding="utf-8")
+    assert sum(bool(program.read_text()) for program in programs) >= 3
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml", *map(str, programs)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
@@ -77,10 +67,32 @@ def test_every_public_name_is_found_when_it_is_first_used() -> None:
 
 
 def test_files_that_documents_name_exist() -> None:
-    """Paths from the project's root in README and docstrings; in `dpdb/README.md` from its own folder."""
-    texts = [ROOT / "README.md", *(ROOT / "dpdb").rglob("*.py")]
-    named = {path for text in texts for path in re.findall(r"dpdb/[a-z_/]+\.(?:py|css|md)\b", text.read_text())}
+    """Paths from the project's root in documents and docstrings; in `dpdb/README.md` from its own folder."""
+    texts = [*DOCUMENTS, *(ROOT / "dpdb").rglob("*.py")]
+    kinds = r"(?<![\w/])(?:dpdb/[a-zA-Z_/]+\.(?:py|css|md)|examples/[a-zA-Z_/]+\.(?:py|md|toml|parquet|txt|ipynb))\b"
+    named = {path for text in texts for path in re.findall(kinds, text.read_text())}
     ours = re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", (ROOT / "dpdb" / "README.md").read_text())
     named |= {f"dpdb/{path}" for path in ours if not path.startswith(("dpdb/", "tests/"))}
     assert len(named) > 40
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+def test_links_of_documents_lead_to_files() -> None:
+    pages = [*DOCUMENTS, *(ROOT / "examples").rglob("*.md")]
+    links = [
+        (page, link)
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(links) > 10
+    assert [f"{page}: {link}" for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_page_of_the_manual_is_listed() -> None:
+    listed = re.findall(r"\]\(manual/(\w+\.md)\)", (ROOT / "examples" / "README.md").read_text())
+    assert sorted(listed) == [page.name for page in MANUAL]
+
+
+def test_the_readme_leads_to_what_changed() -> None:
+    (section,) = re.findall(r"## Upgrading\n(.*?)\n## ", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert "(dpdb/CHANGELOG.md)" in section

@@ -1,4 +1,4 @@
-"""The statements of the README are answered."""
+"""The statements of the manual are answered."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from dpdb.doors.sql import FrontEnd, split_statements
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+MANUAL = Path(__file__).resolve().parents[2] / "examples" / "manual" / "sql.md"
 
 
-def test_the_statements_of_the_readme_are_answered(front_end: FrontEnd) -> None:
-    (block,) = re.findall(r"## The SQL door\n.*?```sql\n(.*?)```", README.read_text(), flags=re.DOTALL)
+def test_the_statements_of_the_manual_are_answered(front_end: FrontEnd) -> None:
+    (block,) = re.findall(r"```sql\n(.*?)```", MANUAL.read_text(), flags=re.DOTALL)
     statements = split_statements(block)
     assert len(statements) >= 5
     for statement in statements:
