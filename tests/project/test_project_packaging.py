@@ -33,6 +33,8 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
     wheel = built(tmp_path)
     names = zipfile.ZipFile(wheel).namelist()
     wanted = [
+        "dpdb/CHANGELOG.md",
+        "dpdb/README.md",
         "dpdb/py.typed",
         "dpdb/sql/conflict.sql",
         "dpdb/sql/settings.sql",
@@ -44,7 +46,9 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
     assert set(wanted) <= set(names)
     assert not [name for name in names if name.startswith(("tests", "examples"))]
     metadata = next(name for name in names if name.endswith("METADATA"))
-    assert "License-Expression: Apache-2.0" in zipfile.ZipFile(wheel).read(metadata).decode()
+    said = zipfile.ZipFile(wheel).read(metadata).decode()
+    assert "License-Expression: Apache-2.0" in said
+    assert [f"Classifier: Programming Language :: Python :: 3.{minor}" in said for minor in (11, 12, 13)] == [True] * 3
 
 
 def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:

@@ -80,9 +80,7 @@ def test_files_that_documents_name_exist() -> None:
 def test_links_of_documents_lead_to_files() -> None:
     pages = [*DOCUMENTS, *(ROOT / "examples").rglob("*.md")]
     links = [
-        (page, link)
-        for page in pages
-        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+        (page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
     ]
     assert len(links) > 10
     assert [f"{page}: {link}" for page, link in links if not (page.parent / link).exists()] == []
@@ -96,3 +94,10 @@ def test_every_page_of_the_manual_is_listed() -> None:
 def test_the_readme_leads_to_what_changed() -> None:
     (section,) = re.findall(r"## Upgrading\n(.*?)\n## ", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert "(dpdb/CHANGELOG.md)" in section
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    from dpdb import __version__
+
+    first = re.findall(r"^## (\S+)", (ROOT / "dpdb" / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[0]
+    assert first == __version__
