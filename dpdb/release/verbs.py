@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, get_type_hints, overload
 
 from dpdb.release.ask import (
     OPTIONS,
@@ -30,15 +30,14 @@ def spelled(options: type) -> Callable[[Verb], Verb]:
 
     So `help` and notebooks show what can be asked, and nobody writes it a second time.
     """
+    types = get_type_hints(Ask)  # as types: their names mean nothing where the function is
 
     def spell(verb: Verb) -> Verb:
         found = inspect.signature(verb)
         own = [one for one in found.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         rest = [one for one in found.parameters.values() if one.name == "settings"]
         every = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=Ask.__annotations__[name]
-            )
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=types[name])
             for name, option in OPTIONS.items()
             if name in options.__annotations__
         ]
