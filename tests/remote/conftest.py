@@ -1,4 +1,4 @@
-"""Random tables are those of the engine's own tests; one Spark session for all tests of a process."""
+"""Random tables are those of the engine's own tests; one Spark session and one PostgreSQL server for all tests of a process."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from helpers_postgres import Server, why_no_postgres
 from helpers_spark import FOR_FEW_ROWS, SETTINGS, why_no_spark
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
@@ -35,3 +37,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A server whose socket has a short path, which its user may enter."""
+    reason = why_no_postgres()
+    if reason is not None:
+        pytest.skip(reason)
+    with TemporaryDirectory(prefix="dpdb-pg-") as folder:
+        Path(folder).chmod(0o755)
+        server = Server(Path(folder) / "server")
+        try:
+            yield server
+        finally:
+            server.stop()

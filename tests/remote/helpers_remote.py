@@ -83,13 +83,20 @@ def histograms(table: OpenTable, where: str | None = None) -> tuple[int, list[An
     return alone, together
 
 
-def compare(rows: Any, remote: Any, constraints: list[str], where: str | None = None, **options: Any) -> dict[str, Any]:
+def compare(
+    rows: Any,
+    remote: Any,
+    constraints: list[str],
+    where: str | None = None,
+    remote_table: str | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """Assert that both engines say the same, and return it."""
     with open_table(rows, constraints=constraints, **options) as here:
         wanted = statistics(here, where)
         classes = histograms(here, where)
         counts = here.count_rows([None, None if where is None else here.where(where)])
-    with open_table(remote, constraints=constraints, gather_rows=1_000, **options) as there:
+    with open_table(remote, table=remote_table, constraints=constraints, gather_rows=1_000, **options) as there:
         assert histograms(there, where) == classes, (constraints, where, options)
         assert statistics(there, where) == wanted, (constraints, where, options)
         assert there.count_rows([None, None if where is None else there.where(where)]) == counts

@@ -29,12 +29,15 @@ class AskedThere:
 class DuckDBSource:
     """The kind of sources that `AskedThere` names."""
 
+    takes_table = False
+
     def reads(self, source: SourceLike) -> bool:
         """Say whether it is one."""
         return isinstance(source, AskedThere)
 
-    def open(self, source: AskedThere) -> DuckDBRemote:
+    def open(self, source: AskedThere, table: str | None = None) -> DuckDBRemote:
         """Open it."""
+        del table
         return DuckDBRemote(source.source)
 
 

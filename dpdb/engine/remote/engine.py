@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["REMOTE_KINDS", "RemoteEngine"]
 
 # Named by module and class, loaded when asked.
-REMOTE_KINDS = ("spark.SparkSource", "duckdb.DuckDBSource")
+REMOTE_KINDS = ("spark.SparkSource", "adbc.PostgresSource", "duckdb.DuckDBSource")
 
 
 class RemoteEngine:
@@ -59,12 +59,15 @@ class RemoteEngine:
             remote.close()
 
     def _remote(self, source: SourceLike, options: TableOptions) -> Any:
-        if options.get("table") is not None or options.get("csv_schema"):
-            raise SourceError("a table name and a CSV schema apply to files and DuckDB connections only")
+        kind, table = _kind_of(source), options.get("table")
+        if options.get("csv_schema"):
+            raise SourceError("a CSV schema applies to files only")
+        if table is not None and not kind.takes_table:
+            raise SourceError("a table name applies to databases, and this source is one table")
         if options.get("parents"):
             raise SourceError("rules across tables are for tables that dpdb reads itself: export both")
         options.get("progress", no_progress)("opening the table")
-        return _kind_of(source).open(source)
+        return kind.open(source, table)
 
 
 def _kind_of(source: SourceLike) -> Any:

@@ -51,13 +51,15 @@ def _new_name() -> str:
 class SparkSource:
     """The kind of sources that are Spark's: its data frames, and texts such as ``spark:catalog.schema.table``."""
 
+    takes_table = False
+
     def reads(self, source: object) -> bool:
         """Say whether it is one; pyspark is not imported for that."""
         if isinstance(source, str):
             return source.startswith(_PREFIX)
         return hasattr(type(source), "sparkSession") and hasattr(type(source), "toArrow")
 
-    def open(self, source: Any) -> SparkTable:
+    def open(self, source: Any, table: str | None = None) -> SparkTable:
         """Open it; a text in the active session, or in one that is made for it (`SPARK_REMOTE` gives Connect).
 
         Raises
@@ -65,6 +67,7 @@ class SparkSource:
         SourceError
             If there is no such table, no Spark, or no session can be made.
         """
+        del table
         if not isinstance(source, str):
             return SparkTable(source, "Spark data frame")
         name = source.removeprefix(_PREFIX)

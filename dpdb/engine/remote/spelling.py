@@ -12,6 +12,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.remote.postgres_spelling import PostgresSpelling
 from dpdb.engine.remote.spark_spelling import SparkSpelling
 from dpdb.predicates import Node, Term
 
@@ -69,4 +70,4 @@ class DuckDBSpelling:
         return exp.Sum(this=exp.cast(row_hash, "HUGEINT", dialect="duckdb"))
 
 
-SPELLINGS: dict[str, Spelling] = {"duckdb": DuckDBSpelling(), "spark": SparkSpelling()}
+SPELLINGS: dict[str, Spelling] = {"duckdb": DuckDBSpelling(), "postgres": PostgresSpelling(), "spark": SparkSpelling()}

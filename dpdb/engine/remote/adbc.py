@@ -1,0 +1,230 @@
+"""PostgreSQL as a remote table, through ADBC: an address, or an open connection of its driver.
+
+A table has a connection of its own (of an open connection a clone, whose transaction is not the user's) with one
+transaction, which may only read: every query of every release sees the rows as they were when the table was opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import closing, suppress
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.engine.remote.postgres_address import PostgresAddress, is_postgres_address
+from dpdb.engine.remote.postgres_catalog import UNORDERED, columns_query, declared_column, table_query, total
+from dpdb.engine.remote.postgres_spelling import with_extremes_of_all_types, written_table
+from dpdb.engine.schema import Column, TableSchema
+from dpdb.engine.sources.extras import needed
+from dpdb.errors import EngineError, SourceError
+from dpdb.owner_log import OWNER_LOG
+
+__all__ = ["PostgresSource", "PostgresTable"]
+
+_ROWS, _ASKED = exp.to_table("remote_row"), "asked"
+_OLDEST = 140_000
+_LONGEST_NAME = 63
+# Texts of times and texts of floats are written in one way; names mean what PostgreSQL itself means by them.
+_BEGIN = (
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL standard_conforming_strings = on",
+)
+_RELATIONS = {"r": "table", "p": "table", "v": "view", "m": "materialized view", "f": "foreign table"}
+
+
+class PostgresSource:
+    """The kind of sources that are tables of PostgreSQL."""
+
+    takes_table = True
+
+    def reads(self, source: object) -> bool:
+        """Say whether it is an address or connection of PostgreSQL; no driver is imported for that."""
+        if isinstance(source, str):
+            return is_postgres_address(source)
+        kinds = {kind.__module__ for kind in type(source).__mro__}
+        if "adbc_driver_manager.dbapi" not in kinds or not hasattr(source, "adbc_clone"):
+            return False
+        with suppress(Exception):  # it may be closed
+            return bool(source.adbc_get_info().get("vendor_name") == "PostgreSQL")
+        return False
+
+    def open(self, source: Any, table: str | None) -> PostgresTable:
+        """Connect, and find the table.
+
+        Raises
+        ------
+        SourceError
+            If there is no driver, no server, no such table, or the user may not connect.
+        """
+        if not isinstance(source, str):
+            place = "PostgreSQL connection"
+            return PostgresTable(_connected(source.adbc_clone, PostgresAddress("", place, ())), place, table)
+        address = PostgresAddress.parse(source)
+        driver = needed("adbc_driver_postgresql.dbapi", "postgres", address.shown)
+        return PostgresTable(_connected(lambda: driver.connect(address.text), address), address.shown, table)
+
+
+class PostgresTable:
+    """A table or view that is asked in a transaction of its own (implements `RemoteTable`).
+
+    Parameters
+    ----------
+    connection
+        Which this one closes.
+    place : str
+        The database, for messages.
+    table : str or None
+        ``"name"`` or ``"schema.name"``, as the catalog spells them.
+    """
+
+    dialect = "postgres"
+
+    def __init__(self, connection: Any, place: str, table: str | None) -> None:
+        self._connection, self._lock = connection, Lock()
+        self._lent: dict[str, exp.Query] = {}
+        self.description = f"{place}: table {table!r}"
+        try:
+            if table is None:
+                raise SourceError(f"{place}: name the table with --table (table=)")
+            self._server = self._begun()
+            self._schema, self._select = self._found(table)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begun(self) -> int:
+        """Begin the transaction; return the version of the server."""
+        for statement in _BEGIN:
+            self._run(statement)
+        server, encoding = self._row(
+            "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
+        )
+        if server < _OLDEST:
+            raise SourceError(f"{self.description}: the server is older than PostgreSQL 14")
+        if encoding != "UTF8":
+            raise SourceError(f"{self.description}: the encoding of the database is {encoding}, which has to be UTF8")
+        return int(server)
+
+    def _found(self, table: str) -> tuple[TableSchema, exp.Select]:
+        """Find the table by its name; from then on no name is looked up on the user's search path."""
+        found = self._rows(table_query(table))
+        if not found:
+            raise SourceError(f"{self.description}: there is no such table or view (names are spelled as they are)")
+        ((number, schema, name, kind),) = found
+        if kind not in _RELATIONS:
+            raise SourceError(f"{self.description}: that is no table or view")
+        described = self._rows(columns_query(number))
+        columns = TableSchema(tuple(declared_column(*each, checked=kind in "rp") for each in described))
+        read = [total(column, each[1]) for column, each in zip(columns.columns, described, strict=True) if column.type]
+        if not read:
+            raise SourceError(f"{self.description}: no column has a type that constraints can compare")
+        self._run("SET LOCAL search_path = pg_catalog")
+        self._run(f"SAVEPOINT {_ASKED}")
+        return columns, exp.select(*read).from_(exp.table_(name, db=schema, quoted=True))
+
+    def schema(self) -> TableSchema:
+        """Names and types."""
+        return self._schema
+
+    def rows(self) -> exp.Table:
+        """Name the rows, which `ask` defines."""
+        return _ROWS.copy()
+
+    def ask(self, tree: exp.Expr) -> pa.Table:
+        """Run a query. One that fails leaves the transaction, and so the rows that are seen, as they were."""
+        query = self._query(tree)
+        text = query.sql("postgres", identify=True)
+        with self._lock:
+            try:
+                with closing(self._connection.cursor()) as cursor:
+                    text = _as_text_where_needed(query, cursor.adbc_execute_schema(text)) or text
+                    cursor.execute(text)
+                    answer: pa.Table = cursor.fetch_arrow_table()
+                    return answer
+            except Exception as error:  # it may print values
+                OWNER_LOG.error("%s\n%s", error, text)
+                with suppress(Exception):  # the server may be gone
+                    self._run(f"ROLLBACK TO SAVEPOINT {_ASKED}")
+                raise EngineError(
+                    f"{self.description}: a query failed in PostgreSQL; the reason is in the owner's log"
+                ) from None
+
+    def _query(self, tree: exp.Expr) -> exp.Select:
+        ordered = {c.name for each in tree.find_all(exp.Min, exp.Max) for c in each.find_all(exp.Column)}
+        if any(column.type in UNORDERED and column.name in ordered for column in self._schema.columns):
+            tree = with_extremes_of_all_types(tree)
+        for name in list(tree.find_all(exp.Identifier)):
+            if len(name.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
+                name.set("this", f"c_{hashlib.sha256(name.name.encode()).hexdigest()[:40]}")
+        assert isinstance(tree, exp.Query)
+        asked = exp.select("*").from_(tree.subquery(_ASKED))
+        for name, lent in self._lent.items():
+            asked = asked.with_(exp.to_identifier(name, quoted=True), as_=lent)
+        return asked.with_(_ROWS.name, as_=self._select, materialized=False)
+
+    def lend(self, name: str, table: pa.Table) -> exp.Table:
+        """Write a table into every query: a transaction that may only read makes none."""
+        self._lent[name] = written_table(table)
+        return exp.table_(name, quoted=True)
+
+    def take_back(self, name: str) -> None:
+        """Leave it out of queries."""
+        self._lent.pop(name, None)
+
+    def version(self) -> str:
+        """Name PostgreSQL's hash, which a new major version might change."""
+        return f"postgresql {self._server // 10_000} hash_record_extended"
+
+    def close(self) -> None:
+        """End the transaction and the connection."""
+        with suppress(Exception):  # the server may be gone
+            self._connection.close()
+
+    # -- of the catalog: nothing private ------------------------------------------------------------------------------
+
+    def _run(self, statement: str) -> None:
+        with closing(self._connection.cursor()) as cursor:
+            cursor.execute(statement)
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        try:
+            with closing(self._connection.cursor()) as cursor:
+                cursor.execute(query)
+                found: list[tuple[Any, ...]] = cursor.fetchall()
+                return found
+        except Exception as error:
+            OWNER_LOG.error("%s", error)
+            raise SourceError(f"{self.description}: cannot be described; the reason is in the owner's log") from None
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        (row,) = self._rows(query)
+        return row
+
+
+def _connected(connect: Any, address: PostgresAddress) -> Any:
+    try:
+        return connect()
+    except Exception as error:  # of the driver, whose errors have no class in common with others
+        reason = address.without_secrets(str(error))
+        OWNER_LOG.error("%s", reason)
+        refused = "password" in reason or "authentication" in reason
+        problem = "the server refuses the user or the password" if refused else "no connection can be made"
+        raise SourceError(f"{address.shown}: {problem}; the reason is in the owner's log") from None
+
+
+def _as_text_where_needed(query: exp.Select, schema: pa.Schema) -> str | None:
+    """Let values come as texts that Arrow has not: endless times, and numbers that it has as extensions."""
+    lacking = [pa.types.is_temporal(kind) or isinstance(kind, pa.BaseExtensionType) for kind in schema.types]
+    if not any(lacking):
+        return None
+    columns = [exp.column(name, quoted=True) for name in schema.names]
+    selected = [
+        exp.alias_(exp.cast(column, "TEXT"), name, quoted=True) if as_text else column
+        for column, name, as_text in zip(columns, schema.names, lacking, strict=True)
+    ]
+    return query.select(*selected, append=False).sql("postgres", identify=True)

@@ -1,0 +1,92 @@
+"""What PostgreSQL's catalog says of a table, and how its columns are read in the values that both engines have."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from dpdb.engine.schema import Column
+
+__all__ = ["UNORDERED", "columns_query", "declared_column", "table_query", "total"]
+
+_TYPES = {
+    "smallint": "SMALLINT", "integer": "INTEGER", "bigint": "BIGINT", "real": "FLOAT", "double precision": "DOUBLE",
+    "boolean": "BOOLEAN", "bytea": "BLOB", "uuid": "UUID", "date": "DATE", "text": "VARCHAR", "name": "VARCHAR",
+    "character varying": "VARCHAR", "character": "VARCHAR", "bpchar": "VARCHAR", '"char"': "VARCHAR",
+    "timestamp without time zone": "TIMESTAMP", "timestamp with time zone": "TIMESTAMP WITH TIME ZONE",
+}  # fmt: skip
+_NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
+_MOST_DIGITS = 38
+_LENGTH = re.compile(r"\(\d+\)")
+_CALENDAR = {
+    "DATE": ("0001-01-01", "9999-12-31"),
+    "TIMESTAMP": ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"),
+    "TIMESTAMP WITH TIME ZONE": ("0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"),
+}
+UNORDERED = frozenset({"BOOLEAN", "UUID", "BLOB"})
+"""Types without MIN and MAX."""
+
+
+def table_query(table: str) -> str:
+    """Find a relation, by its name as the catalog spells it: number, schema, name, kind."""
+    schema, _, name = table.rpartition(".")
+    quoted = exp.table_(name, db=schema or None, quoted=True).sql("postgres")
+    return (
+        "SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text "
+        "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        f"WHERE c.oid = pg_catalog.to_regclass({exp.Literal.string(quoted).sql('postgres')})"
+    )
+
+
+def columns_query(number: int) -> str:
+    """Describe the columns of a relation, domains by the types that they are of: name, type, whether NOT NULL."""
+    return f"""
+        WITH RECURSIVE typed AS (
+            SELECT attnum, attname, attnotnull, atttypid AS type, atttypmod AS modifier FROM pg_catalog.pg_attribute
+            WHERE attrelid = {number} AND attnum > 0 AND NOT attisdropped
+          UNION ALL
+            SELECT attnum, attname, attnotnull, t.typbasetype, t.typtypmod
+            FROM typed JOIN pg_catalog.pg_type t ON t.oid = typed.type AND t.typtype = 'd'
+        )
+        SELECT attname::text, pg_catalog.format_type(typed.type, modifier), attnotnull
+        FROM typed JOIN pg_catalog.pg_type t ON t.oid = typed.type AND t.typtype <> 'd' ORDER BY attnum
+    """
+
+
+def declared_column(name: str, kind: str, required: bool, *, checked: bool) -> Column:  # noqa: FBT001 - a row of a query
+    """Name a type as our own database does; one that it has not keeps PostgreSQL's name, which compares nothing.
+
+    Parameters
+    ----------
+    checked
+        Whether the relation keeps its promise to have no NULL.
+    """
+    numeric = _NUMERIC.fullmatch(kind)
+    if numeric is not None and 0 <= int(numeric[2]) <= int(numeric[1]) <= _MOST_DIGITS:
+        return Column(name, f"DECIMAL({numeric[1]},{numeric[2]})")  # NaN is read as NULL
+    found = _TYPES.get(_LENGTH.sub("", kind), kind)
+    promised = required and checked and found not in _CALENDAR
+    return Column(name, found, nullable=not promised)
+
+
+def total(column: Column, kind: str) -> exp.Expr:
+    """Read a column: no collation, CHAR with its blanks, numbers that are numbers, times of the calendar or endless."""
+    name = exp.column(column.name, quoted=True)
+    if column.type == "VARCHAR":
+        # A cast of CHAR would cut its blanks.
+        text = exp.Anonymous(this="concat", expressions=[name]) if _LENGTH.sub("", kind) in {"character", "bpchar"} else name
+        known = exp.Not(this=exp.Is(this=name.copy(), expression=exp.null()))
+        whole = exp.Case(ifs=[exp.If(this=known, true=exp.cast(text, "TEXT"))])
+        value: exp.Expr = exp.Collate(this=exp.paren(whole), expression=exp.to_identifier("C", quoted=True))
+    elif column.type in _CALENDAR:
+        low, high = (exp.cast(exp.Literal.string(end), column.type) for end in _CALENDAR[column.type])
+        ends = [exp.cast(exp.Literal.string(end), column.type) for end in ("infinity", "-infinity")]
+        inside = exp.Between(this=name.copy(), low=low, high=high)
+        endless = exp.In(this=name.copy(), expressions=ends)
+        value = exp.Case(ifs=[exp.If(this=exp.or_(inside, endless), true=name)])
+    elif kind.startswith("numeric"):
+        value = exp.Nullif(this=name, expression=exp.cast(exp.Literal.string("NaN"), "NUMERIC"))
+    else:
+        return name
+    return exp.alias_(value, column.name, quoted=True)

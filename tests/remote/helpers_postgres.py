@@ -1,0 +1,114 @@
+"""A PostgreSQL server of the tests' own on a local socket, run by a user that may do little; tables for it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+_PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
+_NUMBERS = count()
+_TYPES = {
+    pa.int16(): "smallint", pa.int32(): "integer", pa.int64(): "bigint", pa.float32(): "real",
+    pa.float64(): "double precision", pa.string(): "text", pa.date32(): "date", pa.bool_(): "boolean",
+    pa.timestamp("us"): "timestamp", pa.timestamp("us", "UTC"): "timestamptz", pa.binary(): "bytea",
+}  # fmt: skip
+
+
+def programs() -> Path | None:
+    """The folder of the newest server's programs."""
+    found = [folder for place in _PLACES for folder in Path("/").glob(place[1:]) if (folder / "initdb").exists()]
+    on_path = shutil.which("initdb")
+    return Path(on_path).parent if on_path else max(found, default=None, key=lambda folder: folder.parts)
+
+
+def why_no_postgres() -> str | None:
+    """Say what is missing for a server."""
+    if programs() is None:
+        return "there is no PostgreSQL server (initdb) on this machine"
+    try:
+        import adbc_driver_postgresql  # noqa: F401
+    except ImportError:
+        return "adbc-driver-postgresql is not installed: pip install 'dpdb[postgres]'"
+    if os.geteuid() == 0:
+        try:
+            pwd.getpwnam("nobody")
+        except KeyError:
+            return "PostgreSQL refuses to be run by root, and there is no user 'nobody' to run it"
+    return None
+
+
+class Server:
+    """A server; its role 'owner' needs no password, 'analyst' has the one 'sesame%1'."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._data = folder, folder / "data"
+        found = programs()
+        assert found is not None
+        self._programs = found
+        folder.mkdir()
+        if os.geteuid() == 0:
+            shutil.chown(folder, "nobody")
+        self._run("initdb", "-D", str(self._data), "-A", "trust", "-U", "owner", "-E", "UTF8", "--no-sync", "--locale=C")
+        rules = self._data / "pg_hba.conf"
+        rules.write_text("local all analyst scram-sha-256\nlocal all all trust\n")
+        self.start()
+
+    @property
+    def address(self) -> str:
+        return self.address_of("owner")
+
+    def address_of(self, user: str) -> str:
+        return f"postgresql://{user}@/postgres?host={quote(str(self.folder), safe='')}"
+
+    def start(self) -> None:
+        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync=off"
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-o", options, "-l", str(self.folder / "log"), "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-m", "immediate", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(self._programs / program), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=(out := (self.folder / "out").open("w")),  # not a pipe, which the server would keep open
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            check=False,
+            **({"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}),
+        )
+        out.close()
+        assert done.returncode == 0, (self.folder / "out").read_text()
+
+    def run(self, *statements: str) -> None:
+        """Run statements as the owner of the database."""
+        from adbc_driver_postgresql import dbapi
+
+        with closing(dbapi.connect(self.address, autocommit=True)) as connection, closing(connection.cursor()) as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def holding(self, rows: pa.Table, name: str | None = None) -> str:
+        """Make a table of rows, and return its name."""
+        from adbc_driver_postgresql import dbapi
+
+        name = name or f"rows_{next(_NUMBERS)}"
+        columns = ", ".join(f'"{field.name}" {_type(field.type)}' for field in rows.schema)
+        self.run(f'CREATE TABLE "{name}" ({columns})')
+        with closing(dbapi.connect(self.address, autocommit=True)) as connection, closing(connection.cursor()) as cursor:
+            cursor.adbc_ingest(name, rows, mode="append")
+        return name
+
+
+def _type(kind: pa.DataType) -> str:
+    return f"numeric({kind.precision},{kind.scale})" if pa.types.is_decimal(kind) else _TYPES[kind]
