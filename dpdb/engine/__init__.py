@@ -16,13 +16,19 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
-    from dpdb.engine.opening import declared_table, empty_table, is_remote, open_local_table, open_table
+    from dpdb.engine.opening import (
+        declared_table,
+        empty_table,
+        has_tables,
+        is_remote,
+        open_local_table,
+        open_table,
+    )
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
     from dpdb.engine.parents.orphans import KeyPair
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
     from dpdb.engine.slice import LocalSlice
-    from dpdb.engine.sources.addresses.fetching import has_tables
     from dpdb.engine.sources.addresses.urls import is_address, refuse_url
     from dpdb.engine.sources.cells.json_lines import member_names
     from dpdb.engine.sources.csv.lines import Faults
@@ -118,13 +124,12 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         __name__,
         {
             "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
-            "opening": "declared_table empty_table is_remote open_local_table open_table",
+            "opening": "declared_table empty_table has_tables is_remote open_local_table open_table",
             "parents.binding": "BoundInclusion",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",
             "parents.orphans": "KeyPair",
             "schema": "Column TableSchema TypeOrigin refuse_duplicate_names",
             "slice": "LocalSlice",
-            "sources.addresses.fetching": "has_tables",
             "sources.addresses.urls": "is_address refuse_url",
             "sources.cells.json_lines": "member_names",
             "sources.csv.lines": "Faults",

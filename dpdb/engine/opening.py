@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from dpdb.engine.remote.engine import RemoteEngine
 from dpdb.engine.schema import TableSchema
+from dpdb.engine.sources.addresses import fetching
 from dpdb.engine.sources.source import Reading, SourceLike
 from dpdb.engine.table import LocalEngine, LocalTable, declared
 from dpdb.errors import SourceError
@@ -14,7 +15,7 @@ from dpdb.errors import SourceError
 if TYPE_CHECKING:
     from dpdb.engine.interface import Engine, Table, TableOptions
 
-__all__ = ["ENGINES", "declared_table", "empty_table", "is_remote", "open_local_table", "open_table"]
+__all__ = ["ENGINES", "declared_table", "empty_table", "has_tables", "is_remote", "open_local_table", "open_table"]
 
 _LOCAL, _REMOTE = LocalEngine(), RemoteEngine()
 
@@ -73,6 +74,11 @@ def empty_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTab
 def is_remote(source: SourceLike) -> bool:
     """Say whether a source is a table of another engine, such as ``spark:catalog.schema.table``."""
     return _REMOTE.reads(source)
+
+
+def has_tables(place: str) -> bool:
+    """Say whether a table can be named of a source."""
+    return _REMOTE.has_tables(place) if is_remote(place) else fetching.has_tables(place)
 
 
 def declared_table(schema: TableSchema | Mapping[str, str], **options: Unpack[TableOptions]) -> LocalTable:

@@ -103,11 +103,15 @@ class Server:
         from adbc_driver_postgresql import dbapi
 
         name = name or f"rows_{next(_NUMBERS)}"
-        columns = ", ".join(f'"{field.name}" {_type(field.type)}' for field in rows.schema)
-        self.run(f'CREATE TABLE "{name}" ({columns})')
+        columns = ", ".join(f"{_quoted(field.name)} {_type(field.type)}" for field in rows.schema)
+        self.run(f"CREATE TABLE {_quoted(name)} ({columns})")
         with closing(dbapi.connect(self.address, autocommit=True)) as connection, closing(connection.cursor()) as cursor:
             cursor.adbc_ingest(name, rows, mode="append")
         return name
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _type(kind: pa.DataType) -> str:

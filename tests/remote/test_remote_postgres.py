@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from helpers_postgres import Server
-from helpers_remote import compare, random_question
+from helpers_remote import compare, random_question, statistics
+
+from dpdb.engine import open_table
+from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
 
 
 def check(postgres: Server, seeds: range) -> None:
@@ -28,3 +33,145 @@ def test_random_tables(postgres: Server) -> None:
 @pytest.mark.slow
 def test_two_hundred_random_tables(postgres: Server) -> None:
     check(postgres, range(200, 400))
+
+
+ORDER = "not(t1.g=t2.g&t1.{0}<t2.{0}&t1.{1}>t2.{1})"
+TYPED = {
+    "smallint": ["1", "-32768", "32767"],
+    "bigint": ["9007199254740993", "9007199254740992", "-1"],
+    "numeric(38,3)": ["99999999999999999999999999999999999.999", "-0.001", "0"],
+    "real": ["NaN", "Infinity", "0.1", "-0"],
+    "double precision": ["NaN", "-Infinity", "-0", "0", "5e-324", "1e300"],
+    "boolean": ["true", "false"],
+    "text": ["", "a", "a ", "A", "é", "e\u0301", "\U0001f600", "\uffff"],
+    "varchar(9)": ["b", "B", "a", "_"],
+    "char(3)": ["a", "a ", "b"],
+    "uuid": ["00000000-0000-0000-0000-000000000001", "f0000000-0000-0000-0000-000000000000"],
+    "bytea": ["\\x", "\\x00", "\\xff", "\\x61"],
+    "date": ["0001-01-01", "9999-12-31", "infinity", "-infinity", "2026-03-29"],
+    "timestamp": ["1600-01-01", "1969-12-31 23:59:59.999999", "infinity", "-infinity", "2026-03-29"],
+    "timestamptz": ["2026-03-29 01:30:00+00", "2026-03-29 03:30:00+02", "infinity", "-infinity"],
+}
+
+
+def quoted(text: str) -> str:
+    return f"'{text}'"
+
+
+def ours(kind: str, value: str | None) -> str:
+    """A value as SQL of our own database, which has no CHAR(n) and no numbers by these names."""
+    if value is None:
+        return "NULL"
+    if kind == "bytea":
+        return f"from_hex('{value[2:]}')"
+    if kind.startswith("char("):
+        return f"'{value:3}'"
+    return f"CAST('{value}' AS {'VARCHAR' if kind.startswith('varchar') else kind.replace('numeric', 'DECIMAL')})"
+
+
+def test_values_of_every_type_compare_as_they_do_here(postgres: Server) -> None:
+    """Extremes, infinities, NaN, blanks of CHAR, and no collation; as keys, as dependent values, as orders."""
+    import duckdb
+
+    rng = random.Random(1)
+    names = {f"c{place}": kind for place, kind in enumerate(TYPED)}
+    cells = [[rng.choice([*TYPED[kind], None]) for kind in names.values()] for _ in range(60)]
+    groups = [rng.randrange(4) for _ in cells]
+    written = [
+        f"({group}, {', '.join('NULL' if cell is None else quoted(cell) for cell in row)})"
+        for group, row in zip(groups, cells, strict=True)
+    ]
+    columns = ", ".join(f"{name} {kind}" for name, kind in names.items())
+    collated = columns.replace("c6 text", 'c6 text COLLATE "und-x-icu"')
+    postgres.run(f"CREATE TABLE typed (g int, {collated})", f"INSERT INTO typed VALUES {', '.join(written)}")
+    known = [
+        f"SELECT {group} AS g, " + ", ".join(f"{ours(k, v)} AS {n}" for (n, k), v in zip(names.items(), row, strict=True))
+        for group, row in zip(groups, cells, strict=True)
+    ]
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(f"CREATE TABLE typed AS {' UNION ALL '.join(known)}")
+        found = 0
+        for name in names:
+            other = rng.choice([each for each in names if each != name])
+            rules = [f"{name} -> {other}", f"g, {other} -> {name}", ORDER.format(name, other)]
+            rules += [f"not(t1.g=t2.g&t1.{name}<=t2.{name}&t1.{other}!=t2.{other})"]
+            found += compare(connection, postgres.address, rules, remote_table="typed")["degrees"][0]
+    assert found
+
+
+def opened(postgres: Server, table: str, *constraints: str) -> Any:
+    return open_table(postgres.address, table=table, constraints=list(constraints), gather_rows=99)
+
+
+def test_what_has_no_like_here_is_null_or_not_compared(postgres: Server) -> None:
+    postgres.run(
+        "CREATE DOMAIN code AS varchar(5)", "CREATE DOMAIN short_code AS code CHECK (length(VALUE) < 4)",
+        "CREATE TYPE mood AS ENUM ('z', 'a')",
+        "CREATE TABLE odd (n numeric(6,2), free numeric, wide numeric(50,2), d date, c short_code, m mood, j jsonb,"
+        " t time, k int NOT NULL)",
+        "INSERT INTO odd VALUES ('NaN', 1, 1, '0044-03-15 BC', 'ab', 'z', '{}', '12:00', 1),"
+        " (1.5, 'NaN', 2, '20000-01-01', 'ab', 'a', '{}', '12:00', 2)",
+    )  # fmt: skip
+    with opened(postgres, "odd", "c -> k") as there:
+        assert there.count_rows([there.where(text) for text in ("n IS NULL", "d IS NULL", "c = 'ab'")]) == [1, 2, 2]
+        assert statistics(there)["degrees"][0] == 1
+        assert [column.nullable for column in there.rows.schema.columns][-1] is False
+        for text in ("free = 1", "wide = 1", "m = 'z'", "j = '{}'", "t = '12:00'"):
+            with pytest.raises(PredicateError):
+                there.where(text)
+        with pytest.raises(PredicateError, match="outside the years 1 to 9999"):
+            there.where("d > DATE '12000-01-01'")
+        assert there.count_rows([there.where("d < DATE 'infinity'")]) == [0]
+    with pytest.raises(ConstraintTypeError, match="numeric, which constraints cannot compare"):
+        opened(postgres, "odd", "free -> k")
+    postgres.run("CREATE TABLE nothing (j jsonb)")
+    with pytest.raises(SourceError, match="no column has a type"):
+        opened(postgres, "nothing")
+
+
+def test_names_that_are_words_of_sql_or_too_long_together(postgres: Server) -> None:
+    one, other = "a" * 60, "a" * 59 + "b"
+    rows = pa.table({"Select": [1, 1, 2], 'q"x': ["a", "b", "c"], one: [1, 2, 3], other: [3, 2, 1], "row": [1, 1, 1]})
+    name = postgres.holding(rows, 'Odd "name"')
+    rules = ['"Select" -> "q""x"', f"not(t1.{one} + 1 = t2.{other} + 1 & t1.row = t2.row)"]
+    assert compare(rows, postgres.address, rules, f"{one} + 1 > 0", remote_table=name)["degrees"][0]
+
+
+def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
+    rng = random.Random(5)
+    rows = pa.table({name: [rng.choice([None, 1, 2, 3, 4]) for _ in range(80)] for name in ("who", "zip", "city")})
+    few = rows.slice(0, 6)
+    assert compare(few, postgres.address, ["zip -> city"], unit="who", most=6, remote_table=postgres.holding(few))["rows"]
+    owned = [rows["who"].to_pylist().count(who) for who in (1, 2, 3, 4)]
+    seen = []
+    for ordered in (rows, rows.sort_by("zip")):
+        options = {"constraints": "zip -> city", "unit": "who", "most": 3, "gather_rows": 99}
+        with open_table(postgres.address, table=postgres.holding(ordered), **options) as there:  # type: ignore[arg-type]
+            seen.append((statistics(there), there.content()))
+    assert seen[0] == seen[1]
+    assert seen[0][0]["rows"] == sum(min(3, count) for count in owned)
+    assert seen[0][1].endswith("hash_record_extended")
+
+
+def test_a_table_is_lent_and_taken_back(postgres: Server) -> None:
+    from sqlglot import exp
+
+    from dpdb.engine.remote.adbc import PostgresSource
+    from dpdb.errors import EngineError
+
+    rows = pa.table({"zip": [1, 1, 2]})
+    remote = PostgresSource().open(postgres.address, postgres.holding(rows))
+    lent = remote.lend("small", pa.table({"zip": [1], "note": ["it's"], "x": [None]}).cast(
+        pa.schema({"zip": pa.int64(), "note": pa.string(), "x": pa.float64()})
+    ))  # fmt: skip
+    joined = exp.select("*").from_(remote.rows()).join(lent, using=["zip"])
+    assert remote.ask(joined).to_pylist() == [{"zip": 1, "note": "it's", "x": None}] * 2
+    remote.take_back("small")
+    with pytest.raises(EngineError):
+        remote.ask(joined)
+    assert remote.ask(exp.select("*").from_(remote.rows())).num_rows == 3
+    remote.lend("small", rows.slice(0, 0))
+    assert remote.ask(exp.select("*").from_(lent)).num_rows == 0
+    remote.close()
+    remote.close()

@@ -29,7 +29,7 @@ _OLDEST = 140_000
 _LONGEST_NAME = 63
 # Texts of times and texts of floats are written in one way; names mean what PostgreSQL itself means by them.
 _BEGIN = (
-    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "SET LOCAL TimeZone = 'UTC'",
     "SET LOCAL DateStyle = 'ISO, YMD'",
     "SET LOCAL standard_conforming_strings = on",
@@ -89,7 +89,7 @@ class PostgresTable:
         self._lent: dict[str, exp.Query] = {}
         self.description = f"{place}: table {table!r}"
         try:
-            if table is None:
+            if not table:
                 raise SourceError(f"{place}: name the table with --table (table=)")
             self._server = self._begun()
             self._schema, self._select = self._found(table)
@@ -98,7 +98,11 @@ class PostgresTable:
             raise
 
     def _begun(self) -> int:
-        """Begin the transaction; return the version of the server."""
+        """Begin the transaction; return the version of the server.
+
+        It is begun by a statement: in one that the driver begins itself, the driver refuses to go back to a savepoint.
+        """
+        self._connection.adbc_connection.set_autocommit(True)
         for statement in _BEGIN:
             self._run(statement)
         server, encoding = self._row(

@@ -27,6 +27,10 @@ class RemoteEngine:
         """Say whether a source is a table of another engine."""
         return _kind_of(source) is not None
 
+    def has_tables(self, source: SourceLike) -> bool:
+        """Say whether a table has to be named of a source."""
+        return bool(_kind_of(source).takes_table)
+
     def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> Table:
         """Open a table there, and let all its rows be read once if they are wanted."""
         from dpdb.engine.remote.opened import GatheredTable

@@ -31,12 +31,16 @@ UNORDERED = frozenset({"BOOLEAN", "UUID", "BLOB"})
 def table_query(table: str) -> str:
     """Find a relation, by its name as the catalog spells it: number, schema, name, kind."""
     schema, _, name = table.rpartition(".")
-    quoted = exp.table_(name, db=schema or None, quoted=True).sql("postgres")
+    inside = f"n.nspname = {_text(schema)}" if schema else "pg_catalog.pg_table_is_visible(c.oid)"
     return (
         "SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text "
         "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-        f"WHERE c.oid = pg_catalog.to_regclass({exp.Literal.string(quoted).sql('postgres')})"
+        f"WHERE c.relname = {_text(name)} AND {inside}"
     )
+
+
+def _text(value: str) -> str:
+    return exp.Literal.string(value).sql("postgres")
 
 
 def columns_query(number: int) -> str:

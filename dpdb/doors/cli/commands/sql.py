@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.open_session import open_session
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
     from dpdb.doors.sql import FrontEnd, split_statements
-    from dpdb.engine import has_tables, is_remote
+    from dpdb.engine import has_tables
 
     text = _statements_text(options)
     if options.out is None and options.format in BINARY and sys.stdout is not None and sys.stdout.isatty():
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         open_session(
             options,
             constraints=options.constraints,
-            table=options.table if not is_remote(options.source) and has_tables(options.source) else None,
+            table=options.table if has_tables(options.source) else None,
             budget=options.budget,
             row_bound=options.row_bound,
             max_group=options.max_group,
