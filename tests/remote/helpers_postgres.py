@@ -6,11 +6,9 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Sequence
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -58,7 +56,9 @@ class Server:
         folder.mkdir()
         if os.geteuid() == 0:
             shutil.chown(folder, "nobody")
-        self._run("initdb", "-D", str(self._data), "-A", "trust", "-U", "owner", "-E", "UTF8", "--no-sync", "--locale=C")
+        self._run(
+            "initdb", "-D", str(self._data), "-A", "trust", "-U", "owner", "-E", "UTF8", "--no-sync", "--locale=C"
+        )
         rules = self._data / "pg_hba.conf"
         rules.write_text("local all analyst scram-sha-256\nlocal all all trust\n")
         self.start()
@@ -85,7 +85,11 @@ class Server:
             stderr=subprocess.STDOUT,
             cwd=self.folder,
             check=False,
-            **({"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}),
+            **(
+                {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
+                if os.geteuid() == 0
+                else {}
+            ),
         )
         out.close()
         assert done.returncode == 0, (self.folder / "out").read_text()
@@ -94,7 +98,10 @@ class Server:
         """Run statements as the owner of the database."""
         from adbc_driver_postgresql import dbapi
 
-        with closing(dbapi.connect(self.address, autocommit=True)) as connection, closing(connection.cursor()) as cursor:
+        with (
+            closing(dbapi.connect(self.address, autocommit=True)) as connection,
+            closing(connection.cursor()) as cursor,
+        ):
             for statement in statements:
                 cursor.execute(statement)
 
@@ -105,7 +112,10 @@ class Server:
         name = name or f"rows_{next(_NUMBERS)}"
         columns = ", ".join(f"{_quoted(field.name)} {_type(field.type)}" for field in rows.schema)
         self.run(f"CREATE TABLE {_quoted(name)} ({columns})")
-        with closing(dbapi.connect(self.address, autocommit=True)) as connection, closing(connection.cursor()) as cursor:
+        with (
+            closing(dbapi.connect(self.address, autocommit=True)) as connection,
+            closing(connection.cursor()) as cursor,
+        ):
             cursor.adbc_ingest(name, rows, mode="append")
         return name
 

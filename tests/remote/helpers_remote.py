@@ -98,6 +98,7 @@ def compare(
         counts = here.count_rows([None, None if where is None else here.where(where)])
     with open_table(remote, table=remote_table, constraints=constraints, gather_rows=1_000, **options) as there:
         assert histograms(there, where) == classes, (constraints, where, options)
-        assert statistics(there, where) == wanted, (constraints, where, options)
+        found = statistics(there, where)
+        assert found == wanted, (constraints, where, options, found, wanted)
         assert there.count_rows([None, None if where is None else there.where(where)]) == counts
     return wanted

@@ -1,8 +1,9 @@
-"""PostgreSQL gives the values of our own engine, and refuses when it is opened or bound what it might read differently."""
+"""PostgreSQL gives the values of our own engine, and refuses what it might read differently."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -69,7 +70,7 @@ def ours(kind: str, value: str | None) -> str:
     return f"CAST('{value}' AS {'VARCHAR' if kind.startswith('varchar') else kind.replace('numeric', 'DECIMAL')})"
 
 
-def test_values_of_every_type_compare_as_they_do_here(postgres: Server) -> None:
+def test_values_of_every_type_compare_as_they_do_here(postgres: Server, tmp_path: Path) -> None:
     """Extremes, infinities, NaN, blanks of CHAR, and no collation; as keys, as dependent values, as orders."""
     import duckdb
 
@@ -85,18 +86,20 @@ def test_values_of_every_type_compare_as_they_do_here(postgres: Server) -> None:
     collated = columns.replace("c6 text", 'c6 text COLLATE "und-x-icu"')
     postgres.run(f"CREATE TABLE typed (g int, {collated})", f"INSERT INTO typed VALUES {', '.join(written)}")
     known = [
-        f"SELECT {group} AS g, " + ", ".join(f"{ours(k, v)} AS {n}" for (n, k), v in zip(names.items(), row, strict=True))
+        f"SELECT {group} AS g, "
+        + ", ".join(f"{ours(k, v)} AS {n}" for (n, k), v in zip(names.items(), row, strict=True))
         for group, row in zip(groups, cells, strict=True)
     ]
-    with duckdb.connect() as connection:
+    file = tmp_path / "typed.duckdb"
+    with duckdb.connect(file) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"CREATE TABLE typed AS {' UNION ALL '.join(known)}")
-        found = 0
-        for name in names:
-            other = rng.choice([each for each in names if each != name])
-            rules = [f"{name} -> {other}", f"g, {other} -> {name}", ORDER.format(name, other)]
-            rules += [f"not(t1.g=t2.g&t1.{name}<=t2.{name}&t1.{other}!=t2.{other})"]
-            found += compare(connection, postgres.address, rules, remote_table="typed")["degrees"][0]
+    found = 0
+    for name in names:
+        other = rng.choice([each for each in names if each != name])
+        rules = [f"{name} -> {other}", f"g, {other} -> {name}", ORDER.format(name, other)]
+        rules += [f"not(t1.g=t2.g&t1.{name}<=t2.{name}&t1.{other}!=t2.{other})"]
+        found += compare(file, postgres.address, rules, remote_table="typed")["degrees"][0]
     assert found
 
 
@@ -142,7 +145,9 @@ def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
     rng = random.Random(5)
     rows = pa.table({name: [rng.choice([None, 1, 2, 3, 4]) for _ in range(80)] for name in ("who", "zip", "city")})
     few = rows.slice(0, 6)
-    assert compare(few, postgres.address, ["zip -> city"], unit="who", most=6, remote_table=postgres.holding(few))["rows"]
+    assert compare(few, postgres.address, ["zip -> city"], unit="who", most=6, remote_table=postgres.holding(few))[
+        "rows"
+    ]
     owned = [rows["who"].to_pylist().count(who) for who in (1, 2, 3, 4)]
     seen = []
     for ordered in (rows, rows.sort_by("zip")):

@@ -49,7 +49,7 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
 
 def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
     """The table, and how it is read."""
-    text = "Parquet or CSV file, directory or glob; DuckDB file; spark:TABLE"
+    text = "Parquet or CSV file, directory or glob; DuckDB file; spark:TABLE; postgresql://..."
     parser.add_argument("source", metavar="SOURCE", help=text)
     shape_options(parser, constraints=constraints)
 
@@ -65,7 +65,7 @@ def shape_options(
         parser.add_argument(
             "--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated"
         )
-    parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
+    parser.add_argument("--table", metavar="T", help="table or view of a database")
     parser.add_argument("--schema", metavar="COLS", help=schema)
 
 
@@ -120,7 +120,7 @@ def gather_option(parser: argparse.ArgumentParser) -> None:
         "--gather-rows",
         type=whole,
         metavar="N",
-        help="public guess of the rows in conflict that come from spark:TABLE; never checked",
+        help="public guess of the rows in conflict that come from another engine; never checked",
     )
 
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from dpdb.engine.remote.postgres_address import PostgresAddress, is_postgres_address
 from dpdb.engine.remote.postgres_catalog import UNORDERED, columns_query, declared_column, table_query, total
 from dpdb.engine.remote.postgres_spelling import with_extremes_of_all_types, written_table
-from dpdb.engine.schema import Column, TableSchema
+from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.extras import needed
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
@@ -27,14 +27,15 @@ __all__ = ["PostgresSource", "PostgresTable"]
 _ROWS, _ASKED = exp.to_table("remote_row"), "asked"
 _OLDEST = 140_000
 _LONGEST_NAME = 63
-# Texts of times and texts of floats are written in one way; names mean what PostgreSQL itself means by them.
+# Texts of times are written and read in one way, whatever the settings of server and user.
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "SET LOCAL TimeZone = 'UTC'",
     "SET LOCAL DateStyle = 'ISO, YMD'",
     "SET LOCAL standard_conforming_strings = on",
 )
-_RELATIONS = {"r": "table", "p": "table", "v": "view", "m": "materialized view", "f": "foreign table"}
+_RELATIONS = "rpvmf"
+"""In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
 
 
 class PostgresSource:
@@ -42,7 +43,7 @@ class PostgresSource:
 
     takes_table = True
 
-    def reads(self, source: object) -> bool:
+    def reads(self, source: Any) -> bool:
         """Say whether it is an address or connection of PostgreSQL; no driver is imported for that."""
         if isinstance(source, str):
             return is_postgres_address(source)

@@ -58,7 +58,7 @@ def columns_query(number: int) -> str:
     """
 
 
-def declared_column(name: str, kind: str, required: bool, *, checked: bool) -> Column:  # noqa: FBT001 - a row of a query
+def declared_column(name: str, kind: str, required: bool, *, checked: bool) -> Column:
     """Name a type as our own database does; one that it has not keeps PostgreSQL's name, which compares nothing.
 
     Parameters
@@ -79,7 +79,11 @@ def total(column: Column, kind: str) -> exp.Expr:
     name = exp.column(column.name, quoted=True)
     if column.type == "VARCHAR":
         # A cast of CHAR would cut its blanks.
-        text = exp.Anonymous(this="concat", expressions=[name]) if _LENGTH.sub("", kind) in {"character", "bpchar"} else name
+        text = (
+            exp.Anonymous(this="concat", expressions=[name])
+            if _LENGTH.sub("", kind) in {"character", "bpchar"}
+            else name
+        )
         known = exp.Not(this=exp.Is(this=name.copy(), expression=exp.null()))
         whole = exp.Case(ifs=[exp.If(this=known, true=exp.cast(text, "TEXT"))])
         value: exp.Expr = exp.Collate(this=exp.paren(whole), expression=exp.to_identifier("C", quoted=True))

@@ -57,7 +57,7 @@ class PostgresSpelling(ForeignSpelling):
         moment = MOMENT.fullmatch(text)
         if moment is not None and kind == "TIMESTAMP WITH TIME ZONE":
             text = f"{moment[1]} {moment[2] or '00:00:00'}+00:00"
-        written = exp.Literal.string(text)
+        written: exp.Expr = exp.Literal.string(text)
         if kind == "FLOAT":  # shown as the DOUBLE that it is
             written = exp.cast(written, "DOUBLE")
         return exp.cast(written, exp.DataType.build(kind, dialect="duckdb"))

@@ -1,6 +1,6 @@
 """`RemoteTable`: what dpdb needs of another engine. It answers queries; nothing else of dpdb runs there.
 
-A new one is a file in this folder, a line in `REMOTE_KINDS` of `opened`, and a spelling in `spelling.SPELLINGS`.
+A new one is a file in this folder, a line in `REMOTE_KINDS` of `engine`, and a spelling in `spelling.SPELLINGS`.
 """
 
 from __future__ import annotations
