@@ -62,8 +62,8 @@ class Session(Verbs):
         that the table has not). Mechanism `two_sided` then spends nothing on a bound. It is never checked against rows;
         a wrong one costs the upper end, never privacy.
     gather_rows : int, optional
-        Of a table in another engine (Spark, PostgreSQL): the owner's public guess of the rows in conflict, which come to this
-        machine for every measure. It sizes disk space and is never compared with the rows that come.
+        Of a table in another engine (Spark, PostgreSQL): the owner's public guess of the rows in conflict, which
+        come to this machine for every measure. It sizes disk space and is never compared with the rows that come.
     rows : bool
         False for a session that only prepares releases (see `prepare`): of files that are plain tables no row is read.
     memory_limit, temp_directory, threads

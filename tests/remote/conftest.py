@@ -1,4 +1,4 @@
-"""Random tables are those of the engine's own tests; one Spark session and one PostgreSQL server for all tests of a process."""
+"""Random tables are those of the engine's own tests; one Spark session and one PostgreSQL server for all tests."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def people(postgres: Server) -> str:
 
 
 @pytest.fixture
-def log() -> list[str]:
+def log() -> Iterator[list[str]]:
     """What the owner's log is told."""
     told: list[str] = []
     handler = logging.Handler()

@@ -163,9 +163,10 @@ class PostgresTable:
         ordered = {c.name for each in tree.find_all(exp.Min, exp.Max) for c in each.find_all(exp.Column)}
         if any(column.type in UNORDERED and column.name in ordered for column in self._schema.columns):
             tree = with_extremes_of_all_types(tree)
-        for name in list(tree.find_all(exp.Identifier)):
-            if len(name.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
-                name.set("this", f"c_{hashlib.sha256(name.name.encode()).hexdigest()[:40]}")
+        tree = tree.copy()
+        for each in list(tree.find_all(exp.Identifier)):
+            if len(each.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
+                each.set("this", f"c_{hashlib.sha256(each.name.encode()).hexdigest()[:40]}")
         assert isinstance(tree, exp.Query)
         asked = exp.select("*").from_(tree.subquery(_ASKED))
         for name, lent in self._lent.items():

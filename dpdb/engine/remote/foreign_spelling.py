@@ -50,7 +50,7 @@ VIEW = "compute it in a view of the table"
 
 
 class ForeignSpelling(ABC):
-    """The SQL of an engine that is not our own (implements `dpdb.engine.remote.spelling.Spelling`, with its subclasses).
+    """The SQL of an engine that is not our own; its subclasses implement `dpdb.engine.remote.spelling.Spelling`.
 
     Attributes
     ----------

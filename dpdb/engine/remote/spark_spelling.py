@@ -51,7 +51,7 @@ class SparkSpelling(ForeignSpelling):
         return next(sign for sign in _ESCAPES if sign not in pattern)
 
     def _value(self, value: object, kind: str) -> exp.Expr:
-        """Write a value that our own database has shown, so that nothing is left to the other one's reading of texts."""
+        """Write a value that our own database has shown, so that nothing is left to Spark's reading of texts."""
         spark = exp.DataType.build(kind, dialect="duckdb")
         if isinstance(value, float):
             double = exp.cast(exp.Literal.string(_SPECIAL.get(repr(value), repr(value))), "DOUBLE")
