@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from dpdb.engine.remote.engine import RemoteEngine
 from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.addresses import fetching
+from dpdb.engine.sources.addresses.fetching import has_tables as file_has_tables
 from dpdb.engine.sources.source import Reading, SourceLike
 from dpdb.engine.table import LocalEngine, LocalTable, declared
 from dpdb.errors import SourceError
@@ -78,7 +78,7 @@ def is_remote(source: SourceLike) -> bool:
 
 def has_tables(place: str) -> bool:
     """Say whether a table can be named of a source."""
-    return _REMOTE.has_tables(place) if is_remote(place) else fetching.has_tables(place)
+    return _REMOTE.has_tables(place) if is_remote(place) else file_has_tables(place)
 
 
 def declared_table(schema: TableSchema | Mapping[str, str], **options: Unpack[TableOptions]) -> LocalTable:
