@@ -9,9 +9,12 @@ import subprocess
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from time import sleep
 from urllib.parse import quote
 
 import pyarrow as pa
+
+from dpdb.names import in_double_quotes
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 _NUMBERS = count()
@@ -77,6 +80,22 @@ class Server:
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self._data), "-w", "-m", "immediate", "stop")
 
+    def stop_during_sleep(self) -> None:
+        """Stop as soon as a query is seen in `pg_sleep`, or if none comes to it."""
+        for _ in range(6_000):
+            if self.asked("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
+                break
+            sleep(0.01)
+        self.stop()
+
+    def asked(self, query: str) -> list[tuple[object, ...]]:
+        """Run a query as the owner of the database."""
+        from adbc_driver_postgresql import dbapi
+
+        with closing(dbapi.connect(self.address)) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(query)
+            return list(cursor.fetchall())
+
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
             [str(self._programs / program), *arguments],
@@ -110,18 +129,14 @@ class Server:
         from adbc_driver_postgresql import dbapi
 
         name = name or f"rows_{next(_NUMBERS)}"
-        columns = ", ".join(f"{_quoted(field.name)} {_type(field.type)}" for field in rows.schema)
-        self.run(f"CREATE TABLE {_quoted(name)} ({columns})")
+        columns = ", ".join(f"{in_double_quotes(field.name)} {_type(field.type)}" for field in rows.schema)
+        self.run(f"CREATE TABLE {in_double_quotes(name)} ({columns})")
         with (
             closing(dbapi.connect(self.address, autocommit=True)) as connection,
             closing(connection.cursor()) as cursor,
         ):
             cursor.adbc_ingest(name, rows, mode="append")
         return name
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _type(kind: pa.DataType) -> str:

@@ -27,6 +27,7 @@ __all__ = ["PostgresSource", "PostgresTable"]
 _ROWS, _ASKED = exp.to_table("remote_row"), "asked"
 _OLDEST = 140_000
 _LONGEST_NAME = 63
+_CONNECTION = "PostgreSQL connection"
 # Texts of times are written and read in one way, whatever the settings of server and user.
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -60,12 +61,13 @@ class PostgresSource:
         Raises
         ------
         SourceError
-            If there is no driver, no server, no such table, or the user may not connect.
+            If there is no driver, no server, no such table or none is named, or the user may not connect.
         """
+        address = PostgresAddress.parse(source) if isinstance(source, str) else PostgresAddress("", _CONNECTION, ())
+        if not table:
+            raise SourceError(f"{address.shown}: name the table with --table (table=)")
         if not isinstance(source, str):
-            place = "PostgreSQL connection"
-            return PostgresTable(_connected(source.adbc_clone, PostgresAddress("", place, ())), place, table)
-        address = PostgresAddress.parse(source)
+            return PostgresTable(_connected(source.adbc_clone, address), address.shown, table)
         driver = needed("adbc_driver_postgresql.dbapi", "postgres", address.shown)
         return PostgresTable(_connected(lambda: driver.connect(address.text), address), address.shown, table)
 
@@ -79,19 +81,17 @@ class PostgresTable:
         Which this one closes.
     place : str
         The database, for messages.
-    table : str or None
+    table : str
         ``"name"`` or ``"schema.name"``, as the catalog spells them.
     """
 
     dialect = "postgres"
 
-    def __init__(self, connection: Any, place: str, table: str | None) -> None:
+    def __init__(self, connection: Any, place: str, table: str) -> None:
         self._connection, self._lock = connection, Lock()
         self._lent: dict[str, exp.Query] = {}
         self.description = f"{place}: table {table!r}"
         try:
-            if not table:
-                raise SourceError(f"{place}: name the table with --table (table=)")
             self._server = self._begun()
             self._schema, self._select = self._found(table)
         except BaseException:

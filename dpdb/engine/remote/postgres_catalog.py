@@ -7,6 +7,7 @@ import re
 from sqlglot import exp
 
 from dpdb.engine.schema import Column
+from dpdb.engine.sql.known import is_known
 
 __all__ = ["UNORDERED", "columns_query", "declared_column", "table_query", "total"]
 
@@ -84,8 +85,7 @@ def total(column: Column, kind: str) -> exp.Expr:
             if _LENGTH.sub("", kind) in {"character", "bpchar"}
             else name
         )
-        known = exp.Not(this=exp.Is(this=name.copy(), expression=exp.null()))
-        whole = exp.Case(ifs=[exp.If(this=known, true=exp.cast(text, "TEXT"))])
+        whole = exp.Case(ifs=[exp.If(this=is_known(name), true=exp.cast(text, "TEXT"))])
         value: exp.Expr = exp.Collate(this=exp.paren(whole), expression=exp.to_identifier("C", quoted=True))
     elif column.type in _CALENDAR:
         low, high = (exp.cast(exp.Literal.string(end), column.type) for end in _CALENDAR[column.type])
