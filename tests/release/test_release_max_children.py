@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from dpdb.doors.cli import main
 from dpdb.engine.parents import children
 from dpdb.errors import EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
+from dpdb.owner import exact_measures
+from dpdb.privacy import GDP, PURE, ZCDP, Notion
 from dpdb.privacy.noise import replaced_noise
-from dpdb.release import Ask
+from dpdb.release import Ask, pure_units
 from dpdb.release.explain import explain
 
 RULE = "known: customer IN customers.id"
@@ -196,6 +199,14 @@ def test_the_debit_comes_first_and_a_failure_after_it_says_one_thing(
         assert read.summary().unanswered == 1
 
 
+@pytest.mark.parametrize("notion", [PURE, ZCDP, GDP])
+def test_what_is_divided_by_more_is_never_charged_less(notion: Notion) -> None:
+    """So the charge for the largest divisor of a unit serves all of them; each row rounds up by a unit."""
+    for epsilon in (10**7, 3 * 10**8, 10**9, 5 * 10**9, 30 * 10**9):
+        charges = [pure_units(notion, epsilon, rows) for rows in range(1, 40)]
+        assert all(more >= less - rows**2 for rows, (less, more) in enumerate(itertools.pairwise(charges), 1))
+
+
 # -- refusals -------------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -285,6 +296,6 @@ def test_a_job_and_registered_functions(shop: Path, tmp_path: Path) -> None:
 
 def test_exact_values_are_of_all_rows(shop: Path) -> None:
     orphans, rows = counted(shop, 10**6)
-    found = dpdb.owner.exact_measures(shop, RULE, table="orders", private_parents=["customers"], non_private=True)
+    found = exact_measures(shop, RULE, table="orders", private_parents=["customers"], non_private=True)
     assert (found.self_conflicts, rows) == (orphans, 120)
     assert orphans > counted(shop)[0]

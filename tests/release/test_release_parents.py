@@ -120,6 +120,7 @@ def test_an_explanation_reads_no_row_and_names_the_unit(shop: Path) -> None:
 def test_a_plan_needs_no_parent(shop: Path) -> None:
     planned = dpdb.plan(shop, RULE, table="orders", rows=200, error_rate=0.2, repetitions=2, seed=1)
     assert min(error.truth for error in planned.together) > 0
+    assert "parents are taken as public" in planned.notes[0]
 
 
 REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
