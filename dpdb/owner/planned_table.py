@@ -65,8 +65,8 @@ def planned_table(
     inside = [dc for dc in dcs if dc.inclusion is None]
     if len(inside) < len(dcs):
         notes.append(
-            "parents are taken as public; beside private ones plan for epsilon / K (--max-rows K, or --max-children K for "
-            "rules on single rows, at least / 2) or epsilon / 2K (--max-children K beside rules on pairs of rows)"
+            "parents are taken as public; beside private ones plan for epsilon / K (--max-rows K, or --max-children K "
+            "where all rules are on single rows, at least / 2) or epsilon / 2K (--max-children K otherwise)"
         )
     most = _MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(inside)) else _MOST_ROWS
     if rows > most:
