@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dpdb.ledger.ledger import Ledger
     from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
     from dpdb.ledger.report import epsilon_at
-    from dpdb.ledger.store.marks import SourceMark
+    from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
     from dpdb.ledger.store.state import EntryLine
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "Reservation",
     "SourceMark",
     "epsilon_at",
+    "is_rows_of",
+    "rows_of",
 ]
 
 if not TYPE_CHECKING:
@@ -31,7 +33,7 @@ if not TYPE_CHECKING:
             "ledger": "Ledger",
             "lines": "LedgerEntry LedgerSummary RecordedAnswer Reservation",
             "report": "epsilon_at",
-            "store.marks": "SourceMark",
+            "store.marks": "SourceMark is_rows_of rows_of",
             "store.state": "EntryLine",
         },
     )
