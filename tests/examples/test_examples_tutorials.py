@@ -24,6 +24,10 @@ HAS_SPARK = find_spec("pyspark") is not None and shutil.which("java") is not Non
 SPARK = pytest.mark.skipif(not HAS_SPARK, reason="pyspark (extra `spark`) and Java are needed, one is not installed")
 
 
+def written() -> set[Path]:
+    return {path for folder in ("data", "tutorials") for path in (EXAMPLES / folder).rglob("*")}
+
+
 def executed(path: Path) -> object:
     marks = [] if path.stem in FAST else [pytest.mark.slow]
     return pytest.param(path, id=path.stem, marks=[*marks, SPARK] if path.stem == "spark" else marks)
@@ -33,12 +37,12 @@ def executed(path: Path) -> object:
 @pytest.mark.filterwarnings("default")  # of the notebook's own libraries
 def test_every_cell_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    before = set(EXAMPLES.rglob("*"))
+    before = written()
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
     ).execute()
-    assert set(EXAMPLES.rglob("*")) - before == set(), "a tutorial writes to temporary folders only"
+    assert written() == before, "a tutorial writes to temporary folders only"
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
