@@ -249,6 +249,7 @@ class BlockGraph:
             starts=_stacked([listing.starts for listing in listings], repeat_last=True),
             short=_stacked([listing.short for listing in listings]),
             short_starts=_stacked([listing.short_starts for listing in listings], repeat_last=True),
+            minority=np.logical_or.reduce([c.minority for c in self._constraints]),
             tested=self._tested,
         )
         self._constraints = tuple(
