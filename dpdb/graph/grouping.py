@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.steps import ranges
+from dpdb.graph.steps import go_on_if_wanted, ranges
 
 __all__ = [
     "chain_members",
     "crossed_rows",
     "factorize",
-    "first_above",
+    "find_places",
     "largest_class",
     "sort_into_groups",
     "sorted_by",
@@ -38,34 +38,48 @@ def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
     return numbers, int(count)
 
 
-def sort_into_groups(groups: Codes, count: int) -> tuple[Codes, Codes]:
+def sort_into_groups(
+    groups: Codes, count: int, rows: Codes | None = None, out: Codes | None = None
+) -> tuple[Codes, Codes]:
     """Sort rows by group, stably; rows of group -1 are left out.
+
+    Parameters
+    ----------
+    groups, count
+        The group of each row, and how many groups there are.
+    rows, out : optional
+        The rows to sort (default: all), and where to write what is returned.
 
     Returns the rows, shape `(kept,)`, and where each group starts, shape `(count + 1,)`.
     """
-    return _sorted(np.arange(groups.size, dtype=np.int32), groups, count)
+    return _sorted(rows, groups, count, out)
 
 
 def sorted_by(keys: Sequence[Codes]) -> Codes:
     """Sort rows by several keys, stably, the last one first (as `numpy.lexsort`); rows with a negative key are out."""
-    rows = np.arange(keys[0].size, dtype=np.int32)
+    rows: Codes | None = None
     for key in keys:
         rows, _ = _sorted(rows, key, int(key.max(initial=-1)) + 1)
+    assert rows is not None
     return rows
 
 
-def _sorted(listed: Codes, keys: Codes, count: int) -> tuple[Codes, Codes]:
-    """Sort the rows `listed`; keys of all others are negative, or will be dropped by the caller."""
-    from dpdb.graph.kernels.grouping import count_keys, place_rows
+def _sorted(listed: Codes | None, keys: Codes, count: int, out: Codes | None = None) -> tuple[Codes, Codes]:
+    """Sort the rows `listed` (default: all); keys of all others are negative, or will be dropped by the caller."""
+    from dpdb.graph.kernels.grouping import count_keys, place_all, place_rows
 
     starts = np.zeros(count + 1, np.int32)
-    own = keys if listed.size == keys.size else keys[listed]
+    own = keys if listed is None or listed.size == keys.size else keys[listed]
     for first, last in ranges(own.size):
         count_keys(own, starts, first, last)
     np.cumsum(starts, out=starts)
-    out, place = np.empty(starts[-1], np.int32), starts[:-1].copy()
-    for first, last in ranges(listed.size):
-        place_rows(keys, listed, place, out, first, last)
+    out = np.empty(starts[-1], np.int32) if out is None else out[: starts[-1]]
+    place = starts[:-1].copy()
+    for first, last in ranges(own.size):
+        if listed is None:
+            place_all(keys, place, out, first, last)
+        else:
+            place_rows(keys, listed, place, out, first, last)
     return out, starts
 
 
@@ -114,17 +128,17 @@ def crossed_rows(rows: Codes, starts: Codes, x: Codes, y: Codes) -> NDArray[np.b
     return marked
 
 
-def first_above(members: Codes, starts: Codes, short: Codes, short_starts: Codes, row_count: int) -> Codes:
-    """For each member, the index in `short` of its group's first row above it; both lists ascend in each group."""
-    from dpdb.graph.kernels.grouping import find_above
+def find_places(
+    members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes
+) -> None:
+    """Fill in, for each member, where its list goes on (`Blocks.place`); both lists ascend in each group."""
+    from dpdb.graph.kernels.grouping import find_places
 
-    places = np.full(row_count, -1, np.int32)
-    _done(lambda state: find_above(members, starts, short, short_starts, places, state, steps.WORK))
-    return places
+    _done(lambda state: find_places(members, starts, short, short_starts, places, state, steps.WORK))
 
 
 def _done(work: Callable[[NDArray[np.int64]], bool]) -> None:
     """Call a kernel until it is done; it keeps its place in the state."""
     state = np.zeros(4, np.int64)
     while not work(state):
-        pass
+        go_on_if_wanted()

@@ -12,11 +12,12 @@ __all__ = [
     "count_classes",
     "count_keys",
     "extend_chains",
-    "find_above",
+    "find_places",
     "mark_above",
     "mark_below",
     "mark_chains",
     "number_pairs",
+    "place_all",
     "place_rows",
 ]
 
@@ -72,6 +73,16 @@ def place_rows(keys: Codes, listed: Codes, place: Codes, out: Codes, first: int,
     """Write `listed[first:last]` to `out`, each row at the next `place` of its key."""
     for i in range(first, last):
         row = listed[i]
+        key = keys[row]
+        if key >= 0:
+            out[place[key]] = row
+            place[key] += 1
+
+
+@kernel
+def place_all(keys: Codes, place: Codes, out: Codes, first: int, last: int) -> None:
+    """Write the rows `first .. last` to `out` likewise."""
+    for row in range(first, last):
         key = keys[row]
         if key >= 0:
             out[place[key]] = row
@@ -225,11 +236,12 @@ def mark_below(
 
 
 @kernel
-def find_above(
+def find_places(
     members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes, state: State, work: int
 ) -> bool:
-    """For each member, the index in `short` of its group's first row above it; both lists ascend in each group.
+    """For each member, where its list goes on (`Blocks.place`): in `short` at its group's first row above it.
 
+    For a row of `short` itself at -p - 1, p being its index in `members`. Both lists ascend in each group.
     `state`: group, members of it that are done, rows of its short list that are passed.
     """
     group = state[0]
@@ -243,7 +255,8 @@ def find_above(
             row = members[index]
             while place < short_starts[group + 1] and short[place] <= row:
                 place += 1
-            places[row] = place
+            minor = place > short_starts[group] and short[place - 1] == row
+            places[row] = -index - 1 if minor else place
             index += 1
         group += 1
         work -= 1
