@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ __all__ = [
     "factorize",
     "find_places",
     "largest_class",
+    "looked_up",
     "sort_into_groups",
     "sorted_by",
 ]
@@ -28,14 +30,31 @@ def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
 
     Returns the numbers, shape `(rows,)`, and how many there are.
     """
-    from dpdb.graph.kernels.grouping import number_pairs
+    from dpdb.graph.kernels.grouping import number_cells, number_pairs
 
-    slots = np.full(1 << max(4, (2 * left.size - 1).bit_length()), -1, np.int32)
     numbers = np.empty(left.size, np.int32)
     count = 0
+    width = int(right.max(initial=-1)) + 1
+    all_pairs = (int(left.max(initial=-1)) + 1) * width
+    if all_pairs <= 4 * left.size:  # no more memory than the hash table has
+        cells = np.full(all_pairs, -1, np.int32)
+        for first, last in ranges(left.size):
+            count = number_cells(left, right, width, cells, numbers, first, last, count)
+        return numbers, int(count)
+    slots = np.full(1 << max(4, (2 * left.size - 1).bit_length()), -1, np.int32)
     for first, last in ranges(left.size):
         count = number_pairs(left, right, slots, numbers, first, last, count)
     return numbers, int(count)
+
+
+def looked_up(table: Codes, places: NDArray[np.signedinteger[Any]], out: Codes | None = None) -> Codes:
+    """Read a table at places; -1 is its last entry. As `table[places]`, several times as fast for a small table."""
+    from dpdb.graph.kernels.grouping import look_up
+
+    found = np.empty(places.size, np.int32) if out is None else out
+    for first, last in ranges(places.size):
+        look_up(table, places, found, first, last)
+    return found
 
 
 def sort_into_groups(
@@ -83,21 +102,22 @@ def _sorted(listed: Codes | None, keys: Codes, count: int, out: Codes | None = N
     return out, starts
 
 
-def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> Codes:
-    """Return each group's largest class (the first one on ties), or -1 for a group of one class only.
+def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> tuple[Codes, Codes]:
+    """Return each group's largest class (the first one on ties), or -1 for a group of one class only; each one's group.
 
-    Shape `(group_count + 1,)`: the last entry is -1 too, so that group -1 finds it.
+    Shapes `(group_count + 1,)` and `(class_count + 1,)`: the last entries are -1 too, so that group and class -1 find
+    them. Rows without a group or a class do not count.
     """
     from dpdb.graph.kernels.grouping import compare_classes, count_classes
 
-    sizes, group_of = np.zeros(class_count, np.int32), np.full(class_count, -1, np.int32)
+    sizes, group_of = np.zeros(class_count, np.int32), np.full(class_count + 1, -1, np.int32)
     for first, last in ranges(groups.size):
         count_classes(groups, classes, sizes, group_of, first, last)
     largest, several = np.full(group_count + 1, -1, np.int32), np.zeros(group_count + 1, np.bool_)
     for first, last in ranges(class_count):
         compare_classes(sizes, group_of, largest, several, first, last)
     largest[~several] = -1
-    return largest
+    return largest, group_of
 
 
 def chain_members(rows: Codes, starts: Codes, y: Codes) -> NDArray[np.bool_]:

@@ -22,12 +22,14 @@ __all__ = [
     "Ahead",
     "Blocks",
     "Remaining",
+    "conflict",
     "extend_matching",
     "fill_edges",
     "find_paths",
     "leave",
     "look_ahead_from",
     "match_greedily",
+    "violates",
     "witness",
 ]
 
@@ -100,12 +102,12 @@ class Remaining(NamedTuple):
 
 
 @kernel
-def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and _conflict(blocks, k, u, v))
+def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
+    return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and conflict(blocks, k, u, v))
 
 
 @kernel
-def _conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
+def conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     """Return whether two rows of one group of k violate it."""
     x_u, x_v = blocks.x[k, u], blocks.x[k, v]
     if not blocks.ordered[k] and not blocks.both[k]:
@@ -121,10 +123,10 @@ def _first_violated(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     """Return whether k is the first constraint that the pair, met in a list of k, violates; no listed one is tested."""
     if blocks.listed[k]:
         return True
-    if not _conflict(blocks, k, u, v):
+    if not conflict(blocks, k, u, v):
         return False
     for j in range(k):
-        if blocks.tested[k, j] and _violates(blocks, j, u, v):
+        if blocks.tested[k, j] and violates(blocks, j, u, v):
             return False
     return True
 
@@ -315,7 +317,7 @@ def witness(
                 if place >= end:
                     break
                 v = np.int64(listed[place])
-                if blocks.listed[k] or _conflict(blocks, k, u, v):
+                if blocks.listed[k] or conflict(blocks, k, u, v):
                     if not covered[v] and not spent[u]:
                         covered[v] = True
                         used[u] += 1
@@ -473,7 +475,7 @@ def _take(
         while place < end:
             v = np.int64(listed[place])
             seen += 1
-            if blocks.listed[k] or _conflict(blocks, k, u, v):
+            if blocks.listed[k] or conflict(blocks, k, u, v):
                 gone[v] = True
                 leave(blocks, v, left)
                 taken = v

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,9 @@ __all__ = [
     "find_places",
     "mark_above",
     "mark_below",
+    "look_up",
     "mark_chains",
+    "number_cells",
     "number_pairs",
     "place_all",
     "place_rows",
@@ -61,11 +65,33 @@ def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first:
 
 
 @kernel
+def number_cells(left: Codes, right: Codes, width: int, cells: Codes, numbers: Codes, first: int, last: int, count: int) -> int:
+    """Number the pairs of rows `first .. last` likewise; `cells` has each pair's number at `left * width + right`."""
+    for row in range(first, last):
+        if left[row] < 0 or right[row] < 0:
+            numbers[row] = -1
+            continue
+        cell = np.int64(left[row]) * width + right[row]
+        if cells[cell] < 0:
+            cells[cell] = count
+            count += 1
+        numbers[row] = cells[cell]
+    return count
+
+
+@kernel
 def count_keys(keys: Codes, counts: Codes, first: int, last: int) -> None:
     """Add rows `first .. last` to `counts[key + 1]`; negative keys are left out."""
     for row in range(first, last):
         if keys[row] >= 0:
             counts[keys[row] + 1] += 1
+
+
+@kernel
+def look_up(table: Codes, places: NDArray[Any], found: Codes, first: int, last: int) -> None:
+    """Read a table at the places `first .. last`, from its end where they are negative."""
+    for i in range(first, last):
+        found[i] = table[places[i]]
 
 
 @kernel
@@ -93,7 +119,7 @@ def place_all(keys: Codes, place: Codes, out: Codes, first: int, last: int) -> N
 def count_classes(groups: Codes, classes: Codes, sizes: Codes, group_of: Codes, first: int, last: int) -> None:
     """Count the rows `first .. last` of each class, and note its group."""
     for row in range(first, last):
-        if groups[row] >= 0:
+        if groups[row] >= 0 and classes[row] >= 0:
             sizes[classes[row]] += 1
             group_of[classes[row]] = groups[row]
 

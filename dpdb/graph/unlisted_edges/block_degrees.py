@@ -204,7 +204,7 @@ def _taken_back(
     group, x, y = np.zeros((3, earlier.size + 1, CHUNK), np.int32)
     chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32))
     for plain in (0, 1):
-        state = np.zeros(3, np.int64)
+        state = np.zeros(4, np.int64)
         while not take_back(blocks, k, earlier, special, plain, chunk, part, THREADS, degree, state, steps.WORK):
             yield
     return degree
