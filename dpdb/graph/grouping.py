@@ -148,9 +148,7 @@ def crossed_rows(rows: Codes, starts: Codes, x: Codes, y: Codes) -> NDArray[np.b
     return marked
 
 
-def find_places(
-    members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes
-) -> None:
+def find_places(members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes) -> None:
     """Fill in, for each member, where its list goes on (`Blocks.place`); both lists ascend in each group."""
     from dpdb.graph.kernels.grouping import find_places
 

@@ -103,6 +103,7 @@ class Remaining(NamedTuple):
 
 @kernel
 def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
+    """Return whether two rows violate k."""
     return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and conflict(blocks, k, u, v))
 
 

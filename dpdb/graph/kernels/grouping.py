@@ -15,9 +15,9 @@ __all__ = [
     "count_keys",
     "extend_chains",
     "find_places",
+    "look_up",
     "mark_above",
     "mark_below",
-    "look_up",
     "mark_chains",
     "number_cells",
     "number_pairs",
@@ -65,7 +65,9 @@ def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first:
 
 
 @kernel
-def number_cells(left: Codes, right: Codes, width: int, cells: Codes, numbers: Codes, first: int, last: int, count: int) -> int:
+def number_cells(
+    left: Codes, right: Codes, width: int, cells: Codes, numbers: Codes, first: int, last: int, count: int
+) -> int:
     """Number the pairs of rows `first .. last` likewise; `cells` has each pair's number at `left * width + right`."""
     for row in range(first, last):
         if left[row] < 0 or right[row] < 0:

@@ -233,6 +233,9 @@ class BlockGraph:
         y_at = np.zeros(len(self._constraints), np.int64)
         y_at[with_y] = np.arange(len(with_y))
         lists = Lists.of(self._constraints, self._node_count)
+        minority = np.zeros(self._node_count, np.bool_)
+        for constraint in self._constraints:
+            minority |= constraint.minority
         blocks = Blocks(
             ordered=np.array([c.ordered for c in self._constraints], np.bool_),
             both=np.array([c.both for c in self._constraints], np.bool_),
@@ -246,7 +249,7 @@ class BlockGraph:
             starts=lists.starts,
             short=lists.short,
             short_starts=lists.short_starts,
-            minority=np.logical_or.reduce([c.minority for c in self._constraints]),
+            minority=minority,
             tested=self._tested,
         )
         self._constraints = tuple(

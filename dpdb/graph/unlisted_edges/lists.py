@@ -35,7 +35,8 @@ class Lists(NamedTuple):
         members, short = map(max, zip((0, 0), *map(_lengths, constraints), strict=True))
         # What lies behind the end of a shorter list is never written, and takes no memory.
         place, members_, starts, short_, short_starts = (
-            np.zeros((len(constraints), length), np.int32) for length in (row_count, members, groups + 1, short, groups + 1)
+            np.zeros((len(constraints), length), np.int32)
+            for length in (row_count, members, groups + 1, short, groups + 1)
         )
         lists = cls(place, members_, starts, short_, short_starts)
         own = [cls(*(table[k] for table in lists)) for k in range(len(constraints))]
