@@ -88,7 +88,7 @@ class Remaining(NamedTuple):
 
     Attributes
     ----------
-    count : int32 (constraints, groups)
+    rows : int32 (constraints, groups)
         How many there are.
     some : uint8 (constraints, groups + 1)
         Has the bit where there are any; 0 at -1, which stands for no group. It fits in a cache where counts do not, and
@@ -96,7 +96,7 @@ class Remaining(NamedTuple):
     bit : int
     """
 
-    count: Ints
+    rows: Ints
     some: Bits
     bit: int
 
@@ -198,8 +198,8 @@ def leave(blocks: Blocks, row: Number, remaining: Remaining) -> None:
     for k in range(blocks.group.shape[0]):
         group = blocks.group[k, row]
         if group >= 0 and blocks.place[k, row] < 0:
-            remaining.count[k, group] -= 1
-            if remaining.count[k, group] == 0:
+            remaining.rows[k, group] -= 1
+            if remaining.rows[k, group] == 0:
                 remaining.some[k, group] &= ~remaining.bit
 
 

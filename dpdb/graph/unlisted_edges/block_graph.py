@@ -263,8 +263,10 @@ class BlockGraph:
 
 def _stacked(arrays: Sequence[NDArray[np.int32]], rows: int) -> NDArray[np.int32]:
     """Make a table of arrays; without a copy where they are the rows of one."""
-    table = arrays[0].base if arrays else np.zeros((0, rows), np.int32)
-    if table is None or len(table) != len(arrays):
+    if not arrays:
+        return np.zeros((0, rows), np.int32)
+    table = arrays[0].base
+    if not isinstance(table, np.ndarray) or table.shape != (len(arrays), rows) or table.dtype != np.int32:
         return np.stack(arrays)
     same = all(one.ctypes.data == other.ctypes.data for one, other in zip(arrays, table, strict=True))
-    return table if same else np.stack(arrays)
+    return table if same and table.flags.c_contiguous else np.stack(arrays)

@@ -23,13 +23,14 @@ def witness_count(blocks: Blocks, theta: int) -> Steps[int]:
 
     row_count = blocks.group.shape[1]
     uncovered, able = no_jumps(blocks), no_jumps(blocks)
-    left, ahead = minorities(blocks, 2), rows_ahead()
+    uncovered_left, able_left = minorities(blocks, 2)
+    ahead = rows_ahead()
     covered, spent = np.zeros(row_count, np.bool_), np.zeros(row_count, np.bool_)
     used = np.zeros(row_count, np.int32)
     row = 0
     while row < row_count:
         row = witness(
-            blocks, theta, *uncovered, *able, *left, ahead, covered, spent, used, row, steps.WORK
+            blocks, theta, *uncovered, *able, uncovered_left, able_left, ahead, covered, spent, used, row, steps.WORK
         )  # fmt: skip
         yield
     return int(np.count_nonzero(covered))
