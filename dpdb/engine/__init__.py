@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
+    from dpdb.engine.interface import (
+        Edges,
+        Engine,
+        Partners,
+        Progress,
+        Slice,
+        Table,
+        TableOptions,
+        Thinning,
+        no_progress,
+    )
     from dpdb.engine.opening import declared_table, empty_table, is_remote, open_local_table, open_table
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
@@ -68,12 +78,14 @@ __all__ = [
     "LocalSlice",
     "LocalTable",
     "ParentsLike",
+    "Partners",
     "Progress",
     "Slice",
     "SourceLike",
     "Table",
     "TableOptions",
     "TableSchema",
+    "Thinning",
     "TypeOrigin",
     "WherePredicate",
     "arrow_forgets",
@@ -117,7 +129,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
+            "interface": "Edges Engine Partners Progress Slice Table TableOptions Thinning no_progress",
             "opening": "declared_table empty_table is_remote open_local_table open_table",
             "parents.binding": "BoundInclusion",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",

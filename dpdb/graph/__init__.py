@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dpdb.graph.lp_truncation import twice_truncated_edges
     from dpdb.graph.one_scan import ScanResult, scan
     from dpdb.graph.projection import ProjectedCounts, projected_counts
+    from dpdb.graph.thinned.certified_cover import CertifiedCover, UncertifiedError
+    from dpdb.graph.thinned.partners import ChainPartners, chain_partners
     from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order, by_two_classes
     from dpdb.graph.unlisted_edges.block_graph import BlockGraph
     from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
@@ -35,6 +37,8 @@ __all__ = [
     "Adjacency",
     "BlockConstraint",
     "BlockGraph",
+    "CertifiedCover",
+    "ChainPartners",
     "CoverBounds",
     "DegreeSummary",
     "EdgeArrays",
@@ -45,11 +49,13 @@ __all__ = [
     "OrderedEdges",
     "ProjectedCounts",
     "ScanResult",
+    "UncertifiedError",
     "adjacency_of",
     "by_class",
     "by_edges",
     "by_order",
     "by_two_classes",
+    "chain_partners",
     "count_maximal_independent_sets",
     "degree_summary",
     "degrees",
@@ -81,6 +87,8 @@ if not TYPE_CHECKING:
             "lp_truncation": "twice_truncated_edges",
             "one_scan": "ScanResult scan",
             "projection": "ProjectedCounts projected_counts",
+            "thinned.certified_cover": "CertifiedCover UncertifiedError",
+            "thinned.partners": "ChainPartners chain_partners",
             "unlisted_edges.block_constraint": "BlockConstraint by_class by_order by_two_classes",
             "unlisted_edges.block_graph": "BlockGraph",
             "unlisted_edges.listed_constraint": "ListedConstraint by_edges",

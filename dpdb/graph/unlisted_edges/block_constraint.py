@@ -61,6 +61,12 @@ class BlockConstraint:
         y = x if self.y is self.x else self.y[rows]
         return replace(self, group=self.group[rows], x=x, y=y, minority=self.minority[rows])
 
+    def with_more_rows(self, count: int) -> BlockConstraint:
+        """Return the constraint with rows at the end that conflict with none through it."""
+        group, x, y = (np.append(each, np.full(count, -1, np.int32)) for each in (self.group, self.x, self.y))
+        minority = np.append(self.minority, np.zeros(count, np.bool_))
+        return replace(self, group=group, x=x, y=x if self.y is self.x else y, minority=minority)
+
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
     """Build a functional dependency lhs -> rhs, or a key lhs (rhs None), from codes (-1 for NULL).
