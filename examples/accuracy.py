@@ -71,7 +71,7 @@ def true_values(session: Session) -> dict[str, float]:
     return {
         "minimal_inconsistency": summary.edge_count + u,
         "problematic": summary.positive_degree_nodes + u,
-        "repair": statistics.twice_fractional_cover() / 2 + u,
+        "repair": statistics.twice_fractional_cover().value / 2 + u,
         "max_degree": summary.max_degree,
     }
 

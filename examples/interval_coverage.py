@@ -119,7 +119,7 @@ def exact_at_theta(session: Session, mechanism: Mechanism, release: Release) -> 
         return float(getattr(counted, mechanism.reads)([release.theta])[0]) + counted.self_conflicts
     statistics = session._private.statistics()
     if mechanism.name == "fractional":
-        return statistics.twice_fractional_cover() / 2 + statistics.self_conflicts
+        return statistics.twice_fractional_cover().value / 2 + statistics.self_conflicts
     if mechanism.name == "greedy":
         return statistics.greedy_cover() + statistics.self_conflicts
     [found] = getattr(statistics, mechanism.reads)([release.theta])

@@ -59,7 +59,7 @@ class Measured:
         self._statistics = session._private.statistics()
         graph = self._statistics.graph
         degrees, cover = graph.degree_summary(), minimum_vertex_cover(graph.adjacency, time_limit=10.0)
-        tau = self._statistics.twice_fractional_cover() / 2
+        tau = self._statistics.twice_fractional_cover().value / 2
         self.truth = Truth(
             degrees.edge_count, degrees.positive_degree_nodes, cover.upper, tau, degrees.max_degree, cover.proved
         )
