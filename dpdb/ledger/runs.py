@@ -43,7 +43,9 @@ def earlier_try(
     if number is None:
         return None
     line = state.entry(number)
-    if (line.request, line.analyst) != asked:
+    if line.analyst != asked[1]:
+        raise LedgerError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")
+    if line.request != asked[0]:
         raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
     answer = state.answer(number)
     if answer is not None:

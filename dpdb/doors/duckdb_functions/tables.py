@@ -39,6 +39,7 @@ class Settings:
     max_group: int | None = None
     public_parents: Sequence[str] = ()
     private_parents: Sequence[str] = ()
+    who: str | None = None
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -136,6 +137,7 @@ class Tables:
             max_group=settings.max_group,
             public_parents=settings.public_parents,
             private_parents=settings.private_parents,
+            who=settings.who,
         )
 
 
