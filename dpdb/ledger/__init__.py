@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
     from dpdb.ledger.owner_acts import check_allowance
     from dpdb.ledger.report import epsilon_at, little_left
-    from dpdb.ledger.runs import check_name
     from dpdb.ledger.store.entry_line import EntryLine
     from dpdb.ledger.store.marks import SourceMark
 
@@ -26,7 +25,6 @@ __all__ = [
     "Reservation",
     "SourceMark",
     "check_allowance",
-    "check_name",
     "epsilon_at",
     "little_left",
 ]
@@ -39,7 +37,6 @@ if not TYPE_CHECKING:
             "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer Reservation",
             "owner_acts": "check_allowance",
             "report": "epsilon_at little_left",
-            "runs": "check_name",
             "store.marks": "SourceMark",
             "store.entry_line": "EntryLine",
         },

@@ -20,12 +20,12 @@ from dpdb.ledger.lines import Reservation
 from dpdb.ledger.owner_acts import allow, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.run_lock import RunLock
-from dpdb.ledger.runs import check_name
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
 from dpdb.ledger.together import check_together
+from dpdb.names import check_name
 from dpdb.predicates import Region
 from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken

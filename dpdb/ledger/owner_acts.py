@@ -8,11 +8,11 @@ from dpdb.errors import ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.runs import check_name
 from dpdb.ledger.store.acts import ALLOW, RAISE, RETIRE, Act
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.state import insert
+from dpdb.names import check_name
 from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken
 

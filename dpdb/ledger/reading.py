@@ -12,9 +12,9 @@ from dpdb.ledger.books import Books
 from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
 from dpdb.ledger.recharge import recharged
 from dpdb.ledger.report import acts, history, recorded_answers, summary
-from dpdb.ledger.runs import check_name
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
+from dpdb.names import check_name
 from dpdb.predicates import Region
 from dpdb.privacy import Notion
 

@@ -8,9 +8,8 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from dpdb.errors import ParameterError
-from dpdb.ledger import check_name
 from dpdb.measures import MeasureName, measure_named, measures_named
-from dpdb.names import nearest_words
+from dpdb.names import check_name, nearest_words
 from dpdb.privacy import parse_epsilon, parse_rho
 from dpdb.release.numbers import is_degree, largest_degree_words, parse_confidence
 from dpdb.release.prepared.public_theta import PublicTheta, parse_theta

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from dpdb.engine import TableSchema
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import Ledger, SourceMark, check_name, little_left
+from dpdb.ledger import Ledger, SourceMark, little_left
+from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
 from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
 from dpdb.release.accounts.account import Charge, Reservation
