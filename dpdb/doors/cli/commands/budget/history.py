@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
@@ -23,6 +23,7 @@ _COLUMNS = (
     "time", "kind", "number", "epoch", "who", "label", "run_id", "rule_set", "parameter", "charge", "asked", "rows",
     "answered", "answer",
 )  # fmt: skip
+_FOUND = ("release_id", "measure", "constraint", "where", "quantity", "value", "lower", "upper")
 _DIGEST = 12  # enough to tell the rule sets of one ledger apart
 
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     with Ledger.open(options.ledger) as ledger:
         entries, acts, parameter = ledger.history(), ledger.acts(), ledger.notion.parameter
     if options.format == "json":
-        lists = {"releases": [asdict(entry) for entry in entries], "acts": [asdict(act) for act in acts]}
+        lists = {"releases": list(map(_fields, entries)), "acts": [asdict(act) for act in acts]}
         show(json.dumps(lists, indent=2))
     elif options.format == "csv":
         cells = [(_place(entry), _cells(entry, parameter)) for entry in entries]
@@ -87,6 +88,12 @@ def _act_words(act: LedgerAct) -> str:
     names = {"by": act.who, "label": act.label}
     named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
     return one_line(f"-  {act.at}  {act.words}{named}")
+
+
+def _fields(entry: LedgerEntry) -> dict[str, Any]:
+    """A debit for JSON; of each release what was found, and the id by which `dpdb budget answers` has all of it."""
+    answer = None if entry.answer is None else [{name: one.get(name) for name in _FOUND} for one in entry.answer]
+    return asdict(replace(entry, answer=answer))
 
 
 def _cells(entry: LedgerEntry, parameter: str) -> list[object]:
