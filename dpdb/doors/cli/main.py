@@ -43,6 +43,7 @@ COMMANDS = (
     "overlap",
     "demo",
     "warm",
+    "completion",
 )
 """In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands` that has `add`."""
 

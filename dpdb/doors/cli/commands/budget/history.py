@@ -41,7 +41,7 @@ def add(actions: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print every debit, answered or not, and what the owner has done in between."""
-    from dpdb.doors.cli.csv_cells import csv_text
+    from dpdb.doors.cli.commands.budget.csv_cells import csv_text
     from dpdb.ledger import Ledger
 
     with Ledger.open(options.ledger) as ledger:
