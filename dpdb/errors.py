@@ -13,6 +13,7 @@ __all__ = [
     "DpdbError",
     "EngineError",
     "LedgerError",
+    "LittleBudgetWarning",
     "ParameterError",
     "PredicateError",
     "SourceError",
@@ -76,6 +77,10 @@ class EngineError(DpdbError):
 
 class LedgerError(DpdbError):
     """A ledger cannot be read or written, is damaged, or belongs to another table; nothing was released."""
+
+
+class LittleBudgetWarning(UserWarning):
+    """A release has left less than a tenth of a ledger's budget, or of one of its allowances."""
 
 
 class BudgetExceededError(DpdbError):

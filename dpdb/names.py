@@ -1,4 +1,4 @@
-"""Names: how the database compares them, and which known one somebody may have meant."""
+"""Names: how the database compares them, which known one somebody may have meant, and what a ledger can keep."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ import string
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
-__all__ = ["close_name", "folded", "in_double_quotes", "most_similar_name", "nearest_words", "quoted_name"]
+from dpdb.errors import ParameterError
+
+__all__ = [
+    "check_name",
+    "close_name",
+    "folded",
+    "in_double_quotes",
+    "most_similar_name",
+    "nearest_words",
+    "quoted_name",
+]
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # DuckDB folds ASCII only. Python's casefold would take the Kelvin sign for a k and a long s for an s.
 _FOLD = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_LONGEST_NAME = 200
 _COMPARED = 100  # similarity is quadratic in the length: look at this many characters
 
 
@@ -55,3 +66,9 @@ def nearest_words(wanted: object, known: Iterable[str]) -> str:
     names = list(known)
     near = close_name(str(wanted), names)
     return (f"; did you mean {near!r}?" if near is not None else "") + f" (known: {', '.join(names)})"
+
+
+def check_name(what: str, name: object) -> None:
+    """Raise `ParameterError` unless a run id, an asker or a label is a short text of printable characters."""
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
+        raise ParameterError(f"{what} has 1 to {_LONGEST_NAME} printable characters")

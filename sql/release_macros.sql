@@ -4,36 +4,38 @@
 -- own transaction. The scalar macros call it directly: as a subquery it would run even in a CASE branch that is not taken.
 CREATE TEMP MACRO dp_inconsistency(
     table_name, measure := 'repair', epsilon := 1.0, where_clause := NULL, by_column := NULL, group_keys := NULL,
-    mechanism := NULL, confidence := 0.95, max_degree := NULL, run_id := NULL, theta := NULL, constraints := NULL
+    mechanism := NULL, confidence := 0.95, max_degree := NULL, run_id := NULL, theta := NULL, constraints := NULL,
+    label := NULL
 ) AS _dpdb_release(
     true, 'dp_inconsistency', table_name::VARCHAR, measure::VARCHAR, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], mechanism::VARCHAR, confidence::DOUBLE, max_degree::BIGINT,
-    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, label::VARCHAR, current_database(), current_schema(), txid_current()
 )[1];
 
 CREATE TEMP MACRO dp_inconsistency(
     table_name, measure := 'repair', epsilon := 1.0, where_clause := NULL, by_column := NULL, group_keys := NULL,
-    mechanism := NULL, confidence := 0.95, max_degree := NULL, run_id := NULL, theta := NULL, constraints := NULL
+    mechanism := NULL, confidence := 0.95, max_degree := NULL, run_id := NULL, theta := NULL, constraints := NULL,
+    label := NULL
 ) AS TABLE SELECT unnest(_dpdb_release(
     false, 'dp_inconsistency', table_name::VARCHAR, measure::VARCHAR, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], mechanism::VARCHAR, confidence::DOUBLE, max_degree::BIGINT,
-    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, label::VARCHAR, current_database(), current_schema(), txid_current()
 ), max_depth := 2);
 
 CREATE TEMP MACRO dp_count(
     table_name, epsilon := 1.0, where_clause := NULL, by_column := NULL, group_keys := NULL, confidence := 0.95,
-    run_id := NULL
+    run_id := NULL, label := NULL
 ) AS _dpdb_release(
     true, 'dp_count', table_name::VARCHAR, NULL, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], NULL, confidence::DOUBLE, NULL,
-    run_id::VARCHAR, NULL, NULL, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, NULL, NULL, label::VARCHAR, current_database(), current_schema(), txid_current()
 )[1];
 
 CREATE TEMP MACRO dp_count(
     table_name, epsilon := 1.0, where_clause := NULL, by_column := NULL, group_keys := NULL, confidence := 0.95,
-    run_id := NULL
+    run_id := NULL, label := NULL
 ) AS TABLE SELECT unnest(_dpdb_release(
     false, 'dp_count', table_name::VARCHAR, NULL, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], NULL, confidence::DOUBLE, NULL,
-    run_id::VARCHAR, NULL, NULL, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, NULL, NULL, label::VARCHAR, current_database(), current_schema(), txid_current()
 ), max_depth := 2);

@@ -8,21 +8,26 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.ledger.ledger import Ledger
-    from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
-    from dpdb.ledger.report import epsilon_at
+    from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
+    from dpdb.ledger.owner_acts import check_allowance
+    from dpdb.ledger.report import epsilon_at, little_left
+    from dpdb.ledger.store.entry_line import EntryLine
     from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
-    from dpdb.ledger.store.state import EntryLine
 
 __all__ = [
+    "Allowance",
     "EntryLine",
     "Ledger",
+    "LedgerAct",
     "LedgerEntry",
     "LedgerSummary",
     "RecordedAnswer",
     "Reservation",
     "SourceMark",
+    "check_allowance",
     "epsilon_at",
     "is_rows_of",
+    "little_left",
     "rows_of",
 ]
 
@@ -31,9 +36,10 @@ if not TYPE_CHECKING:
         __name__,
         {
             "ledger": "Ledger",
-            "lines": "LedgerEntry LedgerSummary RecordedAnswer Reservation",
-            "report": "epsilon_at",
+            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer Reservation",
+            "owner_acts": "check_allowance",
+            "report": "epsilon_at little_left",
             "store.marks": "SourceMark is_rows_of rows_of",
-            "store.state": "EntryLine",
+            "store.entry_line": "EntryLine",
         },
     )

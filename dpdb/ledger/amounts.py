@@ -9,7 +9,9 @@ from dpdb.errors import ParameterError
 from dpdb.overlap import MOST_WEIGHT
 from dpdb.privacy import GDP, PURE, Notion, Number
 
-__all__ = ["budget_units", "in_parameter", "in_words"]
+__all__ = ["budget_units", "in_parameter", "in_words", "is_little"]
+
+_LITTLE = 10
 
 
 def in_parameter(notion: Notion, units: int) -> float:
@@ -23,6 +25,11 @@ def in_words(notion: Notion, units: int) -> str:
     units = max(0, units)
     exact = Decimal(isqrt(units * 10**6)).scaleb(-9) if notion is GDP else Decimal(units) / notion.unit
     return f"{exact.normalize():f}"
+
+
+def is_little(left: int, total: int) -> bool:
+    """Return whether less than a tenth is left."""
+    return left * _LITTLE < total
 
 
 def budget_units(notion: Notion, budget: Number | None, epsilon: Number | None, delta: float) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpdb.errors import LedgerError
-from dpdb.ledger.lines import now
+from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.marks import SourceMark, is_rows_of, mark, unit_words
 from dpdb.ledger.store.state import LedgerState, insert

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dpdb.errors import LedgerError
+from dpdb.ledger.allowances import Window, refuse_retired, windows
+from dpdb.ledger.amounts import is_little
 from dpdb.ledger.books import Books
-from dpdb.ledger.lines import Reservation, now
-from dpdb.ledger.refusal import refusal
+from dpdb.ledger.lines import Reservation
+from dpdb.ledger.refusal import refusal, refusal_by_allowance
 from dpdb.ledger.runs import earlier_try
+from dpdb.ledger.store.clock import now, present, written
+from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.store.seals import seal
-from dpdb.ledger.store.state import EntryLine, insert
+from dpdb.ledger.store.state import insert
 from dpdb.overlap import MOST_WEIGHT, Decision
 from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.steps import reached
@@ -45,18 +49,29 @@ def debit(
             reached("begun")
             books.read()
             binding.check_table(source)
+            known = None
             if asked.run_id is not None:
                 known = earlier_try(
                     state, asked.run_id, (asked.request, asked.analyst), (stored, charge), binding.rows_mark(source)
                 )
-                if known is not None:
+                if known is not None and known.answer is not None:
                     return known
+            refuse_retired(state, books.file.shown)
+            if known is not None:
+                return known
             binding.check_rows(source)
             if state.sequential + charge > MOST_WEIGHT:
                 raise LedgerError(f"{books.file.shown}: the ledger is full; make a new one for later releases")
             decision = state.index.would_exceed(predicate, charge, state.available, deadline)
             if not decision.allowed:
                 raise _RefusedError(decision)
+            is_low = is_little(state.available - decision.upper, state.budget)
+            clock = present()
+            for window in windows(state, clock):
+                within = window.decide(predicate, charge, deadline)
+                if not within.allowed:
+                    raise _RefusedError(within, window)
+                is_low = is_low or is_little(window.units - within.upper, window.units)
             binding.bind(source)
             line = EntryLine(
                 number=state.last + 1,
@@ -65,17 +80,19 @@ def debit(
                 charge=charge,
                 upper=decision.upper,
                 source_mark=binding.rows_mark(source),
-                reserved=now(),
+                reserved=written(clock),
                 **asked._asdict(),
             )
             sealed = seal(state.terms.key, "entry", state.before, line)
             insert(books.file, "entry", (*line, sealed))
             reached("inserted")
     except _RefusedError as error:
-        raise refusal(state, predicate, charge, error.decision) from None
+        if error.window is None:
+            raise refusal(state, predicate, charge, error.decision) from None
+        raise refusal_by_allowance(state, error.window, predicate, charge, error.decision) from None
     reached("reserved")
     state.add([line], [sealed])
-    return Reservation(state.last)
+    return Reservation(state.last, is_low=is_low)
 
 
 @unbroken()
@@ -83,6 +100,7 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
     """Write the answer of a reservation, once; see `Ledger.record`."""
     reached("drawn")
     with books.current():
+        refuse_retired(books.state, books.file.shown)
         if books.state.is_answered(reservation.number):
             raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
         insert(books.file, "answer", books.state.answer_row(reservation.number, now(), answer))
@@ -94,6 +112,7 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
 class _RefusedError(Exception):
     """Ends the transaction, so that the words of a refusal are found while others may spend."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decision, window: Window | None = None) -> None:
         super().__init__()
         self.decision = decision
+        self.window = window

@@ -13,16 +13,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpdb.errors import LedgerError, ParameterError
+from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units
 from dpdb.ledger.debit import Asked, debit, record
-from dpdb.ledger.lines import Reservation, now
+from dpdb.ledger.lines import Reservation
+from dpdb.ledger.owner_acts import allow, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.run_lock import RunLock
-from dpdb.ledger.runs import check_name
+from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
 from dpdb.ledger.together import check_together
+from dpdb.names import check_name
 from dpdb.predicates import Region
 from dpdb.privacy import NOTIONS, Number
 from dpdb.stopping import unbroken
@@ -194,8 +197,88 @@ class Ledger(LedgerReading):
         -------
         int
             Number of the new epoch. What the closed one cost stays spent, for every row.
+
+        Raises
+        ------
+        LedgerError
+            The ledger cannot be used or was retired.
         """
         with self._books.current():
+            refuse_retired(self._state, self._file.shown)
             number = self._books.binding.open_epoch()
         self._books.write_head()
         return number
+
+    def raise_budget(
+        self,
+        budget: Number | None = None,
+        *,
+        epsilon: Number | None = None,
+        who: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Make the total larger, for ever: the owner's word that more may be lost. It is recorded and never lowered.
+
+        Parameters
+        ----------
+        budget, epsilon
+            The new total, as for `create`; an epsilon is meant at the ledger's own delta.
+        who, label
+            Who does it and why, for the history.
+
+        Raises
+        ------
+        ParameterError
+            It is not more than the present total, or a number or name is not usable.
+        LedgerError
+            The ledger cannot be used or was retired.
+        """
+        raise_budget(self._books, budget, epsilon, who=who, label=label)
+
+    def retire(self, *, who: str | None = None, label: str | None = None) -> None:
+        """End the ledger, for ever: nothing is debited or answered any more; what was recorded can still be read.
+
+        A release that is under way in another process is not published.
+
+        Raises
+        ------
+        ParameterError
+            A name is not usable.
+        LedgerError
+            The ledger cannot be used or was retired before.
+        """
+        retire(self._books, who=who, label=label)
+
+    def allow(
+        self,
+        period: str,
+        budget: Number | None = None,
+        *,
+        epsilon: Number | None = None,
+        who: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Let debits within a period cost at most so much together, from now on; the total holds beside it.
+
+        An allowance paces what is spent and gives nothing back: old releases never expire. Debits that were made before
+        it count, too. Time is the machine's clock, and never goes back: a clock that is behind the newest debit counts
+        as the time of that debit, so setting it back gives nothing.
+
+        Parameters
+        ----------
+        period
+            ``30d`` (any 30 days; also ``12h``, ``4w``), ``month`` or ``year`` (of the calendar, UTC), or the days of
+            ``2026-12-01..2026-12-31``. The allowance of the same period that was there before ends; others hold, too.
+        budget, epsilon
+            How much, as for `create`; neither ends the allowance of this period.
+        who, label
+            Who does it and why, for the history.
+
+        Raises
+        ------
+        ParameterError
+            A period, number or name is not usable, or there is no such allowance to end.
+        LedgerError
+            The ledger cannot be used or was retired.
+        """
+        allow(self._books, period, budget, epsilon, who=who, label=label)

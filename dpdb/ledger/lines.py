@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # who makes no ledger opens no file of one
     from dpdb.ledger.run_lock import RunLock
 
-__all__ = ["LedgerEntry", "LedgerSummary", "RecordedAnswer", "Reservation", "now"]
-
-
-def now() -> str:
-    """The time of a line."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+__all__ = ["Allowance", "LedgerAct", "LedgerEntry", "LedgerSummary", "RecordedAnswer", "Reservation"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +23,14 @@ class Reservation:
         What the run has already answered; then nothing is drawn or spent again.
     lock
         Keeps other processes from answering the same run id; held until `close`.
+    is_low
+        Whether less than a tenth of the budget, or of an allowance, may be left for its rows.
     """
 
     number: int
     answer: str | None = None
     lock: RunLock | None = None
+    is_low: bool = False
 
     def close(self) -> None:
         """Let go of the run id. May be called twice."""
@@ -43,9 +40,11 @@ class Reservation:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of the history: `charge` in the ledger's parameter, `rows` the rows it covers in words.
+    """One debit of the history: `charge` in the ledger's parameter, `rows` the rows it covers in words.
 
-    `analyst`, `label` and `rule_set` (the digest or name of the constraints) are None where nobody gave them.
+    `analyst` (who asked), `label` and `rule_set` (the digest of the constraints) are None where nobody gave them.
+    `answer` has what was published, a dict for each release as `Release.to_dict` gives it; None if there is no answer,
+    as after a process that was killed between debit and answer.
     """
 
     number: int
@@ -59,6 +58,52 @@ class LedgerEntry:
     analyst: str | None = None
     label: str | None = None
     rule_set: str | None = None
+    answer: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class LedgerAct:
+    """One act of the owner in the history: raised, retired or allowed, by whom, why, and in words.
+
+    Parameters
+    ----------
+    after
+        Number of the debit before it, 0 if there is none: where it stands in the history.
+    budget
+        The total after a `raise`.
+    period, at_most
+        Of an `allow`; `at_most` is None where the allowance ended.
+    """
+
+    number: int
+    after: int
+    at: str
+    kind: str
+    who: str | None
+    label: str | None
+    words: str
+    budget: float | None = None
+    period: str | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """An allowance that holds now: what debits within its period may cost together, in the ledger's parameter.
+
+    Parameters
+    ----------
+    spent
+        A safe bound on what any row collected within the period that the present lies in.
+    remaining
+        What a release of every row may still cost now, as far as this allowance goes.
+    """
+
+    period: str
+    words: str
+    at_most: float
+    spent: float
+    remaining: float
 
 
 @dataclass(frozen=True)
@@ -83,13 +128,17 @@ class LedgerSummary:
     spent
         Sum over epochs of a safe bound on what any row collected.
     remaining
-        What a release of every row may still cost; a release of fewer rows may cost more.
+        What a release of every row may still cost of the budget; a release of fewer rows may cost more.
     sequential
         What the same releases cost without parallel composition.
     epsilon
         The epsilon of (epsilon, delta) that `spent` amounts to; infinite for delta 0 unless the ledger is pure.
     rows_per_person, unit
         What the first release bound it to; see `SourceMark`.
+    retired
+        Since when nothing is released any more, by whom and why; None of a ledger in use.
+    allowances
+        Those that hold now beside the budget.
     """
 
     notion: str
@@ -107,3 +156,12 @@ class LedgerSummary:
     releases: int
     unanswered: int
     created: str
+    retired: str | None = None
+    allowances: tuple[Allowance, ...] = ()
+
+    @property
+    def may_cost(self) -> float:
+        """What a release of every row may cost now: of the budget and of every allowance; nothing once retired."""
+        if self.retired is not None:
+            return 0.0
+        return min([self.remaining, *(allowance.remaining for allowance in self.allowances)])

@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import Self
 
 from dpdb.ledger.books import Books
-from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer
+from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
 from dpdb.ledger.recharge import recharged
-from dpdb.ledger.report import history, recorded_answers, summary
-from dpdb.ledger.runs import check_name
+from dpdb.ledger.report import acts, history, recorded_answers, summary
+from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.store.state import EntryLine
+from dpdb.names import check_name
 from dpdb.predicates import Region
 from dpdb.privacy import Notion
 
@@ -37,6 +37,11 @@ class LedgerReading:
     def notion(self) -> Notion:
         """The notion by which this ledger counts."""
         return self._state.terms.notion
+
+    @property
+    def shown(self) -> str:
+        """The ledger's file, as it was asked for."""
+        return self._file.shown
 
     @property
     def append_only(self) -> bool:
@@ -84,13 +89,18 @@ class LedgerReading:
 
     def summary(self) -> LedgerSummary:
         """Return what was promised, spent and is left."""
-        self._books.refresh()
-        return summary(self._state)
+        with self._books.current():
+            return summary(self._state)
 
     def history(self) -> list[LedgerEntry]:
         """Every debit, oldest first."""
         with self._books.current():
-            return history(self._file, self._state)
+            return history(self._state)
+
+    def acts(self) -> list[LedgerAct]:
+        """Every act of the owner (raised, retired, allowed), oldest first."""
+        with self._books.current():
+            return acts(self._state)
 
     def answers(self, *, release_id: str | None = None, run_id: str | None = None) -> list[RecordedAnswer]:
         """Return answers as they were recorded: all of them, those of one run, or the one with one release.
@@ -103,7 +113,7 @@ class LedgerReading:
     def lines(self) -> list[EntryLine]:
         """Every debit as it is kept, oldest first."""
         with self._books.current():
-            return [self._state.entry(number) for number in range(1, self._state.last + 1)]
+            return list(self._state.entries())
 
     def check_columns(self, table: str) -> None:
         """Raise `LedgerError` unless the ledger is of a table with this schema, or of none yet; see `SourceMark`."""

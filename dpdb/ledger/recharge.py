@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpdb.ledger.store.state import EntryLine, LedgerState
+from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import Added, OverlapIndex
 from dpdb.predicates import Region, region_from_text
 

@@ -1,14 +1,15 @@
-"""A ledger's refusal in words: what was asked, what is left for these rows, and which rows decide it."""
+"""A ledger's refusal in words: what was asked, what is left for these rows, which rows or which period decide."""
 
 from __future__ import annotations
 
 from dpdb.errors import BudgetExceededError
+from dpdb.ledger.allowances import Window
 from dpdb.ledger.amounts import in_parameter, in_words
 from dpdb.ledger.store.state import LedgerState
-from dpdb.overlap import Deadline, Decision
+from dpdb.overlap import Deadline, Decision, OverlapIndex
 from dpdb.predicates import Region
 
-__all__ = ["refusal"]
+__all__ = ["refusal", "refusal_by_allowance"]
 
 _REMAINING_SECONDS = 0.015
 
@@ -16,8 +17,8 @@ _REMAINING_SECONDS = 0.015
 def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decision) -> BudgetExceededError:
     """Say why a release was refused; nothing was spent."""
     notion = state.terms.notion
-    left = _left(state, predicate, charge, decision)
-    overlap = decision.witness.describe() if decision.witness is not None else "every row"
+    left = _left(state.index, state.available, predicate, charge, decision)
+    overlap = _rows(decision)
     releases = state.index.releases(decision.witness.queries) if decision.witness is not None else 0
     words = {"requested": in_words(notion, charge), "remaining": in_words(notion, left)}
     epochs = f" and earlier epochs took {in_words(notion, state.closed)}" if state.closed else ""
@@ -31,13 +32,40 @@ def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decisi
     )
 
 
-def _left(state: LedgerState, predicate: Region, charge: int, decision: Decision) -> int:
+def refusal_by_allowance(
+    state: LedgerState, window: Window, predicate: Region, charge: int, decision: Decision
+) -> BudgetExceededError:
+    """Say which allowance refused a release, and when it fits again; nothing was spent."""
+    notion, period = state.terms.notion, window.period
+    earlier = window.units - window.available
+    inside = Decision(decision.allowed, decision.upper - earlier, decision.lower - earlier, decision.witness)
+    left = _left(window.index, window.available, predicate, charge, inside)
+    again = window.fits_again(charge)
+    when = (
+        "no period takes so much"
+        if again is None
+        else f"unless more is spent, it fits from {again:%Y-%m-%d %H:%M:%S} UTC on at the latest"
+    )
+    return BudgetExceededError(
+        f"budget refused by the ledger: requested {notion.parameter} {in_words(notion, charge)}, and of the allowance "
+        f"of {in_words(notion, window.units)} within {period.words} {in_words(notion, left)} is left for these rows; "
+        f"{when}{window.clock_words}; nothing was spent",
+        requested=notion.value(charge),
+        remaining=in_parameter(notion, left),
+        overlap=_rows(decision),
+    )
+
+
+def _rows(decision: Decision) -> str:
+    return decision.witness.describe() if decision.witness is not None else "every row"
+
+
+def _left(index: OverlapIndex, available: int, predicate: Region, charge: int, decision: Decision) -> int:
     """Units that a release of these rows could still cost: proven, so it may be too little and never too much."""
-    available = state.available
     guess, inside = available - (decision.lower - charge), decision.upper - charge
     end = Deadline(_REMAINING_SECONDS)
     while guess > 0 and not end.passed:
-        found = state.index.would_exceed(predicate, guess, available, end.left)
+        found = index.would_exceed(predicate, guess, available, end.left)
         if found.allowed:
             return min(guess, max(0, charge - 1))
         inside = min(inside, found.upper - guess)

@@ -7,25 +7,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpdb.errors import ParameterError
-from dpdb.ledger.amounts import in_parameter
-from dpdb.ledger.lines import LedgerEntry, LedgerSummary, RecordedAnswer
+from dpdb.ledger.allowances import Window, retired_words, windows
+from dpdb.ledger.amounts import in_parameter, in_words
+from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
 from dpdb.ledger.pld import reported_epsilon
+from dpdb.ledger.store.acts import ALLOW, RAISE
+from dpdb.ledger.store.clock import present
 from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.state import LedgerState
 from dpdb.predicates import region_from_text
+from dpdb.privacy import Notion
 
-__all__ = ["epsilon_at", "history", "recorded_answers", "summary"]
+__all__ = ["acts", "epsilon_at", "history", "little_left", "recorded_answers", "summary"]
 
 
 def summary(state: LedgerState) -> LedgerSummary:
     """Return what was promised, spent and is left, as far as `state` has read."""
-    spent, terms = state.spent, state.terms
+    spent, terms, retired = state.spent, state.terms, state.acts.retired
     return LedgerSummary(
         notion=terms.notion.name,
         parameter=terms.notion.parameter,
-        budget=in_parameter(terms.notion, terms.budget),
+        budget=in_parameter(terms.notion, state.budget),
         spent=terms.notion.value(spent),
-        remaining=in_parameter(terms.notion, terms.budget - spent),
+        remaining=in_parameter(terms.notion, state.budget - spent),
         sequential=terms.notion.value(state.sequential),
         epsilon=terms.notion.epsilon(spent, terms.delta),
         delta=terms.delta,
@@ -36,7 +41,28 @@ def summary(state: LedgerState) -> LedgerSummary:
         releases=state.last,
         unanswered=state.last - state.answers,
         created=terms.created,
+        retired=None if retired is None else retired_words(retired),
+        allowances=tuple(_allowance(window, terms.notion) for window in windows(state, present())),
     )
+
+
+def _allowance(window: Window, notion: Notion) -> Allowance:
+    spent = window.spent
+    return Allowance(
+        period=window.period.text,
+        words=window.period.words,
+        at_most=in_parameter(notion, window.units),
+        spent=notion.value(spent),
+        remaining=in_parameter(notion, window.units - spent),
+    )
+
+
+def little_left(summary: LedgerSummary) -> str | None:
+    """Say what is left where that is less than a tenth of the budget or of an allowance; None where it is not."""
+    kept = [("the budget", summary.budget, summary.remaining)]
+    kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in summary.allowances]
+    words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in kept if left < total / 10]
+    return f"little is left: {summary.parameter} {' and '.join(words)}" if words else None
 
 
 def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: float) -> float:
@@ -55,28 +81,57 @@ def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: fl
     return min(summary.spent, reported_epsilon([entry.charge for entry in entries], delta))
 
 
-def history(file: LedgerFile, state: LedgerState) -> list[LedgerEntry]:
+def history(state: LedgerState) -> list[LedgerEntry]:
     """Every debit, oldest first."""
-    rows: list[Any] = file.rows(
-        "SELECT number, epoch, reserved, run_id, charge, predicate, request, analyst, label, rule_set FROM entry "
-        "ORDER BY number"
-    )
     return [
         LedgerEntry(
-            number=number,
-            epoch=epoch,
-            reserved=reserved,
-            run_id=run_id,
-            charge=state.terms.notion.value(charge),
-            rows=region_from_text(predicate).describe(),
-            request=json.loads(request),
-            answered=state.is_answered(number),
-            analyst=analyst,
-            label=label,
-            rule_set=rule_set,
+            number=line.number,
+            epoch=line.epoch,
+            reserved=line.reserved,
+            run_id=line.run_id,
+            charge=state.terms.notion.value(line.charge),
+            rows=region_from_text(line.predicate).describe(),
+            request=json.loads(line.request),
+            answered=state.is_answered(line.number),
+            analyst=line.analyst,
+            label=line.label,
+            rule_set=line.rule_set,
+            answer=_published(state.answer(line.number)),
         )
-        for number, epoch, reserved, run_id, charge, predicate, request, analyst, label, rule_set in rows
+        for line in state.entries()
     ]
+
+
+def acts(state: LedgerState) -> list[LedgerAct]:
+    """Every act of the owner, oldest first."""
+    notion, budget, found = state.terms.notion, state.terms.budget, []
+    for number, act in enumerate(state.acts.done, 1):
+        units: int | None = act.detail.get("budget" if act.kind == RAISE else "units")
+        amount = None if units is None else in_parameter(notion, units)
+        words = "retired"
+        if act.kind == RAISE and units is not None:
+            words = f"budget raised from {notion.parameter} {in_words(notion, budget)} to {in_words(notion, units)}"
+            budget = units
+        elif act.kind == ALLOW:
+            within = f"within {parse_period(act.detail['period']).words}"
+            words = f"allowance {within} ended"
+            if units is not None:
+                words = f"at most {notion.parameter} {in_words(notion, units)} allowed {within}"
+        found.append(
+            LedgerAct(
+                number=number,
+                after=act.after,
+                at=act.at,
+                kind=act.kind,
+                who=act.who,
+                label=act.label,
+                words=words,
+                budget=amount if act.kind == RAISE else None,
+                period=act.detail.get("period"),
+                at_most=amount if act.kind == ALLOW else None,
+            )
+        )
+    return found
 
 
 def recorded_answers(
@@ -101,4 +156,12 @@ def recorded_answers(
 
 
 def _release_ids(answer: str) -> set[object]:
-    return {release.get("release_id") for release in json.loads(answer) if isinstance(release, dict)}
+    return {release.get("release_id") for release in _published(answer) or ()}
+
+
+def _published(answer: str | None) -> list[dict[str, Any]] | None:
+    """The releases of an answer, as they were published; what is none of dpdb's has none."""
+    if answer is None:
+        return None
+    found = json.loads(answer)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from dpdb.errors import LedgerError, ParameterError
+from dpdb.errors import LedgerError
 from dpdb.ledger.lines import Reservation
 from dpdb.ledger.store.state import LedgerState
 
-__all__ = ["check_name", "earlier_try"]
-
-_LONGEST_NAME = 200
-
-
-def check_name(what: str, name: object) -> None:
-    """Raise `ParameterError` unless a run id, analyst or label is a short text of printable characters."""
-    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
-        raise ParameterError(f"{what} has 1 to {_LONGEST_NAME} printable characters")
+__all__ = ["earlier_try"]
 
 
 def earlier_try(
@@ -43,7 +35,9 @@ def earlier_try(
     if number is None:
         return None
     line = state.entry(number)
-    if (line.request, line.analyst) != asked:
+    if line.analyst != asked[1]:
+        raise LedgerError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")
+    if line.request != asked[0]:
         raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
     answer = state.answer(number)
     if answer is not None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpdb.errors import BudgetExceededError
+from dpdb.ledger.allowances import windows
 from dpdb.ledger.amounts import in_words
-from dpdb.ledger.refusal import refusal
+from dpdb.ledger.refusal import refusal, refusal_by_allowance
+from dpdb.ledger.store.clock import present
 from dpdb.ledger.store.state import LedgerState
 from dpdb.predicates import Region, region_from_text, region_to_text
 
@@ -22,7 +24,7 @@ def check_together(state: LedgerState, releases: Sequence[tuple[Region, int]], d
         One of them is refused, alone or with those before it.
     """
     notion = state.terms.notion
-    index, available = state.index.copy(), state.available
+    index, available, allowances = state.index.copy(), state.available, list(windows(state, present()))
     for number, (asked, charge) in enumerate(releases, 1):
         predicate = region_from_text(region_to_text(asked))  # as `reserve` will see it
         decision = index.would_exceed(predicate, charge, available, deadline)
@@ -36,3 +38,15 @@ def check_together(state: LedgerState, releases: Sequence[tuple[Region, int]], d
                 requested=notion.value(charge),
             )
         index.add(predicate, charge, decision.upper)
+        for window in allowances:
+            within = window.decide(predicate, charge, deadline)
+            if not within.allowed and number == 1:
+                raise refusal_by_allowance(state, window, predicate, charge, within)
+            if not within.allowed:
+                raise BudgetExceededError(
+                    f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
+                    f"{in_words(notion, charge)}, and after those before it some row would collect more than the "
+                    f"allowance of {in_words(notion, window.units)} within {window.period.words}; nothing was spent",
+                    requested=notion.value(charge),
+                )
+            window.add(predicate, charge)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         bounds_words,
         is_within_noise,
         limits_words,
+        measured_words,
         noise_words,
         number_words,
         releases_words,
@@ -64,6 +65,7 @@ __all__ = [
     "html_table",
     "is_within_noise",
     "limits_words",
+    "measured_words",
     "noise_words",
     "number_words",
     "open_session",
@@ -99,8 +101,8 @@ if not TYPE_CHECKING:
             "published.html": "html_table releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
             "published.table": "RELEASE_SCHEMA release_table",
-            "published.words": "SHARE bounds_words is_within_noise limits_words noise_words number_words "
-            "releases_words slice_words value_words words_of",
+            "published.words": "SHARE bounds_words is_within_noise limits_words measured_words noise_words "
+            "number_words releases_words slice_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
         },

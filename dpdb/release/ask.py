@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from dpdb.errors import ParameterError
 from dpdb.measures import MeasureName, measure_named, measures_named
-from dpdb.names import nearest_words
+from dpdb.names import check_name, nearest_words
 from dpdb.privacy import parse_epsilon, parse_rho
 from dpdb.release.numbers import is_degree, largest_degree_words, parse_confidence
 from dpdb.release.prepared.public_theta import PublicTheta, parse_theta
@@ -37,8 +37,8 @@ class Ask:
     Two asks are equal if they are written alike. What makes them *one release*, with canonical keys and the digest of
     the constraints, is the `request` of the charge that `prepare` makes of an ask.
 
-    Who asks (an analyst's name) will be a field beside `run_id`: it goes into the charge, and is no part of the
-    request. A standing release will be one beside `theta`, of which `prepare` makes a kind of part of its own.
+    Who asks is no field: the owner names him when he opens the session. A standing release will be one beside `theta`,
+    of which `prepare` makes a kind of part of its own.
 
     Attributes
     ----------
@@ -74,6 +74,8 @@ class Ask:
         Cost of a count with Gaussian noise instead, on a ledger of notion zcdp.
     run_id : str or None
         Name of this run in the ledger: asked again, it gives the recorded answer and spends nothing.
+    label : str or None
+        A word for the ledger's history, such as what the release is for; no part of the request.
 
     Raises
     ------
@@ -95,6 +97,7 @@ class Ask:
     theta: int | PublicTheta | None = field(default=None, metadata=_KIND["whole"])
     rho: Epsilon | None = field(default=None, metadata=_KIND["amount"])
     run_id: str | None = field(default=None, metadata=_KIND["text"])
+    label: str | None = field(default=None, metadata=_KIND["text"])
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Ask:
@@ -132,6 +135,8 @@ class Ask:
         if self.max_degree is not None and not is_degree(self.max_degree):
             raise ParameterError(f"max_degree must be {largest_degree_words()}, got {self.max_degree!r}")
         parse_theta(self.theta)
+        if self.label is not None:
+            check_name("a label", self.label)
         self._set("confidence", parse_confidence(self.confidence))
         self._check_groups()
         _ = self.charged_rho if self.rho is not None else self.charged
@@ -220,6 +225,7 @@ class ReleaseOptions(TypedDict, total=False):
     where: str | None
     confidence: float
     run_id: str | None
+    label: str | None
 
 
 class CountOptions(ReleaseOptions, total=False):

@@ -148,5 +148,5 @@ def _charged(
 ) -> Prepared:
     """Charge the rows of the slices: both tuples of a conflict lie in one slice, so no other row changes an answer."""
     rule_set = table.constraints_sha256 if table.bound else None
-    charge = Charge(ask.charged, slices.charged, request, ask.run_id, ask.charged_rho, rule_set)
+    charge = Charge(ask.charged, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
     return Prepared(ask, charge, parts, slices, table)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import ParentsLike, Progress, SourceLike, declared_parents, no_progress, open_table
-from dpdb.errors import ParameterError
+from dpdb.errors import LittleBudgetWarning, ParameterError
 from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
 from dpdb.release.ask import Ask, Epsilon
@@ -43,6 +45,8 @@ class Session(Verbs):
         Total epsilon of the session; None means unlimited, and the repr says so. Sessions may share a `Budget`.
     ledger : path, optional
         Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
+    who : str, optional
+        Who asks, as the owner calls him: for the ledger's history, where a run id is one asker's.
     rows_per_person : int
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
     unit, max_rows : str and int, optional
@@ -95,6 +99,7 @@ class Session(Verbs):
         table: str | None = None,
         budget: Epsilon | Budget | None = None,
         ledger: str | Path | None = None,
+        who: str | None = None,
         rows_per_person: int = 1,
         unit: str | None = None,
         max_rows: int | None = None,
@@ -112,7 +117,7 @@ class Session(Verbs):
         progress: Progress = no_progress,
     ) -> None:
         asked = parse_unit(rows_per_person, unit, max_rows, max_children, private_parents)
-        self._closed = False
+        self._closed = self._has_warned = False
         self._account: Account = as_budget(budget)
         self._has_ledger, self._reads_rows, self._progress = ledger is not None, rows, progress
         max_group = parse_max_group(max_group)
@@ -145,6 +150,7 @@ class Session(Verbs):
                     opened=self._table.opened_content(),
                     content=self._table.content,
                     unit=protected,
+                    who=who,
                 )
         except BaseException:
             self._table.close()
@@ -165,7 +171,9 @@ class Session(Verbs):
             with self._private.forgotten_if_stopped():
                 return labelled(prepared, draw(prepared, self._private, self._progress))
 
-        return publish(self._account, prepared, load=lambda: load(prepared), draw=drawn)
+        releases = publish(self._account, prepared, load=lambda: load(prepared), draw=drawn)
+        self._warn_of_little()
+        return releases
 
     def prepare(self, ask: Ask) -> Prepared:
         """Check everything public about a release; the result has its `charge`.
@@ -179,6 +187,14 @@ class Session(Verbs):
         if ask.run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         return prepared
+
+    def _warn_of_little(self) -> None:
+        """Warn, once a session, that a ledger has little left."""
+        words = None if self._has_warned else self._account.little_left()
+        if words is not None:
+            self._has_warned = True
+            with suppress(LittleBudgetWarning):  # where warnings are errors: an answer that is paid for is not lost
+                warnings.warn(words, LittleBudgetWarning, stacklevel=2)
 
     def _refuse_closed(self) -> None:
         if self._closed:

@@ -91,7 +91,7 @@ class Verbs(ABC):
             Privacy cost of the call, also for several releases.
         **options
             By name; `Ask` says what each is: `where`, `by` and `keys`, `mechanism`, `max_degree`, `confidence`, `rate`,
-            `each_constraint`, `theta`, `run_id`.
+            `each_constraint`, `theta`, `run_id`, `label`.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class Verbs(ABC):
         """Release the number of rows of the table, of a slice, or of one slice per key.
 
         Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
-        two-sided. Options (`rho`, `where`, `by` and `keys`, `confidence`, `run_id`), cost and errors as
+        two-sided. Options (`rho`, `where`, `by` and `keys`, `confidence`, `run_id`, `label`), cost and errors as
         `dp_inconsistency`; epsilon is 1 if no cost is given.
 
         With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP

@@ -338,7 +338,6 @@ def test_the_head_of_another_ledger_stops_the_upgrade(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "INSERT INTO act VALUES (1, 'now', 'retire', '{}', zeroblob(32))",
         "INSERT INTO analyst VALUES (1, 'now', 'ann', 'analyst', 5, 1, NULL, NULL, NULL, NULL, zeroblob(32))",
         "INSERT INTO standing VALUES (1, 1, 'alarm', '{}', 'secret', '{}', NULL, zeroblob(32))",
         "INSERT INTO standing_answer VALUES (1, 1, 'x', '{}', 'now', '{}', zeroblob(32))",

@@ -317,7 +317,9 @@ def test_the_commands_of_a_ledger(source: Path, tmp_path: Path, capsys: pytest.C
     assert main(["budget", "show", path, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["remaining"] == 0.25
     assert main(["budget", "history", path]) == 0
-    assert "epsilon 0.75  repair of every row, run id monday (answered)" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "epsilon 0.75  repair of every row, run id monday, rules " in shown
+    assert "(answered)\n    repair = " in shown
     assert main(["budget", "history", path, "--format", "json"]) == 0
     [line] = json.loads(capsys.readouterr().out)["releases"]
     assert (line["run_id"], line["answered"], line["request"]["epsilon"]) == ("monday", True, "0.75")

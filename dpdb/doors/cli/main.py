@@ -12,9 +12,10 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpdb.doors.cli.streams import open_streams, say, say_at_once, tell
 from dpdb.stopping import SignalsEndTheCommand, Terminated, asked_to_stop
@@ -42,6 +43,7 @@ COMMANDS = (
     "overlap",
     "demo",
     "warm",
+    "completion",
 )
 """In the order of `dpdb --help`; each is a module of `dpdb.doors.cli.commands` that has `add`."""
 
@@ -117,7 +119,9 @@ def _run(arguments: Sequence[str] | None) -> int:
             parser = build_parser(given[:1])
             options = parser.parse_args(with_defaults(parser, given))
             _say_when_compiling_takes_long(options)
-            return int(options.run(options))
+            with warnings.catch_warnings():
+                _say_when_little_is_left(options)
+                return int(options.run(options))
         except DpdbError as error:
             return _failed(str(error), error.exit_code)
     except (KeyboardInterrupt, Terminated) as error:
@@ -136,6 +140,22 @@ def _say_when_compiling_takes_long(options: Namespace) -> None:
         from dpdb.compiled import tell_when_long
 
         tell_when_long(lambda: tell("\r\033[Kdpdb: compiling for this machine, once; `dpdb warm` does it beforehand\n"))
+
+
+def _say_when_little_is_left(options: Namespace) -> None:
+    """Say it in one line on standard error, as everything else; Python would print a line of source code, too."""
+    from dpdb.errors import LittleBudgetWarning
+
+    others = warnings.showwarning
+
+    def shown(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, LittleBudgetWarning):
+            say(str(message))
+        else:
+            others(message, category, *place, **more)
+
+    warnings.simplefilter("ignore" if getattr(options, "quiet", False) else "always", LittleBudgetWarning)
+    warnings.showwarning = shown
 
 
 def _stopped(error: KeyboardInterrupt | Terminated) -> int:

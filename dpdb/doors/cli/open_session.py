@@ -18,6 +18,7 @@ def open_session(options: argparse.Namespace, **own: Any) -> Session:
         "table": options.table,
         "csv_schema": csv_schema(options),
         "ledger": options.ledger,
+        "who": options.who,
         "rows_per_person": options.rows_per_person,
         "unit": options.unit,
         "max_rows": options.max_rows,

@@ -20,6 +20,7 @@ __all__ = [
     "format_option",
     "gather_option",
     "group_option",
+    "ledger_options",
     "limit_options",
     "output_option",
     "parent_options",
@@ -30,6 +31,7 @@ __all__ = [
     "source_options",
     "spending_options",
     "unit_options",
+    "who_option",
 ]
 
 _Command = Callable[[argparse.Namespace], int]
@@ -156,8 +158,20 @@ def unit_options(parser: argparse.ArgumentParser) -> None:
 
 def spending_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where a release is debited."""
-    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    ledger_options(parser)
     parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
+    parser.add_argument("--label", metavar="TEXT", help="a word for the ledger's history")
+
+
+def ledger_options(parser: argparse.ArgumentParser) -> None:
+    """The ledger, and who spends from it."""
+    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    who_option(parser)
+
+
+def who_option(parser: argparse.ArgumentParser) -> None:
+    """Who spends or acts."""
+    parser.add_argument("--who", metavar="NAME", help="who asks, for the ledger's history")
 
 
 def limit_options(parser: argparse.ArgumentParser) -> None:
@@ -184,9 +198,9 @@ def output_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
 
 
-def format_option(parser: argparse.ArgumentParser) -> None:
-    """Text or JSON."""
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="output (text)")
+def format_option(parser: argparse.ArgumentParser, *more: str) -> None:
+    """Text or JSON, or one of more formats."""
+    parser.add_argument("--format", choices=["text", "json", *more], default="text", help="output (text)")
 
 
 class _OwnerLog(logging.StreamHandler[TextIO]):

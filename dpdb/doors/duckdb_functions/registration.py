@@ -158,6 +158,7 @@ def register(
     public_parents: Sequence[str] = (),
     private_parents: Sequence[str] = (),
     max_children: int | None = None,
+    who: str | None = None,
 ) -> Registration:
     """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
 
@@ -167,8 +168,8 @@ def register(
     their defaults::
 
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
-                         confidence 0.95, max_degree, run_id, theta, constraints)
-        dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id)
+                         confidence 0.95, max_degree, run_id, theta, constraints, label)
+        dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label)
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 
@@ -195,6 +196,8 @@ def register(
         As for `dpdb.open`.
     public_parents, private_parents : list of str
         Tables and views of the connection that constraints look into, as for `dpdb.open`.
+    who : str, optional
+        Who asks, for the ledger's history.
 
     Returns
     -------
@@ -220,5 +223,6 @@ def register(
             public_parents,
             private_parents,
             max_children,
+            who,
         ),
     )

@@ -40,6 +40,7 @@ class Settings:
     public_parents: Sequence[str] = ()
     private_parents: Sequence[str] = ()
     max_children: int | None = None
+    who: str | None = None
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -138,6 +139,7 @@ class Tables:
             max_group=settings.max_group,
             public_parents=settings.public_parents,
             private_parents=settings.private_parents,
+            who=settings.who,
         )
 
 

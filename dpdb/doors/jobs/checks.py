@@ -29,6 +29,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         table=job.table,
         csv_schema=job.schema,
         ledger=job.ledger,
+        who=job.who,
         rows_per_person=job.rows_per_person,
         unit=job.unit,
         max_rows=job.max_rows,

@@ -23,7 +23,7 @@ __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
     "unit", "max_rows", "max_children", "public_parents", "private_parents", "row_bound", "max_group", "gather_rows",
-    "memory_limit", "threads", "alert", "release",
+    "memory_limit", "threads", "who", "alert", "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -91,6 +91,7 @@ class Job:
     threads: int | None
     releases: tuple[JobRelease, ...]
     alert: Alert | None = None
+    who: str | None = None
 
 
 def load_job(path: str | Path) -> Job:
@@ -146,6 +147,7 @@ def load_job(path: str | Path) -> Job:
         threads=keys.whole("threads"),
         releases=releases,
         alert=_alert(keys, path),
+        who=keys.text("who"),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,14 +12,18 @@ import pyarrow as pa
 
 from dpdb.doors.jobs.results_duckdb import DuckDBResults
 from dpdb.doors.jobs.results_parquet import ParquetResults
+from dpdb.doors.jobs.run_date import date_in
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Release, releases_table
 
-__all__ = ["RESULT_SCHEMA", "ResultRow", "Results", "ResultsTable", "open_results", "read_results", "result_table"]
+__all__ = [
+    "RESULT_SCHEMA", "ResultRow", "Results", "ResultsTable", "open_results", "read_results", "result_table",
+    "several_results",
+]  # fmt: skip
 
 DEFAULT_TABLE = "dpdb_results"
 
-# Job columns, then one column per field of `Release`.
+# Job columns, then one column per field of `Release`, then what came later.
 RESULT_SCHEMA = pa.schema(
     [
         pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
@@ -34,6 +38,7 @@ RESULT_SCHEMA = pa.schema(
         pa.field("ledger_spent", pa.float64()),
         pa.field("ledger_remaining", pa.float64()),
         *RELEASE_SCHEMA,
+        pa.field("run_date", pa.timestamp("us", tz="UTC")),
     ]
 )
 _NEEDED = tuple(field.name for field in RESULT_SCHEMA if not field.nullable)
@@ -55,6 +60,8 @@ class ResultRow:
         The constraints that were measured, or empty if the writer did not keep them.
     ledger_parameter, ledger_budget, ledger_spent, ledger_remaining
         Public figures of the ledger after the release; None if the writer did not keep them.
+    run_date : datetime or None
+        UTC, the date that the run was given, or that its run id names; None if there is none.
     """
 
     time: datetime
@@ -69,11 +76,17 @@ class ResultRow:
     ledger_spent: float | None
     ledger_remaining: float | None
     release: Release
+    run_date: datetime | None = None
+
+    @property
+    def date(self) -> datetime:
+        """The run's own date, by which rows are in order: a backfill stands where its data belong."""
+        return self.run_date or date_in(self.run_id) or self.time
 
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of a results table, oldest first; a notebook shows them as a table."""
+    """The rows of a results table, in the order of their runs' dates; a notebook shows them as a table."""
 
     rows: tuple[ResultRow, ...]
 
@@ -176,7 +189,25 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
     else:
         kept = open_results(path, table)
     rows = [_row(values, path) for values in kept.read().to_pylist()]
-    return Results(tuple(sorted(rows, key=lambda row: (row.time, row.job, row.run_id, row.release_name))))
+    return Results(tuple(sorted(rows, key=_place)))
+
+
+def several_results(tables: Mapping[str, Results]) -> Results:
+    """Put tables together; a job name that stands in several gets the path of its file beside it."""
+    files: dict[str, set[str]] = {}
+    for path, table in tables.items():
+        for row in table.rows:
+            files.setdefault(row.job, set()).add(path)
+    rows = [
+        replace(row, job=f"{row.job} ({path})") if len(files[row.job]) > 1 else row
+        for path, table in tables.items()
+        for row in table.rows
+    ]
+    return Results(tuple(sorted(rows, key=_place)))
+
+
+def _place(row: ResultRow) -> tuple[datetime, datetime, str, str, str]:
+    return row.date, row.time, row.job, row.run_id, row.release_name
 
 
 _ROW_FIELDS: Sequence[str] = [
@@ -189,11 +220,16 @@ def _row(values: dict[str, Any], path: Path) -> ResultRow:
     missing = [name for name in _NEEDED if values.get(name) is None]
     if missing:
         raise ParameterError(f"{path}: not a results table of dpdb: the column {missing[0]!r} is missing or NULL")
-    time = values["time"]
-    if not isinstance(time, datetime):
-        raise ParameterError(f"{path}: not a results table of dpdb: the column 'time' holds no times")
     job: dict[str, Any] = {name: values.get(name) for name in _ROW_FIELDS}
-    job["time"] = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    job["time"] = _time(values, "time", path)
+    job["run_date"] = None if values.get("run_date") is None else _time(values, "run_date", path)
     job["constraint_texts"] = tuple(job["constraint_texts"] or ())
     release: dict[str, Any] = {name: values.get(name) for name in _RELEASE_FIELDS}
     return ResultRow(release_name=values["release"], release=Release(**release), **job)
+
+
+def _time(values: dict[str, Any], column: str, path: Path) -> datetime:
+    time = values[column]
+    if not isinstance(time, datetime):
+        raise ParameterError(f"{path}: not a results table of dpdb: the column {column!r} holds no times")
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

@@ -15,6 +15,7 @@ from dpdb.doors.jobs.job_file import Job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
+from dpdb.doors.jobs.run_date import date_in
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
@@ -24,7 +25,9 @@ from dpdb.steps import reached
 __all__ = ["run_job"]
 
 
-def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Iterator[Outcome]:
+def run_job(
+    job: Job, run_id: str, *, date: datetime | None = None, progress: Progress = no_progress
+) -> Iterator[Outcome]:
     """Make the releases of a run, one after the other; each is in the results table before it is yielded.
 
     Parameters
@@ -35,6 +38,8 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
     run_id
         Name of the run, such as the scheduler's date. The same name gives the same releases and spends once; it may be
         repeated after any failure, also after a kill.
+    date
+        What the run's data are of, for results and reports; what the run id names by default, as ``2026-11-21`` does.
 
     Raises
     ------
@@ -52,6 +57,7 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
     with job_session(job, progress) as session, Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
         charges = job_charges(job, session, run_id)
+        date = date or date_in(run_id)
         results.prepare()
         reached("results ready")
         with _explained(f"{job.path}: the releases of this run do not fit the budget together: "):
@@ -66,7 +72,8 @@ def run_job(job: Job, run_id: str, *, progress: Progress = no_progress) -> Itera
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
             found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
-            results.append(result_table(_rows(job, run_id, found, texts, ledger.summary())))
+            rows = _rows(job, run_id, found, texts=texts, ledger=ledger.summary(), date=date)
+            results.append(result_table(rows))
             reached("appended")
             published.append(release.name)
             yield found
@@ -89,7 +96,7 @@ def _said(published: Sequence[str]) -> str:
 
 
 def _rows(
-    job: Job, run_id: str, outcome: Outcome, texts: tuple[str, ...], ledger: LedgerSummary
+    job: Job, run_id: str, outcome: Outcome, *, texts: tuple[str, ...], ledger: LedgerSummary, date: datetime | None
 ) -> Iterator[ResultRow]:
     gates = {result.release.release_id: result for result in outcome.gates if not result.warns}
     for release in outcome.releases:
@@ -107,4 +114,5 @@ def _rows(
             ledger_spent=ledger.spent,
             ledger_remaining=ledger.remaining,
             release=release,
+            run_date=date,
         )

@@ -7,20 +7,20 @@ from html import escape
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.chart import series_chart
 from dpdb.doors.reports.series import Series, trend_words
-from dpdb.doors.reports.words import constraint_words, gate_words, latest_words
+from dpdb.doors.reports.words import constraint_words, gate_words, latest_words, rule_name
 from dpdb.release import noise_words, number_words, slice_words, value_words, words_of
 
 __all__ = ["series_card"]
 
 
-def series_card(number: int, series: Series) -> str:
-    """Draw the card; `number` makes its anchor."""
+def series_card(number: int, series: Series, classes: str) -> str:
+    """Draw the card; `number` makes its anchor, and by `classes` it is found by filters."""
     row, release = series.latest, series.latest.release
     words = words_of(release)
     title = f"{words.heading}, {slice_words(release)}"
     slice_shown = f"<code>{escape(release.where)}</code>" if release.where else slice_words(release)
     return (
-        f'<article class="card" id="s{number}"><div><h3>{escape(words.heading)} '
+        f'<article class="card {classes}" id="s{number}"><div><h3>{escape(words.heading)} '
         f'<span class="slice">{slice_shown}</span></h3>{_rule(series)}<p class="meaning">{escape(words.counted)}</p>'
         f'<p class="latest"><strong>{value_words(release)}</strong> '
         f"{escape(release.quantity)}, {escape(latest_words(release))}</p>"
@@ -37,7 +37,9 @@ def _rule(series: Series) -> str:
     if text is None or release.constraint is None:
         return ""
     words = constraint_words(release.constraint)
-    return f'<p class="kind">{escape(words) if words else ""} <code>{escape(text)}</code></p>'
+    name = rule_name(release)
+    called = f"<strong>{escape(name)}</strong> " if name and name != text else ""
+    return f'<p class="kind">{called}{escape(words) if words else ""} <code>{escape(text)}</code></p>'
 
 
 def _gate(row: ResultRow) -> str:
@@ -54,11 +56,11 @@ def _table(series: Series) -> str:
     release = series.latest.release
     return (
         f"<details><summary>{'The release' if count == 1 else f'All {count:,} releases'} as a table</summary>"
-        '<div class="scroll"><table><thead><tr><th scope="col">Time (UTC)</th><th scope="col">Run</th>'
+        '<div class="scroll"><table><thead><tr><th scope="col">Date (UTC)</th><th scope="col">Run</th>'
         '<th scope="col" class="number">Value</th><th scope="col" class="number">At least</th>'
         '<th scope="col" class="number">At most</th><th scope="col">Gate</th>'
         '<th scope="col" class="number">Epsilon</th>'
-        f"</tr></thead><tbody>{lines}</tbody></table></div>"
+        f'<th scope="col">Ran (UTC)</th></tr></thead><tbody>{lines}</tbody></table></div>'
         f'<p class="meaning">Estimates: {escape(release.estimand)}. Mechanism {escape(release.mechanism)}, noise scale '
         f"{noise_words(release)} at the latest.</p></details>"
     )
@@ -66,11 +68,13 @@ def _table(series: Series) -> str:
 
 def _line(row: ResultRow) -> str:
     release = row.release
+    cost = "" if release.epsilon is None else f"{release.epsilon:g}"
     upper = "no bound" if release.upper is None else number_words(release.upper, release.quantity)
     gate = f"{row.gate}, {number_words(row.gate_threshold, release.quantity)}" if row.gate_threshold is not None else ""
     return (
-        f"<tr><td>{row.time:%Y-%m-%d %H:%M}</td><td>{escape(row.run_id)}</td>"
+        f"<tr><td>{row.date:%Y-%m-%d %H:%M}</td><td>{escape(row.run_id)}</td>"
         f'<td class="number">{value_words(release)}</td>'
         f'<td class="number">{number_words(release.lower, release.quantity)}</td><td class="number">{upper}</td>'
-        f'<td>{escape(gate)}</td><td class="number">{release.epsilon:g}</td></tr>'
+        f'<td>{escape(gate)}</td><td class="number">{cost}</td>'
+        f"<td>{row.time:%Y-%m-%d %H:%M}</td></tr>"
     )

@@ -72,10 +72,10 @@ def _axis(rows: tuple[ResultRow, ...]) -> Axis:
 
 
 def _places(rows: tuple[ResultRow, ...]) -> list[float]:
-    first, length = rows[0].time, (rows[-1].time - rows[0].time).total_seconds()
+    first, length = rows[0].date, (rows[-1].date - rows[0].date).total_seconds()
     inset = 10
     span = _RIGHT - _LEFT - 2 * inset
-    return [_LEFT + inset + span * ((row.time - first).total_seconds() / length if length else 0.5) for row in rows]
+    return [_LEFT + inset + span * ((row.date - first).total_seconds() / length if length else 0.5) for row in rows]
 
 
 def _bar_width(places: list[float]) -> float:
@@ -101,7 +101,7 @@ def _time_axis(rows: tuple[ResultRow, ...]) -> str:
     inset = 10
     span = _RIGHT - _LEFT - 2 * inset
     words = []
-    for place, label in time_labels([row.time for row in rows]):
+    for place, label in time_labels([row.date for row in rows]):
         anchor = "start" if place < 0.01 else "end" if place > 0.99 else "middle"
         x = _LEFT + inset + span * place + {"start": -inset, "end": inset, "middle": 0}[anchor]
         words.append(f'<text class="axis" x="{x:.1f}" y="{_BOTTOM + 20}" text-anchor="{anchor}">{label}</text>')
@@ -162,7 +162,7 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
         if failed
         else f'<circle class="dot" cx="{x:.1f}" cy="{value:.1f}" r="{radius}"/>'
     )
-    words = f"{row.time:%Y-%m-%d %H:%M} UTC, run {row.run_id}: {value_words(release)}, "
+    words = f"{row.date:%Y-%m-%d %H:%M} UTC, run {row.run_id}: {value_words(release)}, "
     words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "")
     words += f"; {limits}" if (limits := limits_words(release)) else ""
     return (

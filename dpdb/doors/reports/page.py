@@ -16,10 +16,11 @@ from dpdb.constraints import DenialConstraint
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.card import series_card
 from dpdb.doors.reports.chart import DEFINITIONS, budget_bar
+from dpdb.doors.reports.filters import Filters
 from dpdb.doors.reports.series import Series, series_of
-from dpdb.doors.reports.words import budget_words, constraint_words
+from dpdb.doors.reports.words import budget_words, constraint_words, rule_name, text_name
 from dpdb.ledger import LedgerSummary
-from dpdb.release import constraints_digest, number_words, slice_words, value_words, words_of
+from dpdb.release import Release, constraints_digest, number_words, slice_words, value_words, words_of
 
 __all__ = ["report_page"]
 
@@ -52,18 +53,19 @@ def report_page(
     series = list(enumerate(series_of(results.rows), 1))
     jobs = list(dict.fromkeys(row.job for row in results.rows))
     given = None if constraints is None else tuple(constraints)
-    body = [_header(results, title), "" if ledger is None else _ledger_now(ledger)]
+    filters = Filters([one for _, one in series])
+    body = [_header(results, title), "" if ledger is None else _ledger_now(ledger), filters.controls]
     for job in jobs:
         rows = [row for row in results.rows if row.job == job]
         mine = [(number, one) for number, one in series if one.latest.job == job]
-        body.append(_job(job, rows, mine, with_budget=ledger is None, given=given))
+        body.append(_job(rows, mine, filters, with_budget=ledger is None, given=given))
     body += [_reading(results), f"<footer>Written {now:%Y-%m-%d %H:%M} UTC by dpdb {escape(__version__)}.</footer>"]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{_STYLE.read_text(encoding='utf-8')}</style></head>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE.read_text(encoding='utf-8')}{filters.rules}</style></head>\n"
         f"<body>{DEFINITIONS}<main>{''.join(body)}</main></body></html>\n"
     )
 
@@ -71,7 +73,7 @@ def report_page(
 def _header(results: Results, title: str) -> str:
     rows = results.rows
     runs = len({(row.job, row.run_id) for row in rows})
-    first, last = rows[0].time, rows[-1].time
+    first, last = rows[0].date, rows[-1].date
     period = f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
     return (
         f"<header><h1>{escape(title)}</h1><p>{_several(len(rows), 'release')} of {_several(runs, 'run')}, {period}. "
@@ -81,9 +83,9 @@ def _header(results: Results, title: str) -> str:
 
 
 def _job(
-    job: str,
     rows: Sequence[ResultRow],
     series: Sequence[tuple[int, Series]],
+    filters: Filters,
     *,
     with_budget: bool,
     given: tuple[DenialConstraint, ...] | None,
@@ -98,24 +100,28 @@ def _job(
         verdict = f'<strong class="good">{_several(len(gated), "gate")} passed.</strong>'
     else:
         verdict = "No gates."
-    cards = "".join(series_card(number, one) for number, one in series)
+    cards = "".join(series_card(number, one, filters.classes(one)) for number, one in series)
+    ran = f", ran {latest.time:%Y-%m-%d %H:%M} UTC" if latest.date.date() != latest.time.date() else ""
+    spent_last = max(rows, key=lambda row: row.time)  # a backfill may have run after the latest date's run
     return (
-        f'<section><h2>{escape(job)}</h2><p class="verdict">Last run <code>{escape(latest.run_id)}</code>, '
-        f"{latest.time:%Y-%m-%d %H:%M} UTC: {verdict}</p>"
-        f"{_budget(latest) if with_budget else ''}{_overview(series)}"
+        f'<section class="job {filters.job_class(latest.job)}"><h2>{escape(latest.job)}</h2>'
+        f'<p class="verdict">Last run <code>{escape(latest.run_id)}</code>, '
+        f"{latest.date:%Y-%m-%d %H:%M} UTC{ran}: {verdict}</p>"
+        f"{_budget(spent_last) if with_budget else ''}{_overview(series, filters)}"
         f'<div class="cards">{cards}</div>{_constraints(latest, given)}</section>'
     )
 
 
-def _overview(series: Sequence[tuple[int, Series]]) -> str:
+def _overview(series: Sequence[tuple[int, Series]], filters: Filters) -> str:
     lines = []
     for number, one in series:
         release, gate = one.latest.release, one.latest.gate
         upper = "no upper bound" if release.upper is None else number_words(release.upper, release.quantity)
         sign = {"passed": '<span class="good">passed</span>', "failed": '<span class="bad">failed</span>'}
         lines.append(
-            f'<tr><th scope="row"><a href="#s{number}">{escape(words_of(release).heading)}</a> '
-            f'<span class="slice">{escape(slice_words(release))}</span></th>'
+            f'<tr class="{filters.classes(one)}"><th scope="row">'
+            f'<a href="#s{number}">{escape(words_of(release).heading)}</a> '
+            f'<span class="slice">{escape(_rule(release))}{escape(slice_words(release))}</span></th>'
             f'<td class="number">{value_words(release)}</td>'
             f'<td class="number">{number_words(release.lower, release.quantity)} &ndash; {upper}</td>'
             f"<td>{sign.get(gate or '', '')}</td></tr>"
@@ -125,6 +131,11 @@ def _overview(series: Sequence[tuple[int, Series]]) -> str:
         '<th scope="col" class="number">Value</th><th scope="col" class="number">Interval</th>'
         f'<th scope="col">Gate</th></tr></thead><tbody>{"".join(lines)}</tbody></table>'
     )
+
+
+def _rule(release: Release) -> str:
+    name = rule_name(release)
+    return "" if name is None else f"{name}, "
 
 
 def _budget(row: ResultRow) -> str:
@@ -163,7 +174,9 @@ def _constraints(latest: ResultRow, given: tuple[DenialConstraint, ...] | None) 
     for text in texts:
         words = constraint_words(text)
         said = f"{escape(words[0].upper() + words[1:])}.<br>" if words else ""
-        items += f"<li>{said}<code>{escape(text)}</code></li>"
+        name = text_name(text)
+        called = "" if name is None else f"<strong>{escape(name)}</strong>: "
+        items += f"<li>{called}{said}<code>{escape(text)}</code></li>"
     return f'<section class="rules"><h3>What must hold</h3>{note}<ol>{items}</ol></section>'
 
 

@@ -19,7 +19,7 @@ _COMPARISONS = 8
 
 @dataclass(frozen=True)
 class Series:
-    """Rows of one job, release name, measure, slice and constraint, oldest first; at least one."""
+    """Rows of one job, release name, measure, slice and constraint, in the order of their runs' dates; at least one."""
 
     rows: tuple[ResultRow, ...]
 
@@ -79,7 +79,7 @@ def _can_be_compared(now: Release, then: Release) -> bool:
 
 
 def _when(then: ResultRow, now: ResultRow) -> str:
-    return f"{then.time:%Y-%m-%d}" if then.time.date() != now.time.date() else f"{then.time:%Y-%m-%d %H:%M}"
+    return f"{then.date:%Y-%m-%d}" if then.date.date() != now.date.date() else f"{then.date:%Y-%m-%d %H:%M}"
 
 
 def _change(now: Release, then: Release) -> str:

@@ -12,6 +12,8 @@ __all__ = [
     "constraint_words",
     "gate_words",
     "latest_words",
+    "rule_name",
+    "text_name",
 ]
 
 
@@ -42,5 +44,19 @@ def constraint_words(text: str) -> str | None:
     """A constraint in words; None if this version of dpdb cannot read it."""
     try:
         return "; ".join(describe(constraint) for constraint in parse_constraint(text))
+    except DpdbError:
+        return None
+
+
+def rule_name(release: Release) -> str | None:
+    """Call the one rule of a release by its name, or as it was written; None if all rules were measured together."""
+    text = release.shown_constraint
+    return None if text is None or release.constraint is None else text_name(text) or text
+
+
+def text_name(text: str) -> str | None:
+    """The name in the text of a rule; None if it has none, or this version of dpdb cannot read it."""
+    try:
+        return parse_constraint(text)[0].name
     except DpdbError:
         return None

@@ -24,8 +24,9 @@ RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "dp_inconsistency": (
             _TABLE, "measure", "epsilon", *_COMMON, "mechanism", "confidence", "max_degree", "run_id", "theta",
+            "label",
         ),
-        "dp_count": (_TABLE, "epsilon", *_COMMON, "confidence", "run_id"),
+        "dp_count": (_TABLE, "epsilon", *_COMMON, "confidence", "run_id", "label"),
     }
 )  # fmt: skip
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}

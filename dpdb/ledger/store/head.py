@@ -1,10 +1,10 @@
 """The head of a ledger: how far it has come, in a file beside it, so that a ledger that went back is noticed.
 
 A ledger that was put back from a backup, or lost its write-ahead log, looks like a current one: it has forgotten its
-newest lines, and with them what was spent. `<ledger>-head` counts entries and answers and names the newest of each by
-its seal, and the epoch, under the ledger's key. It is written after the commit that it tells of, so a crash leaves it
-behind and never ahead, and inside an exclusive transaction, so it never goes back itself. Where both files are put back
-together, or the head is removed, nothing is noticed.
+newest lines, and with them what was spent or forbidden. `<ledger>-head` counts entries, answers and acts and names the
+newest of each by its seal, and the epoch, under the ledger's key. It is written after the commit that it tells of, so a
+crash leaves it behind and never ahead, and inside an exclusive transaction, so it never goes back itself. Where both
+files are put back together, or the head is removed, nothing is noticed.
 """
 
 from __future__ import annotations
@@ -44,9 +44,11 @@ class LedgerHead:
         if self._is_marked(KIND, text, sealed):
             told = json.loads(text)
             entries, answers, epoch = told["entries"], told["answers"], told["epoch"]
+            acts = told.get("acts", 0)  # versions that knew no acts counted none
             newest = (entries == 0 or _hex(state.seal_of(entries)) == told["entry_seal"]) and (
                 answers == 0 or _hex(state.answer_seal_of(answers)) == told["answer_seal"]
             )
+            newest = newest and (acts == 0 or _hex(state.acts.seal_of(acts)) == told["act_seal"])
             if not newest or state.epoch.number < epoch:
                 raise self._file.lost()
         elif self._is_marked(OLD_KIND, text, sealed):
@@ -77,6 +79,8 @@ class LedgerHead:
                 "answers": state.answers,
                 "answer_seal": state.answer_seal.hex(),
                 "epoch": state.epoch.number,
+                "acts": state.acts.last,
+                "act_seal": state.acts.before.hex(),
             }
         )
         sealed = mark(state.terms.key, KIND, text).hex()

@@ -1,43 +1,27 @@
-"""The state of a ledger file, read line by line and checked against its seals: terms, epochs, entries, answers."""
+"""The state of a ledger file, read line by line and checked against seals: terms, epochs, entries, answers, acts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from dpdb.errors import LedgerError
+from dpdb.ledger.store.acts import ActLine, Acts
+from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.epoch_lines import EpochLines
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.tables import NOT_UNDERSTOOD
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
+from dpdb.ledger.store.times import Times
 from dpdb.overlap import OverlapIndex
 
-__all__ = ["EntryLine", "LedgerState", "insert"]
-
-
-class EntryLine(NamedTuple):
-    """A debit as its row, without seal."""
-
-    number: int
-    epoch: int
-    run_id: str | None
-    request: str
-    predicate: str
-    charge: int
-    upper: int
-    source_mark: bytes
-    reserved: str
-    analyst: str | None = None
-    label: str | None = None
-    rule_set: str | None = None
-    second_predicate: str | None = None
-    second_charge: int | None = None
-    second_upper: int | None = None
+__all__ = ["LedgerState", "insert"]
 
 
 _ENTRIES = f"SELECT {', '.join(EntryLine._fields)}, seal FROM entry"
 _ANSWERS = "SELECT sequence, entry, answered, answer, seal FROM answer"
+_ACTS = f"SELECT {', '.join(ActLine._fields)}, seal FROM act WHERE number > ? ORDER BY number"
 
 
 class LedgerState:
@@ -53,6 +37,10 @@ class LedgerState:
         How many answers are recorded; `answer_seal` is the seal of the newest.
     sequential : int
         Sum of all charges.
+    acts : Acts
+        What the owner has done since the ledger was made.
+    times : Times
+        Of the entries.
     """
 
     def __init__(self, file: LedgerFile) -> None:
@@ -65,6 +53,8 @@ class LedgerState:
         self.answers = 0
         self.answer_seal = FIRST
         self.sequential = 0
+        self.acts = Acts()
+        self.times = Times()
         self.read()
 
     @property
@@ -75,7 +65,7 @@ class LedgerState:
     @property
     def before(self) -> bytes:
         """Seal of the newest entry."""
-        return self._seals[-1] if self._seals else FIRST
+        return self.seal_of(self.last) or FIRST
 
     @property
     def closed(self) -> int:
@@ -83,9 +73,14 @@ class LedgerState:
         return sum(epoch.closed_overlap or 0 for epoch in self.epochs[:-1])
 
     @property
+    def budget(self) -> int:
+        """The total: what the ledger was made with, or raised to."""
+        return self.terms.budget if self.acts.budget is None else self.acts.budget
+
+    @property
     def available(self) -> int:
         """Budget of the current epoch: what the closed ones have left."""
-        return self.terms.budget - self.closed
+        return self.budget - self.closed
 
     @property
     def epoch(self) -> Epoch:
@@ -134,7 +129,9 @@ class LedgerState:
             self._read_epochs()
             self._read_entries()
             self._read_answers()
-            understood = self.terms.is_understood and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
+            self._read_acts()
+            known = self.terms.is_understood and self.acts.is_understood
+            understood = known and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
         except (ValueError, TypeError, KeyError, IndexError):
             raise self._file.damaged() from None
         if not understood:
@@ -149,16 +146,29 @@ class LedgerState:
         self._lines.add([line[4] for line in current], [line[5] for line in current], [line[6] for line in current])
         self.runs |= {line[2]: line[0] for line in lines if line[2] is not None}
         self.sequential += sum([line[5] for line in lines])
+        for line in lines:
+            self.times.add(line[8], line[5])
         self._seals.extend(seals)
         self._answer_of.extend([0] * len(lines))
 
     def entry(self, number: int) -> EntryLine:
         """Read an entry again, which may have been damaged since it was taken in."""
         rows: list[Any] = self._file.rows(f"{_ENTRIES} WHERE number = ?", (number,))
-        before = self._seals[number - 2] if number > 1 else FIRST
-        if len(rows) != 1 or seal(self.terms.key, "entry", before, rows[0][:-1]) != self._seals[number - 1]:
+        if len(rows) != 1:
             raise self._file.damaged()
-        return EntryLine(*rows[0][:-1])
+        return self._checked(rows[0])
+
+    def _checked(self, row: Any) -> EntryLine:
+        before = self.seal_of(row[0] - 1) or FIRST
+        if seal(self.terms.key, "entry", before, row[:-1]) != self.seal_of(row[0]):
+            raise self._file.damaged()
+        return EntryLine(*row[:-1])
+
+    def entries(self, first: int = 1) -> Iterator[EntryLine]:
+        """Read the entries from number `first` on again, as `entry` does."""
+        for rows in self._file.batches(f"{_ENTRIES} WHERE number BETWEEN ? AND ? ORDER BY number", (first, self.last)):
+            for row in rows:
+                yield self._checked(row)
 
     def answer(self, number: int) -> str | None:
         """Read the answer of an entry, None if it has none.
@@ -195,7 +205,8 @@ class LedgerState:
     def _refuse_going_back(self) -> None:
         """Notice at once if an older copy was written over the file that is open."""
         entry, answer = self._on_disk("entry", "number", self.last), self._on_disk("answer", "sequence", self.answers)
-        if (entry or FIRST, answer or FIRST) != (self.before, self.answer_seal):
+        act = self._on_disk("act", "number", self.acts.last)
+        if (entry or FIRST, answer or FIRST, act or FIRST) != (self.before, self.answer_seal, self.acts.before):
             raise self._file.lost()
 
     def _on_disk(self, table: str, number: str, value: int) -> bytes | None:
@@ -225,6 +236,9 @@ class LedgerState:
             if [row[0] for row in rows] != list(range(self.last + 1, self.last + len(rows) + 1)):
                 raise ValueError("an entry is missing")
             self.add(rows, [row[-1] for row in rows])
+
+    def _read_acts(self) -> None:
+        self.acts.read(self.terms.key, self._file.rows(_ACTS, (self.acts.last,)))
 
     def _read_answers(self) -> None:
         key, seals = self.terms.key, self._seals

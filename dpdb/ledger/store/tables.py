@@ -3,8 +3,8 @@
 One format for all that is planned, so that no ledger is upgraded twice. Four rules make room without holes:
 
 - **Everything is sealed.** A line that must never vanish belongs to a chain: its seal covers the seal before it, and
-  the head beside the ledger (`dpdb.ledger.store.head`) counts the chain. `entry` and `answer` are chains, `act`
-  and `analyst` will be: an owner's act or an analyst's rights are never changed, a newer line about them is added.
+  the head beside the ledger (`dpdb.ledger.store.head`) counts the chain. `entry`, `answer` and `act` are chains,
+  `analyst` will be: an owner's act or an analyst's rights are never changed, a newer line about them is added.
 - **An answer is not a column of its entry.** It has a line, a number and a seal of its own, so an answer that was
   blanked or removed is damage and never "not answered yet": the same run must not draw twice for one debit.
 - **Secrets can be forgotten.** `standing.secret` (an alarm's hidden threshold; known, it costs its whole epsilon every
@@ -26,7 +26,8 @@ second table in `second_predicate`, proven to stay below `second_upper`. Alarms 
 `answer` (chain): what was released for an entry, once, in the order of recording.
 
 `act` (chain): what the owner did to the ledger: allowances, retirement, a raised budget. `kind` names the act, `detail`
-is a JSON object.
+is a JSON object: `after` which debit, `who` and `label` where they were given, and what the act fixes
+(`dpdb.ledger.store.acts`). `terms` keeps the budget that the ledger was made with.
 
 `analyst` (chain): from this line on `name` has these rights: a role, a `quota` and a `most_per_statement` in units of
 the ledger's notion, until `expires`; `credentials` is a JSON object (digest of a token, keys made from it), null when
@@ -78,7 +79,7 @@ CREATE TABLE standing_answer (
 """
 
 NOT_UNDERSTOOD = """
-SELECT EXISTS (SELECT 1 FROM act) OR EXISTS (SELECT 1 FROM analyst) OR EXISTS (SELECT 1 FROM standing)
-    OR EXISTS (SELECT 1 FROM standing_answer) OR (SELECT second_table_mark IS NOT NULL FROM terms)
+SELECT EXISTS (SELECT 1 FROM analyst) OR EXISTS (SELECT 1 FROM standing) OR EXISTS (SELECT 1 FROM standing_answer)
+    OR (SELECT second_table_mark IS NOT NULL FROM terms)
 """
 """The query whether a ledger holds what this version of dpdb does not know yet."""

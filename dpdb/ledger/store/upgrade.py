@@ -24,11 +24,12 @@ from typing import Any
 from dpdb.errors import LedgerError
 from dpdb.files.owned_file import check_owned, give_to, open_owned, private_folder, remove_private_folders
 from dpdb.files.sync import sync
+from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.file import COPY_ID, VERSION, LedgerFile
 from dpdb.ledger.store.head import KIND, OLD_KIND, is_marked, not_its_head, read_head
 from dpdb.ledger.store.marks import mark
 from dpdb.ledger.store.seals import FIRST, seal
-from dpdb.ledger.store.state import EntryLine, insert
+from dpdb.ledger.store.state import insert
 from dpdb.ledger.store.tables import TABLES
 from dpdb.ledger.store.terms import Epoch, Terms, Upgraded, epoch_row, terms_row
 from dpdb.privacy import NOTIONS

@@ -31,6 +31,8 @@ class Charge:
         Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
     rule_set
         Digest of the constraints, for the history of a ledger.
+    label
+        A word for that history.
 
     Raises
     ------
@@ -44,6 +46,7 @@ class Charge:
     run_id: str | None = None
     rho: int | None = None
     rule_set: str | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         self.coverage.refuse_no_row()
@@ -93,6 +96,9 @@ class Account(Protocol):
 
     def remaining(self) -> float | None:
         """Return what a release of the whole table may still cost; None if that is unlimited."""
+
+    def little_left(self) -> str | None:
+        """Say what is left if the newest debit has left little; None otherwise, and where nothing is left behind."""
 
     def close(self) -> None:
         """Let go of files. May be called twice."""

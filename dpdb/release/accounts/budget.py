@@ -69,6 +69,9 @@ class Budget:
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep nothing: the answer is published at once, and the session ends with its process."""
 
+    def little_left(self) -> None:
+        """Say nothing: a budget is often that of the one release it was made for."""
+
     def close(self) -> None:
         """Nothing to let go of."""
 

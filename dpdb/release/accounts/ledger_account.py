@@ -10,7 +10,8 @@ from pathlib import Path
 
 from dpdb.engine import TableSchema
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import Ledger, SourceMark, rows_of
+from dpdb.ledger import Ledger, SourceMark, little_left, rows_of
+from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
 from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
 from dpdb.release.accounts.account import Charge, Reservation
@@ -37,6 +38,8 @@ class LedgerAccount:
         Tells that state anew, whenever it is called.
     unit
         What is protected; the ledger's first release binds it to this unit.
+    who
+        Who asks, for the ledger's history; a run id is one asker's.
 
     Raises
     ------
@@ -53,7 +56,11 @@ class LedgerAccount:
         opened: str,
         content: Callable[[], str],
         unit: PrivacyUnit,
+        who: str | None = None,
     ) -> None:
+        if who is not None:
+            check_name("who", who)
+        self._who, self._is_low = who, False
         self._budget = as_budget(budget)
         self._content = content
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
@@ -82,10 +89,13 @@ class LedgerAccount:
             request=charge.request_text,
             notion=self._ledger.notion.name,
             run_id=charge.run_id,
+            analyst=self._who,
+            label=charge.label,
             rule_set=charge.rule_set,
         )
         if reservation.answer is None and charge.rho is None:
             self._budget.debit(charge)
+        self._is_low = reservation.is_low
         return reservation
 
     def check_together(self, charges: Sequence[Charge]) -> None:
@@ -111,9 +121,14 @@ class LedgerAccount:
 
     def remaining(self) -> float:
         """Return what a release of the whole table may still cost, in the ledger's parameter (epsilon, rho or mu)."""
-        left = self._ledger.summary().remaining
+        left = self._ledger.summary().may_cost
         mine = self._budget.remaining()
         return left if mine is None or self._ledger.notion is not PURE else min(left, mine)
+
+    def little_left(self) -> str | None:
+        """Say what the ledger has left if the newest debit has left little of it, or of an allowance."""
+        words = little_left(self._ledger.summary()) if self._is_low else None
+        return None if words is None else f"{self._ledger.shown}: {words}"
 
     def close(self) -> None:
         """Close the ledger. May be called twice."""

@@ -1,4 +1,4 @@
-"""`dpdb report RESULTS`."""
+"""`dpdb report RESULTS...`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def add(commands: Any) -> None:
         commands,
         "report",
         run,
-        "write one HTML page about a results table; reads releases only, never the private source",
-        "dpdb report results.duckdb --out report.html",
+        "write one HTML page about results tables; reads releases only, never the private source",
+        "dpdb report visits.duckdb orders.duckdb --out report.html",
     )
-    parser.add_argument("results", metavar="RESULTS", help="DuckDB file, or folder of Parquet files, of `dpdb run`")
+    text = "DuckDB file, or folder of Parquet files, of `dpdb run`; several make one page"
+    parser.add_argument("results", metavar="RESULTS", nargs="+", help=text)
     parser.add_argument("--out", required=True, metavar="FILE", help=".html file; replaced if it exists")
     parser.add_argument("--table", metavar="T", help="results table of a DuckDB file (dpdb_results)")
     parser.add_argument("--ledger", metavar="FILE", help="show what this ledger says now, not after the last run")
@@ -35,7 +36,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read results, write the page; the private source is not opened."""
     from dpdb.constraints import distinct, load_constraints
-    from dpdb.doors.jobs.results import read_results
+    from dpdb.doors.jobs.results import read_results, several_results
     from dpdb.doors.reports import report_page
     from dpdb.files.new_file import new_file
     from dpdb.ledger import Ledger
@@ -43,9 +44,13 @@ def run(options: argparse.Namespace) -> int:
     out = Path(options.out)
     if out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out {options.out!r}: the report is a .html file")
-    results = read_results(options.results, options.table)
-    if not results.rows:
-        raise ParameterError(f"{options.results}: the results table has no rows yet; `dpdb run JOB.toml` writes them")
+    if len(options.results) > 1 and (options.ledger is not None or options.constraints is not None):
+        raise ParameterError("--ledger and --constraints are of one table; leave them out of a page about several")
+    tables = [read_results(path, options.table) for path in options.results]
+    for path, read in zip(options.results, tables, strict=True):
+        if not read.rows:
+            raise ParameterError(f"{path}: the results table has no rows yet; `dpdb run JOB.toml` writes them")
+    results = several_results(dict(zip(options.results, tables, strict=True)))
     ledger = None
     if options.ledger is not None:
         with Ledger.open(options.ledger) as opened:

@@ -39,6 +39,9 @@ def add(commands: Any) -> None:
         help="name of this run, such as the scheduler's: retried, it never spends twice (today)",
     )
     parser.add_argument(
+        "--date", metavar="DATE", help="what the run's data are of, for reports (what --run-id names: 2026-11-21)"
+    )
+    parser.add_argument(
         "--check", action="store_true", help="check everything and print plan and cost; spends nothing, reads no row"
     )
     parser.add_argument("--junit", metavar="FILE", help="write gates and warnings as JUnit XML")
@@ -52,9 +55,11 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.progress import step_bar
     from dpdb.doors.jobs import load_job
     from dpdb.doors.jobs.plan_job import plan_job
+    from dpdb.doors.jobs.run_date import parse_date
     from dpdb.doors.jobs.run_job import run_job
 
     job = load_job(options.job)
+    date = None if options.date is None else parse_date(options.date)
     run_id = options.run_id if options.run_id is not None else f"{datetime.now(UTC):%Y-%m-%d}"
     if options.check:
         plan = plan_job(job, run_id)
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         check_junit(options.junit)
     shown = JobOutput(job, run_id, options.format)
     try:
-        for outcome in run_job(job, run_id, progress=step_bar(options, 1 + _STEPS * len(job.releases))):
+        for outcome in run_job(job, run_id, date=date, progress=step_bar(options, 1 + _STEPS * len(job.releases))):
             shown.add(outcome)
     except DpdbError as error:
         if shown.outcomes:

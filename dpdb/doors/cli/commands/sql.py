@@ -15,6 +15,7 @@ from dpdb.doors.cli.shared_options import (
     command,
     gather_option,
     group_option,
+    ledger_options,
     limit_options,
     parent_options,
     source_options,
@@ -45,7 +46,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--file", metavar="FILE", help="statements to run in order, up to the first error")
     parser.add_argument("--budget", metavar="E", help="total epsilon of this command")
-    parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
+    ledger_options(parser)
     parser.add_argument(
         "--public",
         metavar="NAME=FILE",

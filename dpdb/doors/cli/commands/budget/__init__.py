@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpdb.doors.cli.commands.budget import answers, audit, create, epoch, history, show
+from dpdb.doors.cli.commands.budget import (
+    allow,
+    answers,
+    audit,
+    create,
+    epoch,
+    history,
+    raise_,
+    retire,
+    show,
+)
 
 __all__ = ["add"]
 
-_ACTIONS = (create, show, history, epoch, answers, audit)
+_ACTIONS = (create, show, history, epoch, raise_, allow, retire, answers, audit)
 """In the order of `dpdb budget --help`."""
 
 

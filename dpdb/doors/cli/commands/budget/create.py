@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
+from dpdb.doors.cli.commands.budget.ledger_option import allowance_options, ledger_option
 from dpdb.doors.cli.numbers import real
 from dpdb.doors.cli.shared_options import command
+from dpdb.errors import ParameterError
 
 __all__ = ["add", "run"]
 
@@ -25,14 +26,19 @@ def add(actions: Any) -> None:
     parser.add_argument("--epsilon", required=True, metavar="E", help="total privacy cost allowed")
     parser.add_argument("--notion", choices=["pure", "zcdp", "gdp"], default="pure", help="how losses add up (pure)")
     parser.add_argument("--delta", type=real, default=0.0, metavar="D", help="of a zcdp or gdp ledger, such as 1e-6")
+    allowance_options(parser, required=False)
     parser.add_argument("--append-only", action="store_true", help="rows are added and never change: no epochs needed")
 
 
 def run(options: argparse.Namespace) -> int:
     """Make a ledger and print what it says."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
-    from dpdb.ledger import Ledger
+    from dpdb.ledger import Ledger, check_allowance
 
+    if (options.per is None) != (options.at_most is None):
+        raise ParameterError("--at-most and --per go together: at most E within every such period")
+    if options.per is not None:
+        check_allowance(options.per, options.at_most, options.notion, options.delta)  # before there is a file
     with Ledger.create(
         options.ledger,
         notion=options.notion,
@@ -40,5 +46,7 @@ def run(options: argparse.Namespace) -> int:
         delta=options.delta,
         append_only=options.append_only,
     ) as ledger:
+        if options.per is not None:
+            ledger.allow(options.per, epsilon=options.at_most)
         show_summary(ledger.summary(), options.format)
     return 0

@@ -4,46 +4,120 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdb.doors.cli.commands.budget.ledger_option import ledger_option
 from dpdb.doors.cli.shared_options import command
-from dpdb.doors.cli.streams import show
+from dpdb.doors.cli.streams import one_line, show
 
 if TYPE_CHECKING:
-    from dpdb.ledger import Ledger
+    from dpdb.ledger import LedgerAct, LedgerEntry
 
 __all__ = ["add", "run"]
+
+T = TypeVar("T")
+
+_COLUMNS = (
+    "time", "kind", "number", "epoch", "who", "label", "run_id", "rule_set", "parameter", "charge", "asked", "rows",
+    "answered", "answer",
+)  # fmt: skip
+_FOUND = ("release_id", "measure", "constraint", "where", "quantity", "value", "lower", "upper")
+_DIGEST = 12  # enough to tell the rule sets of one ledger apart
 
 
 def add(actions: Any) -> None:
     """Add `dpdb budget history`."""
-    parser = command(actions, "history", run, "print every debit", "dpdb budget history visits.ledger")
-    ledger_option(parser)
+    parser = command(
+        actions,
+        "history",
+        run,
+        "print every debit with who, rule set, label and answer, and every act of the owner",
+        "dpdb budget history visits.ledger --format csv",
+    )
+    ledger_option(parser, "csv")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every debit, answered or not."""
+    """Print every debit, answered or not, and what the owner has done in between."""
+    from dpdb.doors.cli.commands.budget.csv_cells import csv_text
     from dpdb.ledger import Ledger
 
     with Ledger.open(options.ledger) as ledger:
-        _print(ledger, options.format)
+        entries, acts, parameter = ledger.history(), ledger.acts(), ledger.notion.parameter
+    if options.format == "json":
+        lists = {"releases": list(map(_fields, entries)), "acts": [asdict(act) for act in acts]}
+        show(json.dumps(lists, indent=2))
+    elif options.format == "csv":
+        cells = [(_place(entry), _cells(entry, parameter)) for entry in entries]
+        show(csv_text(_COLUMNS, _in_order([*cells, *((_place_of_act(act), _act_cells(act)) for act in acts)])))
+    else:
+        words = [(_place(entry), _words(entry, parameter)) for entry in entries]
+        shown = _in_order([*words, *((_place_of_act(act), _act_words(act)) for act in acts)])
+        show("\n".join(shown) or "no releases yet")
     return 0
 
 
-def _print(ledger: Ledger, output: str) -> None:
-    entries = ledger.history()
-    if output == "json":
-        show(json.dumps({"releases": [asdict(entry) for entry in entries]}, indent=2))
-        return
-    for entry in entries:
-        asked = ", ".join(entry.request.get("measures", {})) or "release"
-        run = f", run id {entry.run_id}" if entry.run_id is not None else ""
-        answered = "answered" if entry.answered else "not answered, still spent"
-        show(
-            f"{entry.number}  {entry.reserved}  epoch {entry.epoch}  {ledger.notion.parameter} {entry.charge:.9g}  "
-            f"{asked} of {entry.rows}{run} ({answered})"
-        )
-    if not entries:
-        show("no releases yet")
+def _in_order(placed: Iterable[tuple[tuple[int, int], T]]) -> list[T]:
+    """Debits in their order, each act behind the debit that it came after."""
+    return [line for _, line in sorted(placed, key=lambda pair: pair[0])]
+
+
+def _place(entry: LedgerEntry) -> tuple[int, int]:
+    return entry.number, 0
+
+
+def _place_of_act(act: LedgerAct) -> tuple[int, int]:
+    return act.after, act.number
+
+
+def _words(entry: LedgerEntry, parameter: str) -> str:
+    rule_set = None if entry.rule_set is None else entry.rule_set[:_DIGEST]
+    names = {"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set}
+    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
+    answered = "answered" if entry.answered else "not answered, still spent"
+    head = (
+        f"{entry.number}  {entry.reserved}  epoch {entry.epoch}  {parameter} {entry.charge:.9g}  "
+        f"{_asked(entry)} of {entry.rows}{named} ({answered})"
+    )
+    return "\n    ".join(map(one_line, [head, *_answers(entry)]))
+
+
+def _act_words(act: LedgerAct) -> str:
+    names = {"by": act.who, "label": act.label}
+    named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
+    return one_line(f"-  {act.at}  {act.words}{named}")
+
+
+def _fields(entry: LedgerEntry) -> dict[str, Any]:
+    """A debit for JSON; of each release what was found, and the id by which `dpdb budget answers` has all of it."""
+    answer = None if entry.answer is None else [{name: one.get(name) for name in _FOUND} for one in entry.answer]
+    return asdict(replace(entry, answer=answer))
+
+
+def _cells(entry: LedgerEntry, parameter: str) -> list[object]:
+    return [
+        entry.reserved, "release", entry.number, entry.epoch, entry.analyst, entry.label, entry.run_id, entry.rule_set,
+        parameter, entry.charge, _asked(entry), entry.rows, "yes" if entry.answered else "no",
+        "; ".join(_answers(entry)),
+    ]  # fmt: skip
+
+
+def _act_cells(act: LedgerAct) -> list[object]:
+    told = {"time": act.at, "kind": act.kind, "who": act.who, "label": act.label, "asked": act.words}
+    return [told.get(column) for column in _COLUMNS]
+
+
+def _asked(entry: LedgerEntry) -> str:
+    return ", ".join(entry.request.get("measures", {})) or str(entry.request.get("measure", "release"))
+
+
+def _answers(entry: LedgerEntry) -> list[str]:
+    """The published values, each with its measure, constraint and slice."""
+    from dpdb.release import bounds_words, measured_words, recorded_releases, value_words
+
+    if not entry.answer:
+        return []
+    releases = recorded_releases(json.dumps(entry.answer))
+    return [f"{measured_words(one)} = {value_words(one)} ({bounds_words(one)})" for one in releases]

@@ -28,6 +28,13 @@ def _summary_words(summary: LedgerSummary) -> str:
         f"remaining  {summary.parameter} {_down(summary.remaining)} for a release of the whole table",
         f"epoch      {summary.epoch} ({rows})",
     ]
+    for allowance in summary.allowances:
+        lines.append(
+            f"allowance  {summary.parameter} {allowance.at_most:.9g} within {allowance.words}: {allowance.spent:.9g} "
+            f"spent, {_down(allowance.remaining)} left; old releases never expire"
+        )
+    if summary.retired is not None:
+        lines.append(f"retired    {summary.retired}: nothing more is released")
     if summary.delta:
         lines.append(f"promises   so far ({summary.epsilon:.6g}, {summary.delta:g})-differential privacy")
     if summary.unit is not None and is_rows_of(summary.unit):

@@ -1,0 +1,70 @@
+"""Filters of the page: radio buttons and style rules, no script; a browser without `:has()` shows everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+from dpdb.doors.reports.series import Series
+from dpdb.doors.reports.words import rule_name
+from dpdb.release import slice_words, words_of
+
+__all__ = ["Filters"]
+
+_ALL_RULES = "all rules together"
+_GROUPS: tuple[tuple[str, str, Callable[[Series], str]], ...] = (
+    ("Table", "t", lambda series: series.latest.job),
+    ("Measure", "m", lambda series: words_of(series.latest.release).heading),
+    ("Slice", "w", lambda series: slice_words(series.latest.release)),
+    ("Rule", "r", lambda series: rule_name(series.latest.release) or _ALL_RULES),
+)
+_MANY = 12  # choices from which on a group begins folded
+
+
+class Filters:
+    """What a reader may choose by: table, measure, slice and rule, each where there are several.
+
+    Parameters
+    ----------
+    series
+        All of the page.
+    """
+
+    def __init__(self, series: Sequence[Series]) -> None:
+        found = [(title, letter, of, list(dict.fromkeys(map(of, series)))) for title, letter, of in _GROUPS]
+        self._groups = [group for group in found if len(group[-1]) > 1]
+
+    def classes(self, series: Series) -> str:
+        """Names of classes by which the rules find what belongs to a series."""
+        numbers = (f" {letter}{choices.index(of(series)) + 1}" for _, letter, of, choices in self._groups)
+        return f"series{''.join(numbers)}"
+
+    def job_class(self, job: str) -> str:
+        """Name of the class of a table's section; empty where there is one table."""
+        return next((f"t{choices.index(job) + 1}" for _, letter, _, choices in self._groups if letter == "t"), "")
+
+    @property
+    def rules(self) -> str:
+        """Style rules: a choice hides what it does not name."""
+        return "".join(
+            f"main:has(#{letter}{number}:checked) :is(.series{',section.job' if letter == 't' else ''})"
+            f":not(.{letter}{number}){{display:none}}"
+            for _, letter, _, choices in self._groups
+            for number in range(1, len(choices) + 1)
+        )
+
+    @property
+    def controls(self) -> str:
+        """The buttons; empty where there is nothing to choose."""
+        groups = "".join(self._group(title, letter, choices) for title, letter, _, choices in self._groups)
+        return f'<div class="filters" role="group" aria-label="Show">{groups}</div>' if groups else ""
+
+    @staticmethod
+    def _group(title: str, letter: str, choices: Sequence[str]) -> str:
+        buttons = "".join(
+            f'<label><input type="radio" name="{letter}" id="{letter}{number}"{"" if number else " checked"}> '
+            f"{escape(choice)}</label>"
+            for number, choice in enumerate(["all", *choices])
+        )
+        shown = "" if len(choices) > _MANY else " open"
+        return f"<details{shown}><summary>{title}</summary><div>{buttons}</div></details>"

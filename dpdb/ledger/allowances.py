@@ -1,0 +1,137 @@
+"""The allowances of a ledger: at most so much within a period, inside the one total. Old releases never expire.
+
+An allowance paces; the total protects. Within a period no row collects more than the allowance from its debits, counted
+as the total is: by overlap within an epoch, added up over epochs. What leaves the period stays spent of the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from dpdb.errors import LedgerError
+from dpdb.ledger.store.acts import Act
+from dpdb.ledger.store.periods import Period
+from dpdb.ledger.store.state import LedgerState
+from dpdb.overlap import Added, Decision, OverlapIndex
+from dpdb.predicates import Region, region_from_text
+
+__all__ = ["Window", "refuse_retired", "windows"]
+
+_SECONDS = 0.1
+
+
+class Window:
+    """The debits that one allowance counts at some time, and the decision about one more.
+
+    Attributes
+    ----------
+    period : Period
+    units : int
+        What they may cost together.
+    clock : datetime
+        What the machine's clock says.
+    now : datetime
+        When it is decided: see `Times`.
+    sequential : int
+        The sum of their charges.
+    """
+
+    def __init__(self, state: LedgerState, period: Period, units: int, clock: datetime, begin: datetime) -> None:
+        self.period, self.units, self.clock = period, units, clock
+        self.now = state.times.now(clock)
+        self._state = state
+        self._first = state.times.first_since(begin)
+        self._charges = state.times.charges(self._first)
+        self.sequential = sum(self._charges)
+
+    def decide(self, predicate: Region, charge: int, deadline: float) -> Decision:
+        """Decide whether no row would collect more than the allowance within the period; an undecided one refuses.
+
+        Its bounds are on what a row covered by the release collects within the period, over all epochs.
+        """
+        together = self.sequential + charge
+        if together <= self.units:  # then so it is whatever rows they cover
+            return Decision(True, together, charge, None)
+        found = self.index.would_exceed(predicate, charge, self.available, deadline)
+        earlier = self.units - self.available
+        return replace(found, upper=earlier + found.upper, lower=earlier + found.lower)
+
+    def add(self, predicate: Region, charge: int) -> None:
+        """Count one more release, which was allowed; of a look ahead, never of a debit."""
+        self.index.add(predicate, charge)
+        self.sequential += charge
+
+    @cached_property
+    def index(self) -> OverlapIndex:
+        """The debits of the current epoch."""
+        return self._indexes.get(self._state.epoch.number) or OverlapIndex()
+
+    @cached_property
+    def available(self) -> int:
+        """Units for the current epoch: what the debits of earlier epochs have left of the allowance."""
+        earlier = (index for epoch, index in self._indexes.items() if epoch != self._state.epoch.number)
+        return self.units - sum(index.bound(_SECONDS).upper for index in earlier)
+
+    @property
+    def spent(self) -> int:
+        """A safe bound on what any row collected within the period."""
+        inside = self.index.bound(_SECONDS).upper if self.index else 0
+        return min(self.sequential, self.units - self.available + inside)
+
+    @cached_property
+    def _indexes(self) -> dict[int, OverlapIndex]:
+        """Per epoch the debits that count, read when a decision needs them."""
+        merged: dict[int, dict[str, int]] = {}
+        for line in self._state.entries(self._first):
+            epoch = merged.setdefault(line.epoch, {})
+            epoch[line.predicate] = epoch.get(line.predicate, 0) + line.charge
+        return {
+            epoch: OverlapIndex.of(Added(region_from_text(text), charge) for text, charge in debits.items())
+            for epoch, debits in merged.items()
+        }
+
+    @property
+    def clock_words(self) -> str:
+        """Say that the clock is behind the newest debit; empty otherwise."""
+        if self.now == self.clock:
+            return ""
+        return f" (the clock is behind the newest debit, of {self.now:%Y-%m-%d %H:%M} UTC, which counts as the present)"
+
+    def fits_again(self, charge: int) -> datetime | None:
+        """Return a time from which a charge fits for certain if nothing else is debited; None if it never does."""
+        if charge > self.units:
+            return None
+        if self.period.length is None:
+            return self.period.end(self.now)
+        left, number = self.sequential, 0
+        while left + charge > self.units:
+            left -= self._charges[number]
+            number += 1
+        return self.period.end(self._state.times.of(self._first + number - 1)) + timedelta(milliseconds=1)
+
+
+def windows(state: LedgerState, clock: datetime) -> Iterator[Window]:
+    """Give for every allowance that holds now, by the clock or by the newest debit, what it counts."""
+    for period, units in state.acts.allowances.items():
+        begin = period.begin(state.times.now(clock))
+        if begin is not None:
+            yield Window(state, period, units, clock, begin)
+
+
+def refuse_retired(state: LedgerState, shown: str) -> None:
+    """Raise `LedgerError` if the owner has retired the ledger."""
+    act = state.acts.retired
+    if act is not None:
+        raise LedgerError(
+            f"{shown}: the ledger was retired {retired_words(act)}; no further release is made from it and nothing was "
+            f"spent. What was released stays: dpdb budget answers {shown}"
+        )
+
+
+def retired_words(act: Act) -> str:
+    """Say when and by whom a ledger was retired, and why if that was said."""
+    who = "" if act.who is None else f" by {act.who}"
+    return f"on {act.at[:10]}{who}" + ("" if act.label is None else f" ({act.label})")

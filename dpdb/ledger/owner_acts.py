@@ -1,0 +1,85 @@
+"""The owner's acts on a ledger: raising its budget, retiring it, fixing allowances; each is one sealed line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpdb.errors import ParameterError
+from dpdb.ledger.allowances import refuse_retired
+from dpdb.ledger.amounts import budget_units, in_words
+from dpdb.ledger.books import Books
+from dpdb.ledger.store.acts import ALLOW, RAISE, RETIRE, Act
+from dpdb.ledger.store.clock import now
+from dpdb.ledger.store.periods import parse_period
+from dpdb.ledger.store.state import insert
+from dpdb.names import check_name
+from dpdb.privacy import NOTIONS, Number
+from dpdb.stopping import unbroken
+
+__all__ = ["allow", "check_allowance", "raise_budget", "retire"]
+
+
+@unbroken()
+def raise_budget(
+    books: Books, budget: Number | None, epsilon: Number | None, *, who: str | None, label: str | None
+) -> None:
+    """Make the total larger; see `Ledger.raise_budget`."""
+    state, terms = books.state, books.state.terms
+    units = budget_units(terms.notion, budget, epsilon, terms.delta)
+    _check_names(who, label)
+    with books.current():
+        refuse_retired(state, books.file.shown)
+        if units <= state.budget:
+            raise ParameterError(
+                f"{books.file.shown}: the budget is {terms.notion.parameter} {in_words(terms.notion, state.budget)} "
+                f"and can only be raised, not set to {in_words(terms.notion, units)}; nothing was changed"
+            )
+        _write(books, Act(now(), books.state.last, RAISE, who, label, {"budget": units}))
+    books.write_head()
+
+
+@unbroken()
+def retire(books: Books, *, who: str | None, label: str | None) -> None:
+    """End the ledger; see `Ledger.retire`."""
+    _check_names(who, label)
+    with books.current():
+        refuse_retired(books.state, books.file.shown)
+        _write(books, Act(now(), books.state.last, RETIRE, who, label, {}))
+    books.write_head()
+
+
+@unbroken()
+def allow(
+    books: Books, text: str, budget: Number | None, epsilon: Number | None, *, who: str | None, label: str | None
+) -> None:
+    """Fix the allowance of a period, or end it; see `Ledger.allow`."""
+    state, terms, period = books.state, books.state.terms, parse_period(text)
+    ends = budget is None and epsilon is None
+    units = None if ends else budget_units(terms.notion, budget, epsilon, terms.delta)
+    _check_names(who, label)
+    with books.current():
+        refuse_retired(state, books.file.shown)
+        if ends and period not in state.acts.allowances:
+            known = ", ".join(found.text for found in state.acts.allowances) or "none"
+            raise ParameterError(f"{books.file.shown}: no allowance for {period.text} (there are: {known})")
+        _write(books, Act(now(), books.state.last, ALLOW, who, label, {"period": period.text, "units": units}))
+    books.write_head()
+
+
+def check_allowance(text: str, epsilon: Number, notion: str, delta: float) -> None:
+    """Raise `ParameterError` if a ledger of a notion could not have an allowance, before it is made."""
+    parse_period(text)
+    if notion in NOTIONS:  # else it cannot be made at all
+        budget_units(NOTIONS[notion], None, epsilon, delta)
+
+
+def _check_names(who: str | None, label: str | None) -> None:
+    for what, name in (("who", who), ("a label", label)):
+        if name is not None:
+            check_name(what, name)
+
+
+def _write(books: Books, act: Act) -> None:
+    """Write an act inside a transaction; it is taken in when the ledger is next read, which the head does at once."""
+    row: tuple[Any, ...] = books.state.acts.row(books.state.terms.key, act)
+    insert(books.file, "act", row)

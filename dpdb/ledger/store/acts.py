@@ -1,0 +1,118 @@
+"""What the owner has done to a ledger: raised its budget, fixed an allowance, retired it. A chain, never changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from dpdb.errors import ParameterError
+from dpdb.ledger.store.periods import Period, parse_period
+from dpdb.ledger.store.seals import FIRST, seal
+
+__all__ = ["ALLOW", "RAISE", "RETIRE", "Act", "ActLine", "Acts"]
+
+RAISE, RETIRE, ALLOW = "raise", "retire", "allow"
+_KEYS = {RAISE: {"budget"}, RETIRE: set[str](), ALLOW: {"period", "units"}}
+_OF_ALL = {"after", "who", "label"}
+
+
+class ActLine(NamedTuple):
+    """An act as its row, without seal."""
+
+    number: int
+    at: str
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Act:
+    """One act: when, after which debit, by whom, why; `detail` is what its kind fixes, in units of the ledger."""
+
+    at: str
+    after: int
+    kind: str
+    who: str | None
+    label: str | None
+    detail: dict[str, Any]
+
+
+@dataclass
+class Acts:
+    """The acts of a ledger in order, and what holds after the newest.
+
+    Attributes
+    ----------
+    seals : list of bytes
+        One per line.
+    budget : int or None
+        Units of the total after it was raised; None if it never was.
+    retired : Act or None
+        The act after which nothing is released any more.
+    allowances : dict of Period to int
+        The units that debits of one period may cost together.
+    is_understood : bool
+        Whether this version knows every act.
+    """
+
+    done: list[Act] = field(default_factory=list)
+    seals: list[bytes] = field(default_factory=list)
+    budget: int | None = None
+    retired: Act | None = None
+    allowances: dict[Period, int] = field(default_factory=dict)
+    is_understood: bool = True
+
+    @property
+    def last(self) -> int:
+        """Number of the newest act."""
+        return len(self.seals)
+
+    @property
+    def before(self) -> bytes:
+        """Seal of the newest act."""
+        return self.seals[-1] if self.seals else FIRST
+
+    def seal_of(self, number: int) -> bytes | None:
+        """Seal of an act, None if there is none of this number."""
+        return self.seals[number - 1] if 0 < number <= self.last else None
+
+    def row(self, key: bytes, act: Act) -> tuple[object, ...]:
+        """The row of the next act, with its seal in the end."""
+        of_all = {"after": act.after, "who": act.who, "label": act.label}
+        detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
+        line = ActLine(self.last + 1, act.at, act.kind, detail)
+        return *line, seal(key, "act", self.before, line)
+
+    def read(self, key: bytes, rows: list[Any]) -> None:
+        """Take in rows that follow the newest act; `ValueError` if one does not agree with its seal."""
+        for *line, sealed in rows:
+            if line[0] != self.last + 1 or seal(key, "act", self.before, tuple(line)) != sealed:
+                raise ValueError("an act does not agree with its seal")
+            self.seals.append(sealed)
+            self._take(ActLine(*line))
+
+    def _take(self, line: ActLine) -> None:
+        detail = json.loads(line.detail)
+        fixed = {name: value for name, value in detail.items() if name not in _OF_ALL}
+        if fixed.keys() != _KEYS.get(line.kind):
+            self.is_understood = False
+            return
+        act = Act(line.at, detail["after"], line.kind, detail.get("who"), detail.get("label"), fixed)
+        if act.kind == RAISE:
+            self.budget = int(fixed["budget"])
+        elif act.kind == RETIRE:
+            self.retired = act
+        else:
+            self._allow(fixed["period"], fixed["units"])
+        self.done.append(act)
+
+    def _allow(self, text: str, units: int | None) -> None:
+        try:
+            period = parse_period(text)
+        except ParameterError:  # of a later version
+            self.is_understood = False
+            return
+        self.allowances.pop(period, None)
+        if units is not None:
+            self.allowances[period] = int(units)

@@ -1,0 +1,27 @@
+"""`EntryLine`: one debit, as the ledger keeps it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["EntryLine"]
+
+
+class EntryLine(NamedTuple):
+    """A debit as its row, without seal."""
+
+    number: int
+    epoch: int
+    run_id: str | None
+    request: str
+    predicate: str
+    charge: int
+    upper: int
+    source_mark: bytes
+    reserved: str
+    analyst: str | None = None
+    label: str | None = None
+    rule_set: str | None = None
+    second_predicate: str | None = None
+    second_charge: int | None = None
+    second_upper: int | None = None
