@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.interface import Edges, Engine, Progress, Slice, Table, TableOptions, no_progress
+    from dpdb.engine.interface import (
+        Edges,
+        Engine,
+        Partners,
+        Progress,
+        Slice,
+        Table,
+        TableOptions,
+        Thinning,
+        no_progress,
+    )
     from dpdb.engine.opening import (
         declared_table,
         empty_table,
@@ -76,12 +86,14 @@ __all__ = [
     "LocalSlice",
     "LocalTable",
     "ParentsLike",
+    "Partners",
     "Progress",
     "Slice",
     "SourceLike",
     "Table",
     "TableOptions",
     "TableSchema",
+    "Thinning",
     "TypeOrigin",
     "WherePredicate",
     "arrow_forgets",
@@ -127,7 +139,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
+            "interface": "Edges Engine Partners Progress Slice Table TableOptions Thinning no_progress",
             "opening": "declared_table empty_table has_tables is_remote open_local_table open_table",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",

@@ -8,6 +8,7 @@ says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypedDict
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dpdb.predicates import LiteralValue
     from dpdb.predicates.nodes import Literal
 
-__all__ = ["Edges", "Engine", "Progress", "Slice", "Table", "TableOptions", "no_progress"]
+__all__ = ["Edges", "Engine", "Partners", "Progress", "Slice", "Table", "TableOptions", "Thinning", "no_progress"]
 
 # Called with the names of long steps, never with a number: how long a step takes or how much it found is private.
 Progress: TypeAlias = Callable[[str], None]
@@ -267,6 +268,60 @@ class Slice(Protocol):
         """Return the upper bound of the maximum degree that `degree_terms` describes."""
         ...
 
+    def thinning(self) -> Thinning | None:
+        """Offer parts of the rows that may do for a fractional cover; None where all rows in conflict are here."""
+        ...
+
     def close(self) -> None:
         """Drop what was made of the slice."""
+        ...
+
+
+@dataclass(frozen=True)
+class Partners:
+    """How many of the rows come that only special rows conflict with: `ratio` for each of those, and `least` more."""
+
+    ratio: int
+    least: int
+
+
+class Thinning(Protocol):
+    """Parts of the rows of a slice that have a row of each conflict. Its numbers are private.
+
+    Attributes
+    ----------
+    orders : sequence of int
+        Positions of order rules, among `constraints`: which of their values come has to be said.
+    constraints : tuple of BoundConstraint
+        Those of the slice over two tuples.
+    """
+
+    orders: Sequence[int]
+    constraints: tuple[BoundConstraint, ...]
+
+    def values(self, position: int) -> tuple[Slice, NDArray[np.int64]]:
+        """Return the distinct values of the rows that may conflict through an order rule, under it alone.
+
+        And how many rows have each, in the slice's own order. It is kept until `close`.
+        """
+        ...
+
+    def part(
+        self, partners: Partners, chosen: Mapping[int, tuple[NDArray[np.float64], NDArray[np.bool_]]]
+    ) -> tuple[Slice, NDArray[np.bool_]]:
+        """Return rows that come, under `constraints`, and mark those that are open, in the slice's own order.
+
+        Of every conflict an end comes, and if the other end does not come, it is open. The caller closes the slice.
+
+        Parameters
+        ----------
+        chosen
+            Of each order rule, in the order of its `values`: what share of the rows of each value comes, and whether
+            they are open. As for the whole: of every conflict one value comes whole, and if the other does not, it is
+            open.
+        """
+        ...
+
+    def close(self) -> None:
+        """Drop what was made for it."""
         ...

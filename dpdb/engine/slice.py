@@ -117,6 +117,12 @@ class LocalSlice:
         return [(k, dc) for k, dc in enumerate(self.constraints) if not dc.constraint.is_single_tuple]
 
     @property
+    def _beside(self) -> list[str]:
+        """What is kept beside constrained columns."""
+        kept = [name for name in self.kept if name not in self.columns]
+        return kept if self.source_row is None else [*kept, self.source_row]
+
+    @property
     def tuple_columns(self) -> list[str]:
         """All columns of the ranked tuples."""
         return [self.rank, *self.columns, *([] if self.source_row is None else [self.source_row])]
@@ -143,7 +149,7 @@ class LocalSlice:
         table, number = self._rows_of_graph()
         self._coded = CodedRows(self.database, table, number, self.columns, self.table("code"))
         self.node_count = self._coded.count
-        if self.source_row is None and set(self.columns) == set(self.coded):
+        if not self._beside and set(self.columns) == set(self.coded):
             self.database.execute(f"DROP TABLE {table.sql('duckdb')}")
 
     def _rows_of_graph(self) -> tuple[exp.Table, str]:
@@ -153,9 +159,9 @@ class LocalSlice:
         hidden = number in self._names
         if not conditions and not hidden:
             return read, number
-        kept: list[exp.Expr] = [exp.column(name, table=ROW, quoted=True) for name in self.tuple_columns[1:]]
+        kept: list[exp.Expr] = [exp.column(name, table=ROW, quoted=True) for name in [*self.columns, *self._beside]]
         if hidden:
-            number = free_name("number", self.tuple_columns)
+            number = free_name("number", [*self.tuple_columns, *self._beside])
             count = exp.Window(this=exp.RowNumber(), over="OVER")
             kept.append(exp.alias_(exp.Sub(this=count, expression=exp.convert(1)), number, quoted=True))
         query = exp.select(*kept).from_(exp.alias_(read.copy(), ROW, table=True)).where(*conditions)
@@ -227,6 +233,10 @@ class LocalSlice:
         """Return constrained columns as order-preserving codes, in the slice's own order: -1 for NULL. Private."""
         return {name: self._coded.codes[name].astype(np.int32) for name in columns}
 
+    def numbers(self, kept: str) -> npt.NDArray[np.int64]:
+        """Return a kept column of integers without NULL, rows in the slice's own order. Private."""
+        return self._coded.ask(exp.cast(exp.column(kept, table=ROW, quoted=True), "BIGINT", dialect="duckdb"), np.int64)
+
     def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[Flags]:
         """Mark, in the same order, the rows that meet each condition: all of some predicates of one tuple. Private.
 
@@ -260,6 +270,9 @@ class LocalSlice:
         """Exact upper bound of the maximum degree (see `degree_bound`). Private."""
         terms = degree_bound.degree_terms(self.constraints)
         return degree_bound.evaluate(terms, self._coded)
+
+    def thinning(self) -> None:
+        """Offer nothing: all rows are here."""
 
     def chosen(self) -> list[exp.Expr]:
         """The slice's predicate over the rows aliased `row`."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dpdb.graph.one_scan import ScanResult, scan
     from dpdb.graph.projection import ProjectedCounts, projected_counts
     from dpdb.graph.steps import called_all
+    from dpdb.graph.thinned.certified_cover import CertifiedCover, UncertifiedError
+    from dpdb.graph.thinned.partners import ChainPartners, chain_partners
     from dpdb.graph.unlisted_edges.block_constraint import (
         BlockConstraint,
         all_of_rows,
@@ -42,6 +44,8 @@ __all__ = [
     "Adjacency",
     "BlockConstraint",
     "BlockGraph",
+    "CertifiedCover",
+    "ChainPartners",
     "CoverBounds",
     "DegreeSummary",
     "EdgeArrays",
@@ -52,6 +56,7 @@ __all__ = [
     "OrderedEdges",
     "ProjectedCounts",
     "ScanResult",
+    "UncertifiedError",
     "adjacency_of",
     "all_of_rows",
     "by_class",
@@ -59,6 +64,7 @@ __all__ = [
     "by_order",
     "by_two_classes",
     "called_all",
+    "chain_partners",
     "count_maximal_independent_sets",
     "degree_summary",
     "degrees",
@@ -91,6 +97,8 @@ if not TYPE_CHECKING:
             "one_scan": "ScanResult scan",
             "projection": "ProjectedCounts projected_counts",
             "steps": "called_all",
+            "thinned.certified_cover": "CertifiedCover UncertifiedError",
+            "thinned.partners": "ChainPartners chain_partners",
             "unlisted_edges.block_constraint": "BlockConstraint all_of_rows by_class by_order by_two_classes",
             "unlisted_edges.block_graph": "BlockGraph",
             "unlisted_edges.listed_constraint": "ListedConstraint by_edges",

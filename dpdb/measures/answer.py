@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from dpdb.graph import CertifiedCover
 
 __all__ = ["FROM_BELOW", "Answer", "GraphStatistics"]
 
@@ -142,8 +145,8 @@ class GraphStatistics(Protocol):
         """2 Q(tau), twice the LP truncation of the edges, for each tau."""
         ...
 
-    def twice_fractional_cover(self) -> int:
-        """2 tau*."""
+    def twice_fractional_cover(self) -> CertifiedCover:
+        """2 tau* of all rows, also where only some have come from another engine."""
         ...
 
     def greedy_cover(self) -> int:

@@ -13,7 +13,7 @@ __all__ = ["MEASURE"]
 
 def _cover(statistics: GraphStatistics) -> float:
     """Return the fractional vertex cover, which is what dpdb releases by default."""
-    return statistics.self_conflicts + statistics.twice_fractional_cover() / 2
+    return statistics.self_conflicts + statistics.twice_fractional_cover().value / 2
 
 
 MEASURE = Measure(

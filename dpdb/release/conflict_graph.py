@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from dpdb.graph import (
     load_edge_kernels,
 )
 
-__all__ = ["ConflictGraph", "conflict_graph", "has_blocks", "load_kernels"]
+__all__ = ["ConflictGraph", "block_graph", "conflict_graph", "has_blocks", "load_kernels", "order_block"]
 
 ConflictGraph = BlockGraph | EdgeGraph
 
@@ -52,7 +52,9 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
     listed = None in shapes
     for statistic in statistics:
         if any(shapes) or not shapes:
-            load_block_kernels(statistic, ordered=ordered, listed=listed, alone=len(shapes) == 1)
+            # A certificate of a cover adds a constraint (`BlockGraph.with_partners`).
+            alone = len(shapes) == 1 and statistic != "twice_fractional_cover"
+            load_block_kernels(statistic, ordered=ordered, listed=listed, alone=alone)
         if listed:
             load_edge_kernels(statistic)
 
@@ -87,7 +89,53 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
     return BlockGraph(order.size, constraints, tested.reshape(len(pairwise), len(pairwise)))
 
 
-def _blocks(slice_: Slice, constraints: Mapping[int, tuple[BoundConstraint, BlockShape]]) -> dict[int, BlockConstraint]:
+def block_graph(slice_: Slice) -> BlockGraph:
+    """Return the conflict graph of a slice whose constraints all have blocks, with all its rows, in its own order.
+
+    For what does not depend on their order: no row is sorted.
+    """
+    return BlockGraph(slice_.node_count, list(_blocks(slice_, _shaped(slice_)).values()))
+
+
+def order_block(slice_: Slice, copies: NDArray[np.int64]) -> BlockConstraint:
+    """Return the only constraint of a slice over rows of which there are several copies, one after another."""
+    (block,) = _blocks(_Copied(slice_, copies), _shaped(slice_)).values()
+    return block
+
+
+def _shaped(slice_: Slice) -> dict[int, tuple[BoundConstraint, BlockShape]]:
+    shapes = [block_shape(dc.constraint) for dc in slice_.constraints]
+    return {k: (dc, shape) for k, (dc, shape) in enumerate(zip(slice_.constraints, shapes, strict=True)) if shape}
+
+
+class _RowsOfASlice(Protocol):
+    """What `Slice` says of its rows."""
+
+    @property
+    def node_count(self) -> int: ...
+
+    def codes(self, columns: Sequence[str]) -> Mapping[str, Codes]: ...
+
+    def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[Flags]: ...
+
+
+class _Copied:
+    """The rows of a slice, so many copies of each."""
+
+    def __init__(self, slice_: Slice, copies: NDArray[np.int64]) -> None:
+        self._slice, self._copies = slice_, copies
+        self.node_count = int(copies.sum())
+
+    def codes(self, columns: Sequence[str]) -> dict[str, Codes]:
+        return {name: np.repeat(codes, self._copies) for name, codes in self._slice.codes(columns).items()}
+
+    def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[Flags]:
+        return [np.repeat(met, self._copies) for met in self._slice.rows_that(conditions)]
+
+
+def _blocks(
+    slice_: _RowsOfASlice, constraints: Mapping[int, tuple[BoundConstraint, BlockShape]]
+) -> dict[int, BlockConstraint]:
     """Build the constraints over the slice's rows in its own order."""
     rows = _Rows(slice_, list(constraints.values()))
     longest_first = sorted(constraints, key=lambda k: constraints[k][1].order is None)  # so that threads end together
@@ -111,7 +159,7 @@ def has_blocks(dc: BoundConstraint) -> bool:
 class _Rows:
     """What the blocks of some constraints are made of: codes of columns, and which rows meet which conditions."""
 
-    def __init__(self, slice_: Slice, constraints: Sequence[tuple[BoundConstraint, BlockShape]]) -> None:
+    def __init__(self, slice_: _RowsOfASlice, constraints: Sequence[tuple[BoundConstraint, BlockShape]]) -> None:
         columns = dict.fromkeys(name for _, shape in constraints for name in shape.columns)
         conditions = dict.fromkeys(each for dc, shape in constraints for each in _conditions(dc, shape) if each)
         self._row_count = slice_.node_count

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from dpdb.engine import Slice, degree_terms
-from dpdb.graph import EdgeGraph, ProjectedCounts, twice_truncated_edges
+from dpdb.graph import CertifiedCover, EdgeGraph, ProjectedCounts, twice_truncated_edges
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
+from dpdb.release.thinned_cover import thinned_cover
 
 __all__ = ["SliceStatistics"]
 
@@ -22,7 +23,7 @@ class SliceStatistics:
         self._witnesses: dict[int, int] = {}
         self._truncations: dict[int, int] = {}
         self._degree_bound: int | None = None
-        self._twice_cover: int | None = None
+        self._twice_cover: CertifiedCover | None = None
         self._greedy_cover: int | None = None
 
     @cached_property
@@ -103,10 +104,11 @@ class SliceStatistics:
             self._truncations.update(zip(missing, found, strict=True))
         return [self._truncations[tau] for tau in taus]
 
-    def twice_fractional_cover(self) -> int:
-        """2 tau*."""
+    def twice_fractional_cover(self) -> CertifiedCover:
+        """2 tau*, of some of the rows in conflict where they prove it and nothing has needed all of them."""
         if self._twice_cover is None:
-            self._twice_cover = self.graph.twice_fractional_cover()
+            found = None if "graph" in self.__dict__ else thinned_cover(self._slice)
+            self._twice_cover = CertifiedCover(self.graph) if found is None else found
         return self._twice_cover
 
     def greedy_cover(self) -> int:

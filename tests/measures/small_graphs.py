@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import combinations
 
 from dpdb.graph import (
+    CertifiedCover,
     EdgeArrays,
+    EdgeGraph,
     greedy_cover_size,
     projected_counts,
-    twice_fractional_cover,
     twice_truncated_edges,
     witness_counts,
 )
@@ -84,10 +85,10 @@ class SmallGraph:
         return [self._memory["truncated", tau] for tau in taus]
 
     @cached_property
-    def _twice_cover(self) -> int:
-        return twice_fractional_cover(self._edges)
+    def _twice_cover(self) -> CertifiedCover:
+        return CertifiedCover(EdgeGraph(self._edges))
 
-    def twice_fractional_cover(self) -> int:
+    def twice_fractional_cover(self) -> CertifiedCover:
         return self._twice_cover
 
     def greedy_cover(self) -> int:

@@ -37,7 +37,7 @@ def exact(case: Case, statistics: GraphStatistics, theta: int | None) -> float:
     """The statistic that the answer estimates, at its theta."""
     alone, reads = statistics.self_conflicts, case.mechanism.reads
     if reads == "twice_fractional_cover":
-        return alone + statistics.twice_fractional_cover() / 2
+        return alone + statistics.twice_fractional_cover().value / 2
     if reads == "greedy_cover":
         return alone + statistics.greedy_cover()
     found: int = alone + getattr(statistics, reads)([theta])[0]

@@ -88,7 +88,7 @@ def statistics(
         try:
             own, orphans = SliceStatistics(part), part.self_conflicts
             found = {"rows": part.row_count, "orphans": orphans, "degree bound": own.degree_bound()}
-            found["cover"] = own.twice_fractional_cover() + 2 * orphans
+            found["cover"] = own.twice_fractional_cover().value + 2 * orphans
             for theta in THETAS:
                 found[f"edges {theta}"] = own.projected_edges([theta])[0] + orphans
                 found[f"witness {theta}"] = own.witnesses([theta])[0] + orphans

@@ -9,12 +9,15 @@ import pyarrow as pa
 from helpers_engine import Table
 from strategies_engine import VALUES
 
+from dpdb.engine import Partners, open_table
 from dpdb.engine import Table as OpenTable
-from dpdb.engine import open_table
 from dpdb.release.conflict_graph import conflict_graph
 from dpdb.release.statistics import SliceStatistics
 
 THETAS = [1, 2, 3, 7, 1_000]
+
+FEW_ROWS = (Partners(0, 0), Partners(1, 0), Partners(1, 1), Partners(2, 2))
+"""Rounds of `dpdb.release.thinned_cover` in which rows are missing also of tables of a few rows."""
 
 # Over columns a, b, ... of any types, as far as they are comparable.
 SHAPES = [
@@ -61,13 +64,23 @@ def statistics(table: OpenTable, where: str | None = None, position: int | None 
             "projected rows": found.projected_nodes(THETAS),
             "witnesses": found.witnesses(THETAS),
             "truncated": found.twice_truncated_edges(THETAS),
-            "cover": found.twice_fractional_cover(),
+            "cover": found.twice_fractional_cover().value,
             "greedy": found.greedy_cover(),
             "degrees": (degrees.edge_count, degrees.positive_degree_nodes, degrees.max_degree),
             "listed": [counts.edge_count for counts in conflict_graph(part, materialize=True).projected_counts(THETAS)],
         }
     finally:
         part.close()
+
+
+def cover(source: Any, constraints: Any, where: str | None = None, **options: Any) -> int:
+    """2 tau* as a release of `repair` alone asks for it."""
+    with open_table(source, constraints=constraints, **options) as table:
+        part = table.slice(None if where is None else table.where(where))
+        try:
+            return SliceStatistics(part).twice_fractional_cover().value
+        finally:
+            part.close()
 
 
 def histograms(table: OpenTable, where: str | None = None) -> tuple[int, list[Any]]:

@@ -15,7 +15,7 @@ from strategies_engine import questions
 import dpdb
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import open_table
-from dpdb.engine.remote import slice as remote_slice
+from dpdb.engine.remote import fetched as remote_fetched
 from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.errors import BudgetExceededError, EngineError, ParameterError, SourceError
 from dpdb.owner.exact import exact_measures
@@ -89,7 +89,7 @@ def test_one_constraint_alone() -> None:
 
 
 def test_answers_come_in_parts_where_many_rows_are_expected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_slice, "_PART_ROWS", 3)
+    monkeypatch.setattr(remote_fetched, "_PART_ROWS", 3)
     asked = []
     ask = DuckDBRemote.ask
     monkeypatch.setattr(DuckDBRemote, "ask", lambda self, tree: asked.append(ask(self, tree)) or asked[-1])

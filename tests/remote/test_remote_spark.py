@@ -12,13 +12,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from helpers_remote import compare, random_question, statistics
+from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
 import dpdb
 from dpdb.doors.cli.main import main
 from dpdb.engine import open_table
+from dpdb.engine.remote.spark import SparkTable
 from dpdb.errors import ConstraintTypeError, EngineError, PredicateError, SourceError
 from dpdb.ledger import Ledger
+from dpdb.release import thinned_cover
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
 
@@ -51,6 +53,36 @@ def check(spark: Any, seeds: range) -> None:
 
 def test_random_tables(spark: Any) -> None:
     check(spark, range(5))
+
+
+def test_repair_from_some_of_the_rows_in_conflict(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    came = []
+    lend = SparkTable.lend
+    monkeypatch.setattr(SparkTable, "lend", lambda self, name, table: came.append(table) or lend(self, name, table))
+    rules = ["zip -> city", "not(t1.zip=t2.zip&t1.x<t2.x&t1.y>t2.y)"]
+    rng = random.Random(2)
+    rows = pa.table(
+        {
+            "zip": [k % 2 for k in range(120)],
+            "city": [rng.choice("aaaaaaab") for _ in range(120)],
+            "x": [float(k) for k in range(120)],
+            "y": [k if rng.random() < 0.9 else rng.randrange(120) for k in range(120)],
+        }
+    )
+    monkeypatch.setattr(thinned_cover, "ROUNDS", FEW_ROWS[2:])
+    there = cover(spark.createDataFrame(rows), rules, gather_rows=120)
+    assert there == cover(rows, rules) > 0
+    assert len(came) > 0
+    assert not any(table.name.startswith("dpdb_slice") for table in spark.catalog.listTables())
+
+
+@pytest.mark.slow
+def test_repair_of_forty_random_tables_from_some_of_the_rows(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thinned_cover, "ROUNDS", FEW_ROWS)
+    for seed in range(40):
+        rows, constraints, where = random_question(random.Random(seed))
+        there = cover(spark.createDataFrame(rows), constraints, where, gather_rows=100)
+        assert there == cover(rows, constraints, where), seed
 
 
 @pytest.mark.slow

@@ -28,16 +28,25 @@ from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
 from dpdb.engine.sql.known import is_known
 
-__all__ = ["rows_in_conflict"]
+__all__ = [
+    "ROW",
+    "Join",
+    "conflict_joins",
+    "equal_keys",
+    "order_join",
+    "row_column",
+    "rows_in_conflict",
+    "takes_part",
+]
 
-_ROW = "row"
+ROW = "row"
 
 
 @dataclass(frozen=True)
-class _Join:
+class Join:
     """A query that is joined to every row, and the condition that then says that the row may conflict."""
 
-    query: exp.Query
+    query: exp.Expr
     on: exp.Expr
     may_conflict: exp.Expr
 
@@ -53,22 +62,23 @@ def rows_in_conflict(tuples: exp.Query, constraints: Sequence[BoundConstraint], 
         Those over one tuple are passed over.
     """
     pairwise = [dc for dc in constraints if not dc.constraint.is_single_tuple]
-    joins = [join for place, dc in enumerate(pairwise) for join in _joins(dc, place)]
-    query = exp.select(*(_column(name) for name in columns))
-    query = query.from_(exp.alias_(TUPLES.copy(), _ROW, table=True))
+    joins = [join for place, dc in enumerate(pairwise) for join in conflict_joins(dc, place)]
+    query = exp.select(*(row_column(name) for name in columns))
+    query = query.from_(exp.alias_(TUPLES.copy(), ROW, table=True))
     for join in joins:
         query = query.join(join.query, on=join.on, join_type="left")
     found = exp.or_(*(exp.paren(join.may_conflict) for join in joins)) if joins else exp.false()
     return query.where(found).with_(TUPLES.name, as_=tuples)
 
 
-def _joins(dc: BoundConstraint, place: int) -> list[_Join]:
+def conflict_joins(dc: BoundConstraint, place: int) -> list[Join]:
+    """Return what tells of each row whether it may be in conflict through a constraint, by any of these."""
     shape = block_shape(dc.constraint)
     alias = f"group_{place}"
     if shape is not None and shape.order is not None:
-        return [_order(dc, shape, alias)]
+        return [order_join(dc, shape, alias)]
     if shape is not None:
-        return [_group(shape.equal, _group_conflicts(dc, shape), _takes_part(dc, shape), alias)]
+        return [_group(shape.equal, _group_conflicts(dc, shape), takes_part(dc, shape), alias)]
     (term,) = degree_terms([dc]).terms
     if isinstance(term, CrossTerm):
         return _crossed(term, alias)
@@ -80,25 +90,25 @@ def _joins(dc: BoundConstraint, place: int) -> list[_Join]:
 # -- groups of rows with equal columns -----------------------------------------------------------------------------
 
 
-def _group(equal: Sequence[str], conflicts: Sequence[exp.Expr], takes_part: exp.Expr, alias: str) -> _Join:
+def _group(equal: Sequence[str], conflicts: Sequence[exp.Expr], part: exp.Expr, alias: str) -> Join:
     """Join a row with its group, if that is one of those in which rows conflict."""
-    keys = [_column(name) for name in equal]
+    keys = [row_column(name) for name in equal]
     groups = exp.select(*(exp.alias_(key, f"key_{n}") for n, key in enumerate(keys)), exp.alias_("1", "dirty"))
-    groups = groups.from_(exp.alias_(TUPLES.copy(), _ROW, table=True)).where(*map(is_known, keys))
+    groups = groups.from_(exp.alias_(TUPLES.copy(), ROW, table=True)).where(*map(is_known, keys))
     groups = groups.group_by(*(key.copy() for key in keys)) if keys else groups
     dirty = groups.having(exp.and_(*conflicts))
-    return _Join(
+    return Join(
         dirty.subquery(alias),
-        _equal(keys, alias),
-        exp.and_(is_known(exp.column("dirty", table=alias)), exp.paren(takes_part)),
+        equal_keys(keys, alias),
+        exp.and_(is_known(exp.column("dirty", table=alias)), exp.paren(part)),
     )
 
 
 def _group_conflicts(dc: BoundConstraint, shape: BlockShape) -> list[exp.Expr]:
-    part = _takes_part(dc, shape)
+    part = takes_part(dc, shape)
     conflicts: list[exp.Expr] = [exp.GT(this=counted_if(part), expression=exp.convert(1))]
     for name in shape.differing:
-        value = exp.Case(ifs=[exp.If(this=part.copy(), true=_column(name))])
+        value = exp.Case(ifs=[exp.If(this=part.copy(), true=row_column(name))])
         conflicts.append(exp.LT(this=exp.Min(this=value), expression=exp.Max(this=value.copy())))
     if not shape.alike:
         for side in (shape.first, shape.second):
@@ -107,10 +117,10 @@ def _group_conflicts(dc: BoundConstraint, shape: BlockShape) -> list[exp.Expr]:
     return conflicts
 
 
-def _takes_part(dc: BoundConstraint, shape: BlockShape) -> exp.Expr:
+def takes_part(dc: BoundConstraint, shape: BlockShape) -> exp.Expr:
     """Condition on a row that can be in a conflict at all: it meets a side's conditions and its values are known."""
     sides = exp.or_(*(exp.paren(_condition(dc, side)) for side in (shape.first, shape.second)))
-    return exp.and_(*(is_known(_column(name)) for name in shape.columns), exp.paren(sides))
+    return exp.and_(*(is_known(row_column(name)) for name in shape.columns), exp.paren(sides))
 
 
 def _either_side(dc: BoundConstraint) -> exp.Expr:
@@ -125,13 +135,13 @@ def _either_side(dc: BoundConstraint) -> exp.Expr:
 
 def _condition(dc: BoundConstraint, places: Sequence[int]) -> exp.Expr:
     """Condition on one row: predicates over one tuple."""
-    return exp.and_(*(dc.predicates[place].over((_ROW, _ROW)) for place in places)) if places else exp.true()
+    return exp.and_(*(dc.predicates[place].over((ROW, ROW)) for place in places)) if places else exp.true()
 
 
 # -- two ordered columns --------------------------------------------------------------------------------------------
 
 
-def _order(dc: BoundConstraint, shape: BlockShape, alias: str) -> _Join:
+def order_join(dc: BoundConstraint, shape: BlockShape, alias: str) -> Join:
     """Join a row with the extremes of the second column among smaller and among larger first values.
 
     A conflict of opposite columns is a smaller first value with a larger second one; of columns that must not rise
@@ -139,22 +149,22 @@ def _order(dc: BoundConstraint, shape: BlockShape, alias: str) -> _Join:
     """
     order = shape.order
     assert order is not None
-    keys = [_column(name) for name in (*shape.equal, order.first)]
+    keys = [row_column(name) for name in (*shape.equal, order.first)]
     names = [f"key_{n}" for n in range(len(keys))]
-    part = _takes_part(dc, shape)
+    part = takes_part(dc, shape)
     ends = exp.select(
         *(exp.alias_(key, name) for key, name in zip(keys, names, strict=True)),
-        exp.alias_(exp.Min(this=_column(order.second)), "lowest"),
-        exp.alias_(exp.Max(this=_column(order.second)), "highest"),
+        exp.alias_(exp.Min(this=row_column(order.second)), "lowest"),
+        exp.alias_(exp.Max(this=row_column(order.second)), "highest"),
     )
-    ends = ends.from_(exp.alias_(TUPLES.copy(), _ROW, table=True)).where(part).group_by(*(key.copy() for key in keys))
+    ends = ends.from_(exp.alias_(TUPLES.copy(), ROW, table=True)).where(part).group_by(*(key.copy() for key in keys))
     above, below = ("highest", "lowest") if order.opposite else ("lowest", "highest")
     reached = {
         "before": _extreme(above, names, descending=False, ties=order.first_ties, largest=order.opposite),
         "after": _extreme(below, names, descending=True, ties=order.first_ties, largest=not order.opposite),
     }
     windows = exp.select(*names, *(exp.alias_(window, name) for name, window in reached.items()))
-    value = _column(order.second)
+    value = row_column(order.second)
     below_it, above_it = (Operator.LE, Operator.GE) if order.second_ties else (Operator.LT, Operator.GT)
     sides = (below_it, above_it) if order.opposite else (above_it, below_it)
     conflicts = exp.or_(
@@ -163,9 +173,9 @@ def _order(dc: BoundConstraint, shape: BlockShape, alias: str) -> _Join:
             for operator, name in zip(sides, reached, strict=True)
         )
     )
-    return _Join(
+    return Join(
         windows.from_(ends.subquery("ends")).subquery(alias),
-        _equal(keys, alias),
+        equal_keys(keys, alias),
         exp.and_(exp.paren(part.copy()), exp.paren(conflicts)),
     )
 
@@ -189,18 +199,18 @@ def _extreme(column: str, names: Sequence[str], *, descending: bool, ties: bool,
 # -- equal across two columns ---------------------------------------------------------------------------------------
 
 
-def _crossed(term: CrossTerm, alias: str) -> list[_Join]:
+def _crossed(term: CrossTerm, alias: str) -> list[Join]:
     """Join a row with the values of the other column: whether its own occurs there."""
     joins = []
     for side, (own, other) in enumerate(((term.first, term.second), (term.second, term.first))):
         name = f"{alias}_{side}"
-        value = other.over((_ROW, _ROW))
-        values = exp.select(exp.alias_(value, "key_0")).distinct().from_(exp.alias_(TUPLES.copy(), _ROW, table=True))
+        value = other.over((ROW, ROW))
+        values = exp.select(exp.alias_(value, "key_0")).distinct().from_(exp.alias_(TUPLES.copy(), ROW, table=True))
         values = values.where(is_known(value))
         joins.append(
-            _Join(
+            Join(
                 values.subquery(name),
-                _equal([own.over((_ROW, _ROW))], name),
+                equal_keys([own.over((ROW, ROW))], name),
                 is_known(exp.column("key_0", table=name)),
             )
         )
@@ -210,11 +220,12 @@ def _crossed(term: CrossTerm, alias: str) -> list[_Join]:
 # -- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _column(name: str) -> exp.Expr:
-    return exp.column(name, table=_ROW, quoted=True)
+def row_column(name: str) -> exp.Expr:
+    """Name a column of the rows."""
+    return exp.column(name, table=ROW, quoted=True)
 
 
-def _equal(keys: Sequence[exp.Expr], alias: str) -> exp.Expr:
+def equal_keys(keys: Sequence[exp.Expr], alias: str) -> exp.Expr:
     """Join condition; without keys there is one group."""
     pairs = [
         exp.EQ(this=key.copy(), expression=exp.column(f"key_{number}", table=alias)) for number, key in enumerate(keys)

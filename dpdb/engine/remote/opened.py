@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.remote.fetched import Asking
 from dpdb.engine.remote.queries import content_query, row_counts
-from dpdb.engine.remote.slice import Asking, RemoteSlice
+from dpdb.engine.remote.slice import RemoteSlice
 from dpdb.engine.remote.spelling import SPELLINGS
 from dpdb.engine.sources.source import Source, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, Operand

@@ -9,25 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.interface import Edges, Progress, no_progress
+from dpdb.engine.interface import Edges, Progress, Thinning, no_progress
+from dpdb.engine.remote.fetched import Asking, fetched, in_parts, stored_columns
 from dpdb.engine.remote.gather import rows_in_conflict
 from dpdb.engine.remote.queries import self_conflict_counts, slice_tuples
-from dpdb.engine.remote.spelling import Spelling
-from dpdb.engine.remote.table import RemoteTable
-from dpdb.engine.schema import TableSchema
+from dpdb.engine.remote.thinning import RemoteThinning, may_be_thinned
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.source import Rows, Source
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.coded_rows import ROW, largest_group_size
-from dpdb.engine.sql.computed import ComputedColumn, ComputedRows
-from dpdb.engine.sql.input_rows import in_schema_order
 from dpdb.engine.sql.where import WherePredicate
 
 if TYPE_CHECKING:
@@ -35,48 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Asking", "RemoteSlice"]
-
-_PART_ROWS = 2_000_000
-"""Rows that come at once, by the owner's public guess: what is one answer has to fit in memory."""
-
-
-@dataclass(frozen=True)
-class Asking:
-    """What a remote table is asked with.
-
-    Attributes
-    ----------
-    database : Database
-        Our own, for rows that have come.
-    table : RemoteTable
-    spelling : Spelling
-    rows : exp.Expr
-        For a FROM clause: those that are used, at most k of each unit.
-    schema : TableSchema
-        Of them, with computed columns.
-    gather_rows : int
-        How many rows are expected to come at most, as the owner says.
-    """
-
-    database: Database
-    table: RemoteTable
-    spelling: Spelling
-    rows: exp.Expr
-    schema: TableSchema
-    gather_rows: int
-
-    def ask(self, tree: exp.Expr) -> pa.Table:
-        """Ask in the engine's own SQL."""
-        return self.table.ask(self.spelling.spelled(self.database, tree))
-
-    def row(self, tree: exp.Expr) -> tuple[Any, ...]:
-        """Ask what has one row."""
-        return tuple(column[0].as_py() for column in self.ask(tree).columns)
-
-    def value(self, tree: exp.Expr) -> Any:
-        """Ask what has one row of one column."""
-        return self.row(tree)[0]
+__all__ = ["RemoteSlice"]
 
 
 @dataclass(frozen=True)
@@ -169,39 +123,10 @@ class RemoteSlice:
 
     def _gather(self) -> LocalSlice:
         asking = self._asking
-        columns = _stored(self.constraints, asking.schema)
-        here = exp.table_(f"{self._name}_gathered", quoted=True)
+        columns = stored_columns(self.constraints, asking.schema)
         query = rows_in_conflict(self._tuples(columns), self.constraints, columns)
-        definitions = [
-            exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=_data_type(asking.schema[name].type))
-            for name in columns
-        ]
-        written = ", ".join(definition.sql("duckdb") for definition in definitions)
-        asking.database.execute(f"DROP TABLE IF EXISTS {here.sql('duckdb')}")
-        asking.database.execute(f"CREATE TABLE {here.sql('duckdb')} ({written})")
-        try:
-            for part in self._parts(query, columns):
-                with asking.database.arrow_table("gathered_part", asking.ask(part)):
-                    asking.database.execute(f"INSERT INTO {here.sql('duckdb')} SELECT * FROM gathered_part")
-            rows: Rows = Source(asking.table.description, asking.schema, here)
-            if any(isinstance(column, ComputedColumn) for column in asking.schema.columns):
-                rows = ComputedRows(rows, asking.schema)
+        with fetched(asking, self._name, columns, in_parts(asking, query, columns)) as rows:
             return LocalSlice(asking.database, rows, self.constraints, None, name=self._name, progress=self._progress)
-        finally:
-            asking.database.execute(f"DROP TABLE IF EXISTS {here.sql('duckdb')}")
-
-    def _parts(self, query: exp.Select, columns: Sequence[str]) -> list[exp.Select]:
-        """Cut an answer that may not fit in memory: as many parts as the owner's guess says, by a hash of the row."""
-        parts = -(-self._asking.gather_rows // _PART_ROWS)
-        if parts <= 1:
-            return [query]
-        found = query.subquery("found")
-        row_hash = self._asking.spelling.row_hash([exp.column(name, quoted=True) for name in columns])
-        part = exp.func("abs", exp.Mod(this=exp.paren(row_hash), expression=exp.convert(parts)))
-        return [
-            exp.select("*").from_(found.copy()).where(exp.EQ(this=part.copy(), expression=exp.convert(number)))
-            for number in range(parts)
-        ]
 
     @cached_property
     def node_count(self) -> int:
@@ -234,20 +159,13 @@ class RemoteSlice:
         dc = self.constraints[position]
         return self._counted([dc])[1] if dc.constraint.is_single_tuple else self.gathered.violations(position)
 
+    def thinning(self) -> Thinning | None:
+        """Offer parts of the rows in conflict, unless all have come or are needed. Private."""
+        if self._made is not None or not may_be_thinned(self.constraints):
+            return None
+        return RemoteThinning(self._asking, self.constraints, self._where, name=self._name, progress=self._progress)
+
     def close(self) -> None:
         """Drop what has come."""
         if self._made is not None:
             self._made.close()
-
-
-def _stored(constraints: Sequence[BoundConstraint], schema: TableSchema) -> tuple[str, ...]:
-    """The columns of the table that constraints read, those that computed columns are made of among them."""
-    names: set[str] = set()
-    for name in {name for dc in constraints for name in dc.columns}:
-        column = schema[name]
-        names |= set(column.sources) if isinstance(column, ComputedColumn) else {name}
-    return in_schema_order(names, schema)
-
-
-def _data_type(kind: str | None) -> exp.DataType:
-    return exp.DataType.build(kind or "VARCHAR", dialect="duckdb")

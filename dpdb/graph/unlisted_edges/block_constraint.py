@@ -81,6 +81,12 @@ def all_of_rows(constraints: Sequence[BlockConstraint], rows: NDArray[np.int64])
     group, x = (np.empty((len(constraints), rows.size), np.int32) for _ in range(2))
     return called_all([partial(each.of_rows, rows, group[k], x[k]) for k, each in enumerate(constraints)])
 
+    def with_more_rows(self, count: int) -> BlockConstraint:
+        """Return the constraint with rows at the end that conflict with none through it."""
+        group, x, y = (np.append(each, np.full(count, -1, np.int32)) for each in (self.group, self.x, self.y))
+        minority = np.append(self.minority, np.zeros(count, np.bool_))
+        return replace(self, group=group, x=x, y=x if self.y is self.x else y, minority=minority)
+
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
     """Build a functional dependency lhs -> rhs, or a key lhs (rhs None), from codes (-1 for NULL).

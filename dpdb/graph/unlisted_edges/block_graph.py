@@ -22,7 +22,7 @@ from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all, ranges
 from dpdb.graph.thetas import theta_lanes
 from dpdb.graph.unlisted_edges.bit_scans import BitScans
-from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class
 from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
 from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
@@ -198,6 +198,19 @@ class BlockGraph:
         if not self._listed and dense(self._with_blocks, self._node_count):
             return finished(range_matching(self._with_blocks, self._node_count))
         return finished(maximum_matching(self.blocks, self.cover))
+
+    def with_partners(self, rows: NDArray[np.bool_]) -> BlockGraph:
+        """Return the graph with a further row for each of some rows, in conflict with that row alone.
+
+        No conflict may be listed.
+        """
+        assert not self._listed
+        chosen = np.flatnonzero(rows)
+        pair = np.full(self._node_count, -1, np.int32)
+        pair[chosen] = np.arange(chosen.size, dtype=np.int32)
+        pairs = by_class([np.append(pair, pair[chosen])], None, self._node_count + chosen.size)
+        longer = [constraint.with_more_rows(chosen.size) for constraint in self._with_blocks]
+        return BlockGraph(self._node_count + chosen.size, [*longer, pairs])
 
     @cached_property
     def cover(self) -> NDArray[np.bool_]:

@@ -34,7 +34,7 @@ def _fractional(run: Run) -> Answer:
     symmetric and nothing is lost, so the interval around tau* is two-sided.
     """
     statistics = run.statistics
-    doubled = 2 * statistics.self_conflicts + statistics.twice_fractional_cover()
+    doubled = 2 * statistics.self_conflicts + statistics.twice_fractional_cover().value
     noisy, scale = discrete_laplace(doubled, _SENSITIVITY, run.epsilon)
     tail = laplace_tail(scale, run.beta / 2)
     return Answer(
