@@ -108,7 +108,7 @@ class SliceStatistics:
         """2 tau*, of some of the rows in conflict where they prove it and nothing has needed all of them."""
         if self._twice_cover is None:
             found = None if "graph" in self.__dict__ else thinned_cover(self._slice)
-            self._twice_cover = CertifiedCover(self.graph) if found is None else found
+            self._twice_cover = CertifiedCover(self.graph, None) if found is None else found
         return self._twice_cover
 
     def greedy_cover(self) -> int:

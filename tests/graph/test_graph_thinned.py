@@ -100,17 +100,17 @@ def test_what_is_certified_is_the_cover_of_all_rows_of_many_graphs() -> None:
 
 def test_an_open_row_of_no_conflict_here_is_not_certified() -> None:
     part = BlockGraph(2, [by_class([np.zeros(2, np.int32)], np.zeros(2, np.int32), 2)])
-    assert CertifiedCover(part).value == CertifiedCover(part, np.zeros(2, np.bool_)).value == 0
+    assert CertifiedCover(part, None).value == CertifiedCover(part, np.zeros(2, np.bool_)).value == 0
     with pytest.raises(UncertifiedError):
         CertifiedCover(part, np.array([True, False]))
 
 
 def test_a_certified_cover_is_made_of_a_graph_and_cannot_be_changed() -> None:
-    cover = CertifiedCover(EdgeGraph(EdgeArrays.from_pairs(3, [(0, 1), (1, 2)])))
+    cover = CertifiedCover(EdgeGraph(EdgeArrays.from_pairs(3, [(0, 1), (1, 2)])), None)
     assert cover.value == 2
     assert "2" not in repr(cover)
     with pytest.raises(AttributeError):
-        CertifiedCover(2)  # type: ignore[arg-type]
+        CertifiedCover(2, None)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
         cover.value = 3  # type: ignore[misc]
 

@@ -86,7 +86,7 @@ class SmallGraph:
 
     @cached_property
     def _twice_cover(self) -> CertifiedCover:
-        return CertifiedCover(EdgeGraph(self._edges))
+        return CertifiedCover(EdgeGraph(self._edges), None)
 
     def twice_fractional_cover(self) -> CertifiedCover:
         return self._twice_cover

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -235,3 +237,46 @@ def test_a_failure_in_the_middle_leaves_nothing_lent(monkeypatch: pytest.MonkeyP
         assert not lent
         assert session.dp_inconsistency("repair", 1_000_000).value == 2
     assert not lent
+
+
+LOADS = """
+import pyarrow as pa
+import dpdb
+from dpdb.compiled import compiled_so_far
+from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
+
+y = list(range(200))
+y[20], y[-20] = y[-20], y[20]
+rows = pa.table({"x": list(range(200)), "y": y, "zip": [1] * 200, "city": [0] * 199 + [1]})
+loaded = []
+ask = DuckDBRemote.ask
+def asked(self, tree):
+    loaded.append(compiled_so_far.found + compiled_so_far.made)
+    return ask(self, tree)
+DuckDBRemote.ask = asked
+with dpdb.open(AskedThere(rows), constraints=RULE, gather_rows=200) as session:
+    loaded.clear()
+    session.dp_inconsistency("repair", 1)
+    assert len(loaded) > 1
+    assert compiled_so_far.found + compiled_so_far.made == loaded[0] > 0, (loaded, compiled_so_far)
+"""
+
+
+@pytest.mark.parametrize("rule", ["not(t1.x<t2.x&t1.y>t2.y)", "zip -> city"])
+def test_all_kernels_are_loaded_before_the_debit(rule: str) -> None:
+    program = LOADS.replace("RULE", repr(rule))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_progress_does_not_tell_whether_more_rows_had_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    for partners in (Partners(3, 8), Partners(0, 0)):
+        monkeypatch.setattr(thinned_cover, "ROUNDS", (partners,))
+        steps: list[str] = []
+        with dpdb.open(
+            AskedThere(orders(300)), constraints="not(t1.x<t2.x&t1.y>t2.y)", gather_rows=300, progress=steps.append
+        ) as session:
+            session.dp_inconsistency("repair", 1)
+        told.append(steps)
+    assert told[0] == told[1] != []

@@ -163,7 +163,9 @@ class RemoteSlice:
         """Offer parts of the rows in conflict, unless all have come or are needed. Private."""
         if self._made is not None or not may_be_thinned(self.constraints):
             return None
-        return RemoteThinning(self._asking, self.constraints, self._where, name=self._name, progress=self._progress)
+        self._progress("gathering the rows in conflict")
+        self._progress = no_progress  # whether more have to come is private
+        return RemoteThinning(self._asking, self.constraints, self._where, name=self._name)
 
     def close(self) -> None:
         """Drop what has come."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from dpdb.constraints import block_shape
-from dpdb.engine.interface import Partners, Progress
+from dpdb.engine.interface import Partners
 from dpdb.engine.remote.fetched import Asking, fetched, in_parts, stored_columns
 from dpdb.engine.remote.queries import slice_tuples
 from dpdb.engine.remote.thinned_rows import ALL, HASH, OPEN, SHARE, Thinned, is_thinned, order_values, thinned_rows
@@ -56,19 +56,12 @@ class RemoteThinning:
     """
 
     def __init__(
-        self,
-        asking: Asking,
-        constraints: Sequence[BoundConstraint],
-        where: WherePredicate | None,
-        *,
-        name: str,
-        progress: Progress,
+        self, asking: Asking, constraints: Sequence[BoundConstraint], where: WherePredicate | None, *, name: str
     ) -> None:
         self._asking, self._all, self._where, self._name = asking, tuple(constraints), where, name
         self.constraints = tuple(dc for dc in constraints if not dc.constraint.is_single_tuple)
         self.orders: Sequence[int] = [place for place, dc in enumerate(self.constraints) if _is_order(dc)]
         self._values: dict[int, _Values] = {}
-        progress("gathering rows in conflict and some of their partners")
 
     def values(self, position: int) -> tuple[LocalSlice, NDArray[np.int64]]:
         """Ask for the values of an order rule; see `dpdb.engine.Thinning`. Private."""

@@ -50,8 +50,9 @@ class CertifiedCover:
     ----------
     graph : BlockGraph or EdgeGraph
         Of all rows; or of some, and then a `BlockGraph` without listed edges.
-    open_rows : bool array (rows,), optional
-        Those of the graph's rows that may conflict with rows that are missing. None: no row is missing.
+    open_rows : bool array (rows,) or None
+        Those of the graph's rows that may conflict with rows that are missing. None, which has to be said: no row in
+        conflict is missing.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class CertifiedCover:
 
     __slots__ = ("_value",)
 
-    def __init__(self, graph: BlockGraph | EdgeGraph, open_rows: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, graph: BlockGraph | EdgeGraph, open_rows: NDArray[np.bool_] | None) -> None:
         least = graph.twice_fractional_cover()
         if open_rows is not None and open_rows.any() and _most(graph, open_rows) != least:
             raise UncertifiedError
