@@ -52,9 +52,7 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
     listed = None in shapes
     for statistic in statistics:
         if any(shapes) or not shapes:
-            # A certificate of a cover adds a constraint (`BlockGraph.with_partners`).
-            alone = len(shapes) == 1 and statistic != "twice_fractional_cover"
-            load_block_kernels(statistic, ordered=ordered, listed=listed, alone=alone)
+            load_block_kernels(statistic, ordered=ordered, listed=listed, alone=len(shapes) == 1)
         if listed:
             load_edge_kernels(statistic)
 
