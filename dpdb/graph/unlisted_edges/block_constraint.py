@@ -70,6 +70,12 @@ class BlockConstraint:
         group, minority = _apart(looked_up(2 * self.group + self.minority, rows), group)
         return replace(self, group=group, x=found, y=y, minority=minority)
 
+    def with_more_rows(self, count: int) -> BlockConstraint:
+        """Return the constraint with rows at the end that conflict with none through it."""
+        group, x, y = (np.append(each, np.full(count, -1, np.int32)) for each in (self.group, self.x, self.y))
+        minority = np.append(self.minority, np.zeros(count, np.bool_))
+        return replace(self, group=group, x=x, y=x if self.y is self.x else y, minority=minority)
+
 
 def _apart(doubled: Codes, group: Codes | None = None) -> tuple[Codes, NDArray[np.bool_]]:
     """Take 2 group + minority apart, which is -2 for rows without a group."""
@@ -80,12 +86,6 @@ def all_of_rows(constraints: Sequence[BlockConstraint], rows: NDArray[np.int64])
     """Return several constraints among some rows, in threads; their groups and x are the rows of one table each."""
     group, x = (np.empty((len(constraints), rows.size), np.int32) for _ in range(2))
     return called_all([partial(each.of_rows, rows, group[k], x[k]) for k, each in enumerate(constraints)])
-
-    def with_more_rows(self, count: int) -> BlockConstraint:
-        """Return the constraint with rows at the end that conflict with none through it."""
-        group, x, y = (np.append(each, np.full(count, -1, np.int32)) for each in (self.group, self.x, self.y))
-        minority = np.append(self.minority, np.zeros(count, np.bool_))
-        return replace(self, group=group, x=x, y=x if self.y is self.x else y, minority=minority)
 
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
