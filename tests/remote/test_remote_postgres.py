@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from helpers_postgres import Server
-from helpers_remote import compare, random_question, statistics
+from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
 from dpdb.engine import open_table
 from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
+from dpdb.release import thinned_cover
 
 
 def check(postgres: Server, seeds: range) -> None:
@@ -29,6 +30,14 @@ def check(postgres: Server, seeds: range) -> None:
 
 def test_random_tables(postgres: Server) -> None:
     check(postgres, range(4, 9))
+
+
+def test_repair_from_some_of_the_rows_in_conflict(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thinned_cover, "ROUNDS", FEW_ROWS)
+    for seed in (1, 18):
+        rows, constraints, where = random_question(random.Random(seed))
+        there = cover(postgres.address, constraints, where, table=postgres.holding(rows), gather_rows=100)
+        assert there == cover(rows, constraints, where) > 0
 
 
 @pytest.mark.slow
