@@ -130,7 +130,8 @@ def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None
 
 
 def commands_of(page: str) -> list[str]:
-    """Commands in blocks for a shell, and in indented lines."""
+    """Commands in blocks for a shell, and in indented lines; a line that ends with a backslash goes on."""
+    page = re.sub(r"\\\n\s*", " ", page)
     blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", page, flags=re.DOTALL))
     fenced = re.findall(r"^(?:\$ )?dpdb (.*?)(?:\s+#.*)?$", blocks, flags=re.MULTILINE)
     indented = re.findall(r"^    (?:\w+=\S+ )?dpdb (.*?)(?:\s+#.*)?$", page, flags=re.MULTILINE)
