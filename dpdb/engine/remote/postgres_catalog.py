@@ -99,7 +99,7 @@ def total(column: Column, kind: str) -> exp.Expr:
         inside = exp.Between(this=name.copy(), low=low, high=high)
         endless = exp.In(this=name.copy(), expressions=ends)
         value = exp.Case(ifs=[exp.If(this=exp.or_(inside, endless), true=name)])
-    elif column.type.startswith("DECIMAL"):
+    elif column.type is not None and column.type.startswith("DECIMAL"):
         number = exp.Nullif(this=name, expression=exp.cast(exp.Literal.string("NaN"), "NUMERIC"))
         value = exp.cast(number, column.type)  # a foreign table need not keep to it
     else:
