@@ -86,19 +86,12 @@ class Server:
 
     def stop_during_sleep(self) -> None:
         """Stop as soon as a query is seen in `pg_sleep`, or if none comes to it."""
-        for _ in range(6_000):
-            if self.asked("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
-                break
-            sleep(0.01)
+        wait_for_sleep(self.address)
         self.stop()
 
     def asked(self, query: str) -> list[tuple[object, ...]]:
         """Run a query as the owner of the database."""
-        from adbc_driver_postgresql import dbapi
-
-        with closing(dbapi.connect(self.address)) as connection, closing(connection.cursor()) as cursor:
-            cursor.execute(query)
-            return list(cursor.fetchall())
+        return _asked(self.address, query)
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -142,6 +135,22 @@ class Server:
         ):
             cursor.adbc_ingest(name, rows, mode="append")
         return name
+
+
+def wait_for_sleep(address: str) -> None:
+    """Return when a query is in `pg_sleep`, or if none comes to it."""
+    for _ in range(6_000):
+        if _asked(address, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
+            break
+        sleep(0.01)
+
+
+def _asked(address: str, query: str) -> list[tuple[object, ...]]:
+    from adbc_driver_postgresql import dbapi
+
+    with closing(dbapi.connect(address)) as connection, closing(connection.cursor()) as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
 
 
 def _type(kind: pa.DataType) -> str:

@@ -140,6 +140,32 @@ def test_what_has_no_like_here_is_null_or_not_compared(postgres: Server) -> None
         opened(postgres, "nothing")
 
 
+def test_no_null_is_believed_where_every_row_read_keeps_it(postgres: Server) -> None:
+    """Heirs may drop it, views promise nothing. Rules are merged by it, so it bounds what a row changes."""
+    columns = "(k int NOT NULL, v int NOT NULL)"
+    postgres.run(
+        f"CREATE TABLE alone {columns}", f"CREATE TABLE elder {columns}", "CREATE TABLE heir () INHERITS (elder)",
+        "CREATE TABLE grandheir () INHERITS (heir)", "ALTER TABLE grandheir ALTER v DROP NOT NULL",
+        f"CREATE TABLE divided {columns} PARTITION BY LIST (k)", "CREATE TABLE rest PARTITION OF divided DEFAULT",
+        "CREATE VIEW over_alone AS SELECT * FROM alone",
+    )  # fmt: skip
+    for table, promised in (
+        ("alone", [True, True]), ("elder", [True, False]), ("divided", [True, True]), ("over_alone", [False, False])
+    ):  # fmt: skip
+        with open_table(postgres.address, table=table) as there:
+            assert [not column.nullable for column in there.rows.schema.columns] == promised, table
+
+
+def test_a_name_may_have_dots_but_not_two_meanings(postgres: Server) -> None:
+    postgres.run('CREATE TABLE "x.y" (a int)', "CREATE SCHEMA x", "CREATE TABLE x.z (a int, b int)")
+    for name, columns in (("x.y", 1), ("public.x.y", 1), ("x.z", 2)):
+        with open_table(postgres.address, table=name) as there:
+            assert len(there.rows.schema.columns) == columns
+    postgres.run("CREATE TABLE x.y (a int)")
+    with pytest.raises(SourceError, match="the name of two tables"):
+        open_table(postgres.address, table="x.y")
+
+
 def test_names_that_are_words_of_sql_or_too_long_together(postgres: Server) -> None:
     one, other = "a" * 60, "a" * 59 + "b"
     rows = pa.table({"Select": [1, 1, 2], 'q"x': ["a", "b", "c"], one: [1, 2, 3], other: [3, 2, 1], "row": [1, 1, 1]})

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,7 +16,7 @@ from helpers_postgres import Server
 import dpdb
 from dpdb.doors.cli.main import main
 from dpdb.engine import open_table
-from dpdb.errors import EngineError, LedgerError, ParameterError, SourceError
+from dpdb.errors import ConstraintTypeError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 
 PEOPLE = pa.table(
@@ -178,6 +179,47 @@ def test_a_view_that_writes_or_fails_on_a_row_is_refused_when_it_is_opened(postg
         assert failure.value.__cause__ is None
 
 
+def test_columns_that_the_user_may_not_read_are_left_alone(postgres: Server, people: str) -> None:
+    postgres.run(
+        "CREATE TABLE granted AS SELECT * FROM clinic.people", "CREATE TABLE closed (zip int, city text)",
+        "GRANT SELECT (zip, city) ON granted TO analyst",
+    )  # fmt: skip
+    address = postgres.address_of("analyst").replace("analyst@", "analyst:sesame%251@")
+    with open_table(address, table="granted", constraints="zip -> city", gather_rows=9) as there:
+        assert there.count_rows([None, there.where("zip = 1")]) == [6, 3]
+    with pytest.raises(ConstraintTypeError, match="double precision that the user may not read"):
+        open_table(address, table="granted", constraints="zip -> age")
+    with pytest.raises(SourceError, match="the user may read no column of it"):
+        open_table(address, table="closed", constraints="zip -> city")
+
+
+def test_what_a_view_says_of_its_rows_is_shown_to_nobody(
+    postgres: Server, people: str, capfd: pytest.CaptureFixture[str], log: list[str]
+) -> None:
+    postgres.run(
+        "CREATE FUNCTION said(city text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE NOTICE 'said %', city; RAISE WARNING 'said %', city; RAISE INFO 'said %', city; RETURN city; END $$",
+        "CREATE VIEW talking AS SELECT zip, said(city) AS city FROM clinic.people",
+    )
+    with dpdb.open(postgres.address, table="talking", constraints="zip -> city", budget=3, gather_rows=9) as session:
+        session.dp_inconsistency("repair", 1)
+    captured = capfd.readouterr()
+    assert "said" not in captured.out + captured.err + "".join(log)
+
+
+def test_a_view_that_is_drawn_anew_every_time_is_refused_by_a_ledger(
+    postgres: Server, people: str, tmp_path: Path
+) -> None:
+    """Two readings that are equal by chance: 6 rows of 2^52 values."""
+    postgres.run("CREATE VIEW drawn AS SELECT zip, random() AS city FROM clinic.people")
+    Ledger.create(tmp_path / "t.ledger", epsilon=3)
+    options = {"table": "drawn", "constraints": "zip -> city", "ledger": tmp_path / "t.ledger", "gather_rows": 9}
+    with dpdb.open(postgres.address, **options) as session:
+        with pytest.raises(LedgerError, match="the source changed"):
+            session.dp_inconsistency("repair", 1)
+        assert session.spent() == 0
+
+
 def test_views_and_partitions_are_tables(postgres: Server, people: str) -> None:
     postgres.run(
         "CREATE TABLE parted (LIKE clinic.people) PARTITION BY LIST (zip)",
@@ -227,6 +269,26 @@ def test_a_timeout_after_the_debit_is_one_message_and_paid_once(
     assert len(asked) == 2
     with dpdb.open(postgres.address, **options) as session:
         assert session.dp_inconsistency("repair", 1, run_id="monday").value == answer.value
+
+
+def test_a_query_that_ctrl_c_stops_leaves_the_transaction(
+    postgres: Server, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from contextlib import suppress
+
+    from dpdb.engine.remote import adbc
+
+    def stopped(cursor: Any, query: object) -> None:
+        with suppress(Exception):
+            cursor.execute("SELECT 1 / 0")
+        raise KeyboardInterrupt
+
+    with open_table(postgres.address, table=people, constraints=RULES[:1], gather_rows=9) as there:
+        with monkeypatch.context() as once:
+            once.setattr(adbc, "answer", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                there.count_rows([None])
+        assert there.count_rows([None]) == [6]
 
 
 def test_a_server_that_stops_in_the_middle_of_a_query(

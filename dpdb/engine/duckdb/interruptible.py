@@ -1,4 +1,4 @@
-"""Ctrl-C while DuckDB works.
+"""Ctrl-C while DuckDB works, or another database.
 
 DuckDB looks at Python's signals only between the tasks of a query, and one task can take hours; even then it reports
 the signal as a `RuntimeError`. So the main thread, the only one that gets signals, waits while another one works.
@@ -9,16 +9,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-import duckdb
-
-__all__ = ["interruptible"]
+__all__ = ["Interrupted", "interruptible"]
 
 T = TypeVar("T")
 
 
-def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
+class Interrupted(Protocol):
+    """What works, such as a connection of DuckDB."""
+
+    def interrupt(self) -> None:
+        """Stop what it does; nothing, if it does nothing."""
+
+
+def interruptible(connection: Interrupted, work: Callable[[], T]) -> T:
     """Return what `work` returns, or raise what it raises; an exception of a signal handler stops its query first."""
     if threading.current_thread() is not threading.main_thread():
         return work()

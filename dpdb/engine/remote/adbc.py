@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.engine.remote.adbc_answer import answer, sql_text
 from dpdb.engine.remote.postgres_address import PostgresAddress, is_postgres_address
 from dpdb.engine.remote.postgres_catalog import UNORDERED, columns_query, declared_column, table_query, total
 from dpdb.engine.remote.postgres_spelling import with_extremes_of_all_types, written_table
@@ -120,15 +121,19 @@ class PostgresTable:
         found = self._rows(table_query(table))
         if not found:
             raise SourceError(f"{self.description}: there is no such table or view (names are spelled as they are)")
+        if len(found) > 1:
+            raise SourceError(f"{self.description}: that is the name of two tables")
         ((number, schema, name, kind),) = found
         if kind not in _RELATIONS:
             raise SourceError(f"{self.description}: that is no table or view")
+        self._run("SET LOCAL search_path = pg_catalog")
         described = self._rows(columns_query(number))
-        columns = TableSchema(tuple(declared_column(*each, checked=kind in "rp") for each in described))
+        columns = TableSchema(tuple(declared_column(*each) for each in described))
+        if not any(readable for *_, readable in described):
+            raise SourceError(f"{self.description}: the user may read no column of it")
         read = [total(column, each[1]) for column, each in zip(columns.columns, described, strict=True) if column.type]
         if not read:
             raise SourceError(f"{self.description}: no column has a type that constraints can compare")
-        self._run("SET LOCAL search_path = pg_catalog")
         self._run(f"SAVEPOINT {_ASKED}")
         return columns, exp.select(*read).from_(exp.table_(name, db=schema, quoted=True))
 
@@ -143,18 +148,16 @@ class PostgresTable:
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query. One that fails leaves the transaction, and so the rows that are seen, as they were."""
         query = self._query(tree)
-        text = query.sql("postgres", identify=True)
         with self._lock:
             try:
                 with closing(self._connection.cursor()) as cursor:
-                    text = _as_text_where_needed(query, cursor.adbc_execute_schema(text)) or text
-                    cursor.execute(text)
-                    answer: pa.Table = cursor.fetch_arrow_table()
-                    return answer
-            except Exception as error:  # it may print values
-                OWNER_LOG.error("%s\n%s", error, text)
+                    return answer(cursor, query)
+            except BaseException as error:
                 with suppress(Exception):  # the server may be gone
                     self._run(f"ROLLBACK TO SAVEPOINT {_ASKED}")
+                if not isinstance(error, Exception):
+                    raise
+                OWNER_LOG.error("%s\n%s", error, sql_text(query))  # it may print values
                 raise EngineError(
                     f"{self.description}: a query failed in PostgreSQL; the reason is in the owner's log"
                 ) from None
@@ -221,16 +224,3 @@ def _connected(connect: Any, address: PostgresAddress) -> Any:
         refused = "password" in reason or "authentication" in reason
         problem = "the server refuses the user or the password" if refused else "no connection can be made"
         raise SourceError(f"{address.shown}: {problem}; the reason is in the owner's log") from None
-
-
-def _as_text_where_needed(query: exp.Select, schema: pa.Schema) -> str | None:
-    """Let values come as texts that Arrow has not: endless times, and numbers that it has as extensions."""
-    lacking = [pa.types.is_temporal(kind) or isinstance(kind, pa.BaseExtensionType) for kind in schema.types]
-    if not any(lacking):
-        return None
-    columns = [exp.column(name, quoted=True) for name in schema.names]
-    selected = [
-        exp.alias_(exp.cast(column, "TEXT"), name, quoted=True) if as_text else column
-        for column, name, as_text in zip(columns, schema.names, lacking, strict=True)
-    ]
-    return query.select(*selected, append=False).sql("postgres", identify=True)

@@ -30,49 +30,55 @@ UNORDERED = frozenset({"BOOLEAN", "UUID", "BLOB"})
 
 
 def table_query(table: str) -> str:
-    """Find a relation, by its name as the catalog spells it: number, schema, name, kind."""
-    schema, _, name = table.rpartition(".")
-    inside = f"n.nspname = {_text(schema)}" if schema else "pg_catalog.pg_table_is_visible(c.oid)"
+    """Find the relations of a name as the catalog spells it, with a schema or without: number, schema, name, kind."""
+    name = exp.Literal.string(table).sql("postgres")
     return (
         "SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text "
         "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-        f"WHERE c.relname = {_text(name)} AND {inside}"
+        f"WHERE n.nspname || '.' || c.relname = {name} "
+        f"OR (c.relname::text = {name} AND pg_catalog.pg_table_is_visible(c.oid))"
     )
 
 
-def _text(value: str) -> str:
-    return exp.Literal.string(value).sql("postgres")
-
-
 def columns_query(number: int) -> str:
-    """Describe the columns of a relation, domains by the types that they are of: name, type, whether NOT NULL."""
+    """Describe the columns of a relation: name, type (of a domain the one that it is of), no NULL, may be read.
+
+    A column has no NULL if all relations whose rows are read promise it and keep that promise, as foreign tables do
+    not, nor views, nor a constraint that was never validated. Tables that inherit may have dropped it.
+    """
     return f"""
-        WITH RECURSIVE typed AS (
-            SELECT attnum, attname, attnotnull, atttypid AS type, atttypmod AS modifier FROM pg_catalog.pg_attribute
+        WITH RECURSIVE read AS (
+            SELECT {number}::oid AS number
+          UNION
+            SELECT inhrelid FROM pg_catalog.pg_inherits JOIN read ON inhparent = number
+        ), typed AS (
+            SELECT attnum, attname, atttypid AS type, atttypmod AS modifier FROM pg_catalog.pg_attribute
             WHERE attrelid = {number} AND attnum > 0 AND NOT attisdropped
           UNION ALL
-            SELECT attnum, attname, attnotnull, t.typbasetype, t.typtypmod
+            SELECT attnum, attname, t.typbasetype, t.typtypmod
             FROM typed JOIN pg_catalog.pg_type t ON t.oid = typed.type AND t.typtype = 'd'
         )
-        SELECT attname::text, pg_catalog.format_type(typed.type, modifier), attnotnull
+        SELECT attname::text, pg_catalog.format_type(typed.type, modifier), (
+            SELECT bool_and(a.attnotnull AND c.relkind IN ('r', 'p') AND NOT EXISTS (
+                SELECT FROM pg_catalog.pg_constraint n
+                WHERE n.conrelid = number AND n.contype = 'n' AND NOT n.convalidated AND a.attnum = ANY (n.conkey)
+            ))
+            FROM read JOIN pg_catalog.pg_class c ON c.oid = number
+            JOIN pg_catalog.pg_attribute a ON a.attrelid = number AND a.attname = typed.attname
+        ), pg_catalog.has_column_privilege({number}::oid, attnum, 'SELECT')
         FROM typed JOIN pg_catalog.pg_type t ON t.oid = typed.type AND t.typtype <> 'd' ORDER BY attnum
     """
 
 
-def declared_column(name: str, kind: str, required: bool, *, checked: bool) -> Column:
-    """Name a type as our own database does; one that it has not keeps PostgreSQL's name, which compares nothing.
-
-    Parameters
-    ----------
-    checked
-        Whether the relation keeps its promise to have no NULL.
-    """
+def declared_column(name: str, kind: str, required: bool, readable: bool) -> Column:
+    """Name a type as our own database does; one that it has not keeps PostgreSQL's name, which compares nothing."""
+    if not readable:
+        return Column(name, f"{kind} that the user may not read")
     numeric = _NUMERIC.fullmatch(kind)
     if numeric is not None and 0 <= int(numeric[2]) <= int(numeric[1]) <= _MOST_DIGITS:
         return Column(name, f"DECIMAL({numeric[1]},{numeric[2]})")  # NaN is read as NULL
     found = _TYPES.get(_LENGTH.sub("", kind), kind)
-    promised = required and checked and found not in _CALENDAR
-    return Column(name, found, nullable=not promised)
+    return Column(name, found, nullable=not required or found in _CALENDAR)
 
 
 def total(column: Column, kind: str) -> exp.Expr:
@@ -93,8 +99,9 @@ def total(column: Column, kind: str) -> exp.Expr:
         inside = exp.Between(this=name.copy(), low=low, high=high)
         endless = exp.In(this=name.copy(), expressions=ends)
         value = exp.Case(ifs=[exp.If(this=exp.or_(inside, endless), true=name)])
-    elif kind.startswith("numeric"):
-        value = exp.Nullif(this=name, expression=exp.cast(exp.Literal.string("NaN"), "NUMERIC"))
+    elif column.type is not None and column.type.startswith("DECIMAL"):
+        number = exp.Nullif(this=name, expression=exp.cast(exp.Literal.string("NaN"), "NUMERIC"))
+        value = exp.cast(number, column.type)  # a foreign table need not keep to it
     else:
         return name
     return exp.alias_(value, column.name, quoted=True)
