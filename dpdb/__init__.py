@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpdb import jobs as jobs
     from dpdb.constraints import DenialConstraint
     from dpdb.doors.duckdb_functions import Registration, register
+    from dpdb.doors.notebook import progress_bar
     from dpdb.errors import BudgetExceededError, DpdbError
     from dpdb.owner.expected_error import plan
     from dpdb.release import Release, Session
@@ -41,6 +42,7 @@ __all__ = [
     "dp_inconsistency",
     "open",
     "plan",
+    "progress_bar",
     "register",
 ]
 
@@ -54,6 +56,7 @@ _HOMES = {
     "dp_inconsistency": ("dpdb.release.one_shot", "dp_inconsistency"),
     "open": ("dpdb.release", "open_session"),
     "plan": ("dpdb.owner", "plan"),
+    "progress_bar": ("dpdb.doors.notebook", "progress_bar"),
     "register": ("dpdb.doors.duckdb_functions", "register"),
 }
 _MODULES = frozenset(

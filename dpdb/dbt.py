@@ -27,7 +27,7 @@ __all__ = ["Plugin"]
 
 _PARAMETERS = (
     "constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound", "max_group",
-    "public_parents", "private_parents", "who",
+    "public_parents", "private_parents", "max_children", "who",
 )  # fmt: skip
 _EXACT = "exact"
 

@@ -1,7 +1,23 @@
-"""The public names of jobs: `dpdb.jobs.read_results` and its kin."""
+"""Jobs from Python: `load_job`, `plan`, `run` and `read_results`, with the values that they take and give."""
 
 from __future__ import annotations
 
-from dpdb.doors.jobs import RESULT_SCHEMA, Job, JobRelease, ResultRow, Results, load_job, read_results
+from dpdb.doors.jobs import (
+    RESULT_SCHEMA,
+    Job,
+    JobPlan,
+    JobRelease,
+    Outcome,
+    Outcomes,
+    ResultRow,
+    Results,
+    load_job,
+    plan,
+    read_results,
+    run,
+)
 
-__all__ = ["RESULT_SCHEMA", "Job", "JobRelease", "ResultRow", "Results", "load_job", "read_results"]
+__all__ = [
+    "RESULT_SCHEMA", "Job", "JobPlan", "JobRelease", "Outcome", "Outcomes", "ResultRow", "Results", "load_job", "plan",
+    "read_results", "run",
+]  # fmt: skip

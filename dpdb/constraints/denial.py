@@ -102,6 +102,11 @@ class DenialConstraint:
         return tuple(ref for ref in refs if isinstance(ref, ComputedRef))
 
     @property
+    def inclusions(self) -> tuple[Inclusion, ...]:
+        """What it says of parents, anywhere."""
+        return tuple(ref.expression for ref in self.computed if isinstance(ref.expression, Inclusion))
+
+    @property
     def inclusion(self) -> Inclusion | None:
         """What no row may be if this is a rule across tables: without a parent. None for all other constraints."""
         return next((found for predicate in self.predicates if (found := self._denied_by(predicate))), None)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         open_table,
     )
     from dpdb.engine.parents.binding import BoundInclusion
+    from dpdb.engine.parents.children import ChildKey, child_key, kept_children_sql
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike, declared_parents
     from dpdb.engine.parents.orphans import KeyPair
     from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
@@ -59,6 +60,7 @@ __all__ = [
     "BoundConstraint",
     "BoundInclusion",
     "BoundPredicate",
+    "ChildKey",
     "ClassHistogram",
     "Column",
     "CrossTerm",
@@ -83,6 +85,7 @@ __all__ = [
     "TypeOrigin",
     "WherePredicate",
     "arrow_forgets",
+    "child_key",
     "class_histograms",
     "coded_columns",
     "column_definition",
@@ -99,6 +102,7 @@ __all__ = [
     "has_tables",
     "is_address",
     "is_remote",
+    "kept_children_sql",
     "kept_rows_sql",
     "listed_rows",
     "may_coincide",
@@ -126,6 +130,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "interface": "Edges Engine Progress Slice Table TableOptions no_progress",
             "opening": "declared_table empty_table has_tables is_remote open_local_table open_table",
             "parents.binding": "BoundInclusion",
+            "parents.children": "ChildKey child_key kept_children_sql",
             "parents.declared": "DeclaredParent ParentsLike declared_parents",
             "parents.orphans": "KeyPair",
             "schema": "Column TableSchema TypeOrigin refuse_duplicate_names",

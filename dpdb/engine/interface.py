@@ -54,6 +54,8 @@ class TableOptions(TypedDict, total=False):
         Take every parent for a table without rows, for what looks at none.
     unit, most : str and int, optional
         A column whose values own the rows: of each value at most `most` rows are read, of NULL none.
+    max_children : int, optional
+        Of each key that refers to a private parent at most so many rows are read.
     gather_rows : int, optional
         Of tables in other engines: how many rows in conflict may be expected to come here. Public, never checked.
     memory_limit, temp_directory, threads
@@ -69,6 +71,7 @@ class TableOptions(TypedDict, total=False):
     assumes_parents: bool
     unit: str | None
     most: int
+    max_children: int | None
     gather_rows: int | None
     memory_limit: str | None
     temp_directory: str | Path | None

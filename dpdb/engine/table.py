@@ -53,20 +53,18 @@ class LocalTable:
         parents: ParentsOfTable | None = None,
         unit: str | None = None,
         most: int = 1,
+        max_children: int | None = None,
         progress: Progress = no_progress,
     ) -> None:
         self.database = database
         self.description = source.description
         self.schema = source.schema
         self.unit = None if unit is None else unit_column(unit, source.schema)
-        self.rows: Rows = source
-        if self.unit is not None:
-            from dpdb.engine.unit_rows import UnitRows
-
-            self.rows = UnitRows(database, source, self.unit, most)
         loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
+        self.rows: Rows = self._kept_of(source, most, max_children)
+        self._keeps_some = self.rows is not source
         named, schema = with_computed_columns(
             database, distinct(self._across.constraints), source.schema, self._across.column
         )
@@ -76,6 +74,19 @@ class LocalTable:
         self._source = source
         self._progress = progress
         self._made = 0
+
+    def _kept_of(self, source: Source, most: int, max_children: int | None) -> Rows:
+        """Return the rows of a source that are used: some of each unit, or of the children of each key, or all."""
+        if self.unit is not None:
+            from dpdb.engine.unit_rows import UnitRows
+
+            return UnitRows(self.database, source, self.unit, most)
+        if max_children is not None:
+            from dpdb.engine.parents.children import ChildRows, limited_keys
+
+            keys = limited_keys(self.inclusions)
+            return ChildRows(self.database, source, keys, max_children) if keys else source
+        return source
 
     @property
     def faults(self) -> Faults | None:
@@ -171,7 +182,7 @@ class LocalTable:
         return self._across.public_keys()
 
     def _choice(self) -> str:
-        if self.unit is None:
+        if not self._keeps_some:
             return ""
         from dpdb.engine.unit_rows import chosen_by
 
@@ -249,5 +260,5 @@ def own_database(options: TableOptions) -> Database:
 
 def of_table(options: TableOptions) -> dict[str, Any]:
     """Choose the options of a `LocalTable` itself."""
-    own = ("constraints", "unit", "most", "progress")
+    own = ("constraints", "unit", "most", "max_children", "progress")
     return {name: value for name, value in options.items() if name in own}

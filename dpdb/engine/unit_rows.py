@@ -8,6 +8,7 @@ own any number of them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -21,21 +22,25 @@ from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.known import is_known
 
-__all__ = ["UnitRows", "chosen_by", "kept_rows", "kept_rows_sql"]
+__all__ = ["KeptRows", "UnitRows", "chosen_by", "kept_rows", "kept_rows_sql", "place_among", "value_order"]
 
 RowHash: TypeAlias = Callable[[Sequence[exp.Expr]], exp.Expr]
 
 _INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")
 
 
-class UnitRows:
-    """At most `most` rows per value of `unit` of a source (implements `Rows`).
+class KeptRows(ABC):
+    """Those rows of a source that a query keeps (implements `Rows`).
 
     They are copied on first use, which for a release is after its debit. Private.
     """
 
-    def __init__(self, database: Database, source: Source, unit: str, most: int) -> None:
-        self._database, self._source, self._unit, self._most = database, source, unit, most
+    def __init__(self, database: Database, source: Source) -> None:
+        self._database, self._source = database, source
+
+    @abstractmethod
+    def _kept(self, rows: exp.Table) -> exp.Select:
+        """Query of those that are kept, among all rows."""
 
     @property
     def description(self) -> str:
@@ -49,15 +54,26 @@ class UnitRows:
 
     @cached_property
     def scan(self) -> exp.Expr:
-        """The kept rows, in the types that dpdb compares in: collations do not merge units."""
+        """The kept rows, in the types that dpdb compares in: collations merge no values."""
         for left in (_INPUT, _KEPT):  # by a signal, of which the next release must not fail after its debit
             self._database.execute(f"DROP TABLE IF EXISTS {left.sql('duckdb')}")
         try:
             read_columns(self._database, self._source, set(self.schema.usable), _INPUT)
-            self._database.execute(kept_rows(self.schema, self._unit, self._most, _INPUT).ctas(_KEPT.copy()))
+            self._database.execute(self._kept(_INPUT).ctas(_KEPT.copy()))
         finally:
             self._database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
         return _KEPT
+
+
+class UnitRows(KeptRows):
+    """At most `most` rows per value of `unit` of a source."""
+
+    def __init__(self, database: Database, source: Source, unit: str, most: int) -> None:
+        super().__init__(database, source)
+        self._unit, self._most = unit, most
+
+    def _kept(self, rows: exp.Table) -> exp.Select:
+        return kept_rows(self.schema, self._unit, self._most, rows)
 
 
 def chosen_by(source: Source) -> str:
@@ -76,20 +92,30 @@ def _our_hash(columns: Sequence[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this="hash", expressions=list(columns))
 
 
+def value_order(schema: TableSchema, row_hash: RowHash = _our_hash) -> list[exp.Expr]:
+    """Return what rows are ordered by: a hash of the values that dpdb can compare, then these values."""
+    columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
+    return [row_hash([column.copy() for column in columns]), *columns]
+
+
+def place_among(equal: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Window:
+    """Return the place of a row, from 1, in an order of the rows that are equal in some values."""
+    return exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[value.copy() for value in equal],
+        order=exp.Order(expressions=[exp.Ordered(this=key.copy()) for key in order]),
+        over="OVER",
+    )
+
+
 def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_hash: RowHash = _our_hash) -> exp.Select:
     """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare."""
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
     owner = exp.column(unit, quoted=True)
-    keys = (row_hash([column.copy() for column in columns]), *columns)
-    number = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[owner],
-        order=exp.Order(expressions=[exp.Ordered(this=key.copy()) for key in keys]),
-        over="OVER",
-    )
+    place = place_among([owner], value_order(schema, row_hash))
     named = is_known(owner)
     query = exp.select(*columns).from_(rows.copy()).where(named)
-    query.set("qualify", exp.Qualify(this=exp.LTE(this=number, expression=exp.convert(most))))
+    query.set("qualify", exp.Qualify(this=exp.LTE(this=place, expression=exp.convert(most))))
     return query
 
 

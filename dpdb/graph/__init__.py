@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from dpdb.graph.lp_truncation import twice_truncated_edges
     from dpdb.graph.one_scan import ScanResult, scan
     from dpdb.graph.projection import ProjectedCounts, projected_counts
-    from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order, by_two_classes
+    from dpdb.graph.steps import called_all
+    from dpdb.graph.unlisted_edges.block_constraint import (
+        BlockConstraint,
+        all_of_rows,
+        by_class,
+        by_order,
+        by_two_classes,
+    )
     from dpdb.graph.unlisted_edges.block_graph import BlockGraph
     from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
     from dpdb.graph.witness import witness_counts
@@ -46,10 +53,12 @@ __all__ = [
     "ProjectedCounts",
     "ScanResult",
     "adjacency_of",
+    "all_of_rows",
     "by_class",
     "by_edges",
     "by_order",
     "by_two_classes",
+    "called_all",
     "count_maximal_independent_sets",
     "degree_summary",
     "degrees",
@@ -81,7 +90,8 @@ if not TYPE_CHECKING:
             "lp_truncation": "twice_truncated_edges",
             "one_scan": "ScanResult scan",
             "projection": "ProjectedCounts projected_counts",
-            "unlisted_edges.block_constraint": "BlockConstraint by_class by_order by_two_classes",
+            "steps": "called_all",
+            "unlisted_edges.block_constraint": "BlockConstraint all_of_rows by_class by_order by_two_classes",
             "unlisted_edges.block_graph": "BlockGraph",
             "unlisted_edges.listed_constraint": "ListedConstraint by_edges",
             "witness": "witness_counts",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.steps import ranges
+from dpdb.graph.steps import go_on_if_wanted, ranges
 
 __all__ = [
     "chain_members",
     "crossed_rows",
     "factorize",
-    "first_above",
+    "find_places",
     "largest_class",
+    "looked_up",
     "sort_into_groups",
     "sorted_by",
 ]
@@ -28,62 +30,94 @@ def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
 
     Returns the numbers, shape `(rows,)`, and how many there are.
     """
-    from dpdb.graph.kernels.grouping import number_pairs
+    from dpdb.graph.kernels.grouping import number_cells, number_pairs
 
-    slots = np.full(1 << max(4, (2 * left.size - 1).bit_length()), -1, np.int32)
     numbers = np.empty(left.size, np.int32)
     count = 0
+    width = int(right.max(initial=-1)) + 1
+    all_pairs = (int(left.max(initial=-1)) + 1) * width
+    if all_pairs <= 4 * left.size:  # no more memory than the hash table has
+        cells = np.full(all_pairs, -1, np.int32)
+        for first, last in ranges(left.size):
+            count = number_cells(left, right, width, cells, numbers, first, last, count)
+        return numbers, int(count)
+    slots = np.full(1 << max(4, (2 * left.size - 1).bit_length()), -1, np.int32)
     for first, last in ranges(left.size):
         count = number_pairs(left, right, slots, numbers, first, last, count)
     return numbers, int(count)
 
 
-def sort_into_groups(groups: Codes, count: int) -> tuple[Codes, Codes]:
+def looked_up(table: Codes, places: NDArray[np.signedinteger[Any]], out: Codes | None = None) -> Codes:
+    """Read a table at places; -1 is its last entry. As `table[places]`, several times as fast for a small table."""
+    from dpdb.graph.kernels.grouping import look_up
+
+    found = np.empty(places.size, np.int32) if out is None else out
+    for first, last in ranges(places.size):
+        look_up(table, places, found, first, last)
+    return found
+
+
+def sort_into_groups(
+    groups: Codes, count: int, rows: Codes | None = None, out: Codes | None = None
+) -> tuple[Codes, Codes]:
     """Sort rows by group, stably; rows of group -1 are left out.
+
+    Parameters
+    ----------
+    groups, count
+        The group of each row, and how many groups there are.
+    rows, out : optional
+        The rows to sort (default: all), and where to write what is returned.
 
     Returns the rows, shape `(kept,)`, and where each group starts, shape `(count + 1,)`.
     """
-    return _sorted(np.arange(groups.size, dtype=np.int32), groups, count)
+    return _sorted(rows, groups, count, out)
 
 
 def sorted_by(keys: Sequence[Codes]) -> Codes:
     """Sort rows by several keys, stably, the last one first (as `numpy.lexsort`); rows with a negative key are out."""
-    rows = np.arange(keys[0].size, dtype=np.int32)
+    rows: Codes | None = None
     for key in keys:
         rows, _ = _sorted(rows, key, int(key.max(initial=-1)) + 1)
+    assert rows is not None
     return rows
 
 
-def _sorted(listed: Codes, keys: Codes, count: int) -> tuple[Codes, Codes]:
-    """Sort the rows `listed`; keys of all others are negative, or will be dropped by the caller."""
-    from dpdb.graph.kernels.grouping import count_keys, place_rows
+def _sorted(listed: Codes | None, keys: Codes, count: int, out: Codes | None = None) -> tuple[Codes, Codes]:
+    """Sort the rows `listed` (default: all); keys of all others are negative, or will be dropped by the caller."""
+    from dpdb.graph.kernels.grouping import count_keys, place_all, place_rows
 
     starts = np.zeros(count + 1, np.int32)
-    own = keys if listed.size == keys.size else keys[listed]
+    own = keys if listed is None or listed.size == keys.size else keys[listed]
     for first, last in ranges(own.size):
         count_keys(own, starts, first, last)
     np.cumsum(starts, out=starts)
-    out, place = np.empty(starts[-1], np.int32), starts[:-1].copy()
-    for first, last in ranges(listed.size):
-        place_rows(keys, listed, place, out, first, last)
+    out = np.empty(starts[-1], np.int32) if out is None else out[: starts[-1]]
+    place = starts[:-1].copy()
+    for first, last in ranges(own.size):
+        if listed is None:
+            place_all(keys, place, out, first, last)
+        else:
+            place_rows(keys, listed, place, out, first, last)
     return out, starts
 
 
-def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> Codes:
-    """Return each group's largest class (the first one on ties), or -1 for a group of one class only.
+def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> tuple[Codes, Codes]:
+    """Return each group's largest class (the first one on ties), or -1 for a group of one class only; each one's group.
 
-    Shape `(group_count + 1,)`: the last entry is -1 too, so that group -1 finds it.
+    Shapes `(group_count + 1,)` and `(class_count + 1,)`: the last entries are -1 too, so that group and class -1 find
+    them. Rows without a group or a class do not count.
     """
     from dpdb.graph.kernels.grouping import compare_classes, count_classes
 
-    sizes, group_of = np.zeros(class_count, np.int32), np.full(class_count, -1, np.int32)
+    sizes, group_of = np.zeros(class_count, np.int32), np.full(class_count + 1, -1, np.int32)
     for first, last in ranges(groups.size):
         count_classes(groups, classes, sizes, group_of, first, last)
     largest, several = np.full(group_count + 1, -1, np.int32), np.zeros(group_count + 1, np.bool_)
     for first, last in ranges(class_count):
         compare_classes(sizes, group_of, largest, several, first, last)
     largest[~several] = -1
-    return largest
+    return largest, group_of
 
 
 def chain_members(rows: Codes, starts: Codes, y: Codes) -> NDArray[np.bool_]:
@@ -114,17 +148,15 @@ def crossed_rows(rows: Codes, starts: Codes, x: Codes, y: Codes) -> NDArray[np.b
     return marked
 
 
-def first_above(members: Codes, starts: Codes, short: Codes, short_starts: Codes, row_count: int) -> Codes:
-    """For each member, the index in `short` of its group's first row above it; both lists ascend in each group."""
-    from dpdb.graph.kernels.grouping import find_above
+def find_places(members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes) -> None:
+    """Fill in, for each member, where its list goes on (`Blocks.place`); both lists ascend in each group."""
+    from dpdb.graph.kernels.grouping import find_places
 
-    places = np.full(row_count, -1, np.int32)
-    _done(lambda state: find_above(members, starts, short, short_starts, places, state, steps.WORK))
-    return places
+    _done(lambda state: find_places(members, starts, short, short_starts, places, state, steps.WORK))
 
 
 def _done(work: Callable[[NDArray[np.int64]], bool]) -> None:
     """Call a kernel until it is done; it keeps its place in the state."""
     state = np.zeros(4, np.int64)
     while not work(state):
-        pass
+        go_on_if_wanted()

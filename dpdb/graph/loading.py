@@ -16,6 +16,7 @@ from dpdb.graph.adjacency import Adjacency
 from dpdb.graph.edges import EdgeArrays
 from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
 from dpdb.graph.greedy_cover import greedy_cover_size
+from dpdb.graph.grouping import factorize
 from dpdb.graph.lp_truncation import twice_truncated_edges
 from dpdb.graph.projection import projected_counts
 from dpdb.graph.solver import start_solver
@@ -54,6 +55,9 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
         constraints.append(by_order([zeros], codes, codes[::-1].copy(), opposite=True, row_count=4))
     if listed:
         constraints.append(by_edges(EdgeArrays.from_pairs(4, [(0, 1), (1, 2)])))
+    constraints = [each.of_rows(np.arange(4)) if isinstance(each, BlockConstraint) else each for each in constraints]
+    for right in (codes, 1_000 * codes):  # a table of all possible pairs, and too many for one
+        factorize(zeros, right)
     graph = BlockGraph(4, constraints)
     bits = graph.bit_scans
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):

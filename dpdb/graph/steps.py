@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
@@ -16,7 +16,17 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["THREADS", "WORK", "Steps", "finished", "finished_all", "node_ranges", "ranges"]
+__all__ = [
+    "THREADS",
+    "WORK",
+    "Steps",
+    "called_all",
+    "finished",
+    "finished_all",
+    "go_on_if_wanted",
+    "node_ranges",
+    "ranges",
+]
 
 R = TypeVar("R")
 
@@ -30,10 +40,14 @@ THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 """Cores that this process may use."""
 
 
+_thread = threading.local()
+
+
 def ranges(count: int, cost: int = 1) -> Iterator[tuple[int, int]]:
     """Cut `0 .. count` into ranges of about `WORK`, if each item costs as much as `cost` rows."""
     size = max(1, WORK // cost)
     for first in range(0, count, size):
+        go_on_if_wanted()
         yield first, min(first + size, count)
 
 
@@ -67,12 +81,30 @@ def finished_all(jobs: Sequence[Steps[R]]) -> list[R]:
             raise
 
 
+def called_all(functions: Sequence[Callable[[], R]]) -> list[R]:
+    """Call several functions in threads likewise. What they loop over in `ranges` ends with the waiting for them."""
+    return finished_all([_in_one_step(function) for function in functions])
+
+
+def _in_one_step(function: Callable[[], R]) -> Steps[R]:
+    yield
+    return function()
+
+
+def go_on_if_wanted() -> None:
+    """Raise RuntimeError in a thread whose result nobody waits for any more."""
+    unwanted: threading.Event | None = getattr(_thread, "unwanted", None)
+    if unwanted is not None and unwanted.is_set():
+        raise RuntimeError("nobody waits for this result")
+
+
 def _while_wanted(job: Steps[R], unwanted: threading.Event) -> Steps[R]:
-    while not unwanted.is_set():
+    _thread.unwanted = unwanted
+    while True:
+        go_on_if_wanted()
         try:
             next(job)
         except StopIteration as done:
             result: R = done.value
             return result
         yield
-    raise RuntimeError("nobody waits for this result")

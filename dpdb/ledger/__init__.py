@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpdb.ledger.owner_acts import check_allowance
     from dpdb.ledger.report import epsilon_at, little_left
     from dpdb.ledger.store.entry_line import EntryLine
-    from dpdb.ledger.store.marks import SourceMark
+    from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
 
 __all__ = [
     "Allowance",
@@ -26,7 +26,9 @@ __all__ = [
     "SourceMark",
     "check_allowance",
     "epsilon_at",
+    "is_rows_of",
     "little_left",
+    "rows_of",
 ]
 
 if not TYPE_CHECKING:
@@ -37,7 +39,7 @@ if not TYPE_CHECKING:
             "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer Reservation",
             "owner_acts": "check_allowance",
             "report": "epsilon_at little_left",
-            "store.marks": "SourceMark",
+            "store.marks": "SourceMark is_rows_of rows_of",
             "store.entry_line": "EntryLine",
         },
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from dpdb.errors import LedgerError
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.file import LedgerFile
-from dpdb.ledger.store.marks import SourceMark, mark, unit_words
+from dpdb.ledger.store.marks import SourceMark, is_rows_of, mark, unit_words
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_row
 
@@ -29,9 +29,10 @@ class LedgerBinding:
         """Raise `LedgerError` if the ledger is of another table or unit."""
         terms = self._state.terms
         if terms.append_only and source.unit is not None:
-            # A new row may take the place of an older one of its unit; then no k rows are all that a unit ever shows.
+            # A new row may take the place of an older one of its unit or key, which then shows more than k rows in all.
+            what = source.unit if is_rows_of(source.unit) else f"values of {source.unit}"
             raise LedgerError(
-                f"{self._file.shown}: an append-only ledger cannot count for values of {source.unit}; make one without "
+                f"{self._file.shown}: an append-only ledger cannot count for {what}; make one without "
                 "--append-only, which adds up over epochs; nothing was released"
             )
         if terms.table_mark is None:

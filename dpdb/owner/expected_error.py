@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from dpdb.constraints import ConstraintsLike, DenialConstraint
 from dpdb.engine import NESTED_LOOP_ROWS, SourceLike, declared_table, empty_table
 from dpdb.errors import ParameterError
 from dpdb.measures import MEASURES, measure_named
+from dpdb.owner.plan_fields import PlanFields, Rung
+from dpdb.owner.plan_words import plan_html, plan_text
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy import as_float
-from dpdb.release import Ask, Epsilon, Risk, Session, by_rule_offer, risk_of
+from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of
 
-__all__ = ["Plan", "Rung", "plan"]
+__all__ = ["Plan", "plan"]
 
 # Beyond this many conflicts the linear programs of `r2t` are too slow for expected errors.
 _MOST_FOR_R2T = 200_000
@@ -23,62 +25,22 @@ _LADDER = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 _SECONDS = 20.0  # for all repetitions together
 
 
-@dataclass(frozen=True)
-class Rung:
-    """An epsilon of the ladder: its risk, and the relative error that 90% of the releases stay below, by measure."""
+class Plan(PlanFields):
+    """The errors to expect, simulated on a synthetic table: the answer of `dpdb plan`, as which it is printed.
 
-    risk: Risk
-    relative_error_90: dict[str, float | None]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The errors to expect, simulated on a synthetic table: the answer of `dpdb plan`.
-
-    Attributes
-    ----------
-    rows : int
-        Of the synthetic table.
-    error_rate, epsilon : float
-    seed : int
-        Repeats the synthetic table; the noise of the releases is fresh in every call of `plan`.
-    distinct : dict
-        Constrained column -> number of values that it was given.
-    notes : tuple of str
-        Where the synthetic table is not what was asked for, and what else there is for so many rows, in words.
-    expected : tuple of ExpectedError
-        Every measure and mechanism, released alone at `epsilon`.
-    together : tuple of ExpectedError
-        The three measures released together (``measure="all"``) at `epsilon` in total.
-    skipped : dict
-        ``"measure mechanism"`` -> why it was not simulated.
-    target : float or None
-    smallest_epsilon : dict
-        With a target: measure -> the smallest epsilon of a short ladder at which the default mechanism, alone, has a
-        relative error of at most `target` in 90% of the releases; None if it is above the ladder.
-    risk : Risk
-        What `epsilon` means for one person.
-    ladder : tuple of Rung
-        With a target: the epsilons that were tried, what each means for one person and how accurate it is.
+    `PlanFields` says what its fields are; a notebook shows it as tables.
     """
-
-    rows: int
-    error_rate: float
-    epsilon: float
-    seed: int
-    distinct: dict[str, int]
-    notes: tuple[str, ...]
-    expected: tuple[ExpectedError, ...]
-    together: tuple[ExpectedError, ...]
-    skipped: dict[str, str]
-    target: float | None
-    smallest_epsilon: dict[str, float | None]
-    risk: Risk
-    ladder: tuple[Rung, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the expected errors as plain values, ready for JSON."""
         return asdict(self)
+
+    def __str__(self) -> str:
+        """Say it in words, as `dpdb plan` prints it."""
+        return plan_text(self)
+
+    def _repr_html_(self) -> str:
+        return plan_html(self)
 
 
 def plan(

@@ -63,6 +63,11 @@ def planned_table(
     seed = fresh_seed() if chosen is None else chosen
     shape, notes = _Shape(rows, _counts(distinct, types, rows), max(1, round(math.sqrt(rows)))), []
     inside = [dc for dc in dcs if dc.inclusion is None]
+    if len(inside) < len(dcs):
+        notes.append(
+            "parents are taken as public; beside private ones plan for epsilon / K (--max-rows K, or --max-children K "
+            "where all rules are on single rows, at least / 2) or epsilon / 2K (--max-children K otherwise)"
+        )
     most = _MOST_ROWS_IF_GENERAL if any(not dc.is_single_tuple for dc in _general(inside)) else _MOST_ROWS
     if rows > most:
         shape = shape.scaled(most)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpdb.release.privacy_unit import parse_unit
     from dpdb.release.published.change import Change
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
-    from dpdb.release.published.html import releases_table
+    from dpdb.release.published.html import html_table, releases_table
     from dpdb.release.published.release import Release, Releases, constraints_digest, recorded_releases
     from dpdb.release.published.table import RELEASE_SCHEMA, release_table
     from dpdb.release.published.words import (
@@ -62,6 +62,7 @@ __all__ = [
     "by_rule_offer",
     "check_gates",
     "constraints_digest",
+    "html_table",
     "is_within_noise",
     "limits_words",
     "measured_words",
@@ -97,7 +98,7 @@ if not TYPE_CHECKING:
             "privacy_unit": "parse_unit",
             "published.change": "Change",
             "published.gates": "Gate GateResult check_gates parse_gate",
-            "published.html": "releases_table",
+            "published.html": "html_table releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
             "published.table": "RELEASE_SCHEMA release_table",
             "published.words": "SHARE bounds_words is_within_noise limits_words measured_words noise_words "

@@ -47,7 +47,8 @@ class Ask:
         three, which share one degree cap. ``"count"`` is the number of rows.
     epsilon : number or None
         Privacy cost. The release is pure epsilon-DP for adding or removing one row (`rows_per_person` rows; one value
-        of `unit` with all its rows). None for a count: 1, or nothing where `rho` is given.
+        of `unit` with all its rows; one row of the table or of a private parent). None for a count: 1, or nothing where
+        `rho` is given.
     where : str or None
         The slice: a predicate of the default-deny grammar. Both tuples of a conflict lie in the slice.
     by, keys : str and sequence, or None

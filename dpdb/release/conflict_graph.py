@@ -7,6 +7,7 @@ and how many edges are to be listed beside blocks; it changes time and memory, n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -19,10 +20,12 @@ from dpdb.graph import (
     BlockGraph,
     EdgeGraph,
     ListedConstraint,
+    all_of_rows,
     by_class,
     by_edges,
     by_order,
     by_two_classes,
+    called_all,
     load_block_kernels,
     load_edge_kernels,
 )
@@ -77,9 +80,9 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
         return EdgeGraph(slice_.edges)
     blocks = _blocks(slice_, {k: (pairwise[k], shape) for k, shape in enumerate(shapes) if shape is not None})
     order = slice_.canonical_order(None if edges or whole else _in_conflict(blocks.values(), slice_.node_count))
-    constraints: list[BlockConstraint | ListedConstraint] = [
-        by_edges(edges[k]) if k in edges else blocks.pop(k).of_rows(order) for k in range(len(pairwise))
-    ]
+    found: dict[int, BlockConstraint | ListedConstraint] = {k: by_edges(each) for k, each in edges.items()}
+    found |= zip(blocks, all_of_rows(list(blocks.values()), order), strict=True)
+    constraints = [found[k] for k in range(len(pairwise))]
     tested = np.array([may_coincide(one, other) for one in pairwise for other in pairwise], np.bool_)
     return BlockGraph(order.size, constraints, tested.reshape(len(pairwise), len(pairwise)))
 
@@ -87,7 +90,10 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
 def _blocks(slice_: Slice, constraints: Mapping[int, tuple[BoundConstraint, BlockShape]]) -> dict[int, BlockConstraint]:
     """Build the constraints over the slice's rows in its own order."""
     rows = _Rows(slice_, list(constraints.values()))
-    return {k: rows.block(dc, shape) for k, (dc, shape) in constraints.items()}
+    longest_first = sorted(constraints, key=lambda k: constraints[k][1].order is None)  # so that threads end together
+    blocks = called_all([partial(rows.block, *constraints[k]) for k in longest_first])
+    found = dict(zip(longest_first, blocks, strict=True))
+    return {k: found[k] for k in constraints}
 
 
 def _in_conflict(constraints: Iterable[BlockConstraint], row_count: int) -> NDArray[np.int64]:

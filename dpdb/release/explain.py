@@ -23,11 +23,12 @@ from dpdb.engine import (
     LocalSlice,
     ParentsLike,
     SourceLike,
-    TableSchema,
+    Table,
     declared_parents,
     degree_terms,
     empty_table,
     explained_constraint,
+    kept_children_sql,
     kept_rows_sql,
     refuse_nested_loops,
 )
@@ -62,6 +63,7 @@ def explain(
     rows_per_person: int = 1,
     unit: str | None = None,
     max_rows: int | None = None,
+    max_children: int | None = None,
     public_parents: ParentsLike | None = None,
     private_parents: ParentsLike | None = None,
     row_bound: int | None = None,
@@ -94,7 +96,7 @@ def explain(
     """
     if ask.counts_rows:
         raise ParameterError("only releases of measures are explained; a count reads no conflict")
-    asked = parse_unit(rows_per_person, unit, max_rows)
+    asked = parse_unit(rows_per_person, unit, max_rows, max_children, private_parents)
     with empty_table(
         source,
         table=table,
@@ -103,6 +105,7 @@ def explain(
         parents=declared_parents(public_parents, private_parents),
         unit=asked.column,
         most=asked.rows,
+        max_children=asked.max_children,
     ) as opened:
         bound = opened.constraints
         refuse_nested_loops(bound, row_bound)
@@ -113,7 +116,7 @@ def explain(
         return {
             "source": opened.description,
             "where": prepared.slices.words,
-            "unit": {"words": protected.words, "sql": _kept(opened.schema, protected)},
+            "unit": {"words": protected.words, "sql": _kept(opened, protected)},
             "constraints": [_constraint(empty, k) for k in range(len(bound))],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
             "releases": _releases(prepared),
@@ -132,8 +135,10 @@ def _offers(prepared: Prepared, rows: int | None) -> list[str]:
     return [] if offer is None or all(name == "repair" for name, _ in part.measures) else [offer]
 
 
-def _kept(schema: TableSchema, unit: PrivacyUnit) -> str | None:
-    return None if unit.column is None else kept_rows_sql(schema, unit.column, unit.rows)
+def _kept(opened: Table, unit: PrivacyUnit) -> str | None:
+    if unit.children is not None and unit.children.links:
+        return kept_children_sql(opened.schema, opened.inclusions, unit.children.most)
+    return None if unit.column is None else kept_rows_sql(opened.schema, unit.column, unit.rows)
 
 
 def _constraint(empty: LocalSlice, position: int) -> dict[str, Any]:

@@ -90,11 +90,10 @@ def prepare(table: PublicTable, ask: Ask) -> Prepared:
 def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     if not table.bound:
         raise ParameterError("this session has no constraints to measure; give constraints= when opening it")
-    rows = table.unit.rows
-    whole = measure_part(ask, rows_per_person=rows)
+    whole = measure_part(ask, rows_per_person=table.unit.divisor(table.constraints))
     graphs: tuple[MeasurePart, ...] = (whole,)
     if ask.each_constraint:
-        graphs = for_each_constraint(ask, table.bound, rows_per_person=rows)
+        graphs = for_each_constraint(ask, table.bound, table.unit)
     graphs = tuple(part.within_groups(table.bound, table.max_group) for part in graphs)
     graphs = tuple(part.fitted(table.bound, table.opened.schema) for part in graphs)
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
@@ -125,7 +124,7 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
 
 
 def _prepared_count(table: PublicTable, ask: Ask) -> Prepared:
-    part = count_part(ask, rows_per_person=table.unit.rows)
+    part = count_part(ask, rows_per_person=table.unit.divisor())
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
     parts = tuple(replace(part, predicate=predicate) for predicate in slices.predicates)
     request = {

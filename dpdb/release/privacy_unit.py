@@ -1,5 +1,8 @@
 """The unit that neighbouring tables differ by: one row, the rows of one person, or all rows of one value of a column.
 
+Beside private parents it is a value of their key in both tables (`dpdb.release.private_parents`), or one row of either
+table (`dpdb.release.limited_children`).
+
 Every mechanism runs at epsilon / k, k being the rows by which one unit can change what is read (group privacy).
 
 With `unit` and `max_rows`, a session reads a table T(D) that has at most k rows of each unit, chosen by values of the
@@ -13,10 +16,13 @@ one unit removed and one added, 2 epsilon.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dpdb.constraints import DenialConstraint
 from dpdb.engine import TableSchema, unit_column
 from dpdb.errors import ParameterError
+from dpdb.release.limited_children import LimitedChildren
 
 __all__ = ["PrivacyUnit", "parse_unit"]
 
@@ -34,11 +40,23 @@ class PrivacyUnit:
     parents : tuple of (str, str)
         Private parents, each with its column that has the same values: a unit has all such rows, too. See
         `dpdb.release.private_parents`.
+    children : LimitedChildren or None
+        The limit of children where a row stays the unit beside private parents; then `rows` is for any release.
     """
 
     rows: int = 1
     column: str | None = None
     parents: tuple[tuple[str, str], ...] = ()
+    children: LimitedChildren | None = None
+
+    @property
+    def max_children(self) -> int | None:
+        """How many children of each key are used; None if all are, or if units are values of a column."""
+        return None if self.children is None else self.children.most
+
+    def divisor(self, constraints: Sequence[DenialConstraint] = ()) -> int:
+        """Return by what epsilon is divided for each row of a release that measures some constraints; none: a count."""
+        return self.rows if self.children is None else self.children.divisor(constraints)
 
     @property
     def words(self) -> str:
@@ -46,23 +64,31 @@ class PrivacyUnit:
         if self.column is not None:
             beside = "".join(f", and with all rows of {parent} that have it in {name}" for parent, name in self.parents)
             return f"one value of {self.column} with all its rows, of which at most {self.rows} are used{beside}"
+        if self.children is not None:
+            return self.children.unit_words
         return "one row" if self.rows == 1 else f"up to {self.rows} rows of one person"
 
     @property
     def public(self) -> dict[str, object]:
         """The unit as part of a request; a unit without column reads as it did before there were columns."""
-        named = {} if self.column is None else {"unit": self.column}
+        named: dict[str, object] = {} if self.column is None else {"unit": self.column}
+        if self.children is not None and self.children.links:
+            named = {"max_children": self.children.most}
         return {"rows_per_person": self.rows, **named, **({"private_parents": self.parents} if self.parents else {})}
 
     @property
     def bound(self) -> str | None:
-        """The columns that a ledger is bound to; None if units are rows."""
+        """What a ledger is bound to: columns, or keys with limited children; None if units are rows of one table."""
+        if self.children is not None:
+            return self.children.bound
         if self.column is None:
             return None
         return " and ".join([self.column, *(f"{parent}.{name}" for parent, name in self.parents)])
 
     def estimand(self, words: str) -> str:
         """Add to an estimand what the unit leaves out: it is a number of the rows that are kept."""
+        if self.children is not None:
+            return words + self.children.estimand_words
         if self.column is None:
             return words
         return f"{words}, using at most {self.rows} rows per value of {self.column} and none where it is NULL"
@@ -72,16 +98,24 @@ class PrivacyUnit:
         return self if self.column is None else replace(self, column=unit_column(self.column, schema))
 
 
-def parse_unit(rows_per_person: object, unit: object, max_rows: object) -> PrivacyUnit:
+def parse_unit(
+    rows_per_person: object,
+    unit: object,
+    max_rows: object,
+    max_children: object = None,
+    private_parents: object = None,
+) -> PrivacyUnit:
     """Check the parameters that name a unit; none of them is read from data.
 
     Raises
     ------
     ParameterError
         If a number is not a whole number of at least 1, only one of `unit` and `max_rows` is given, or `unit` comes
-        together with `rows_per_person`.
+        together with `rows_per_person` or `max_children`, which is of no use without `private_parents`.
     """
     rows = _count("rows_per_person", rows_per_person)
+    if max_children is not None:
+        return PrivacyUnit(rows, children=_children(rows, unit, max_rows, max_children, private_parents))
     if unit is None and max_rows is None:
         return PrivacyUnit(rows)
     if unit is None or max_rows is None:
@@ -91,6 +125,23 @@ def parse_unit(rows_per_person: object, unit: object, max_rows: object) -> Priva
     if rows != 1:
         raise ParameterError("unit= and rows_per_person= exclude each other: max_rows= says how many rows a unit has")
     return PrivacyUnit(_count("max_rows", max_rows), unit)
+
+
+def _children(
+    rows: int, unit: object, max_rows: object, max_children: object, private_parents: object
+) -> LimitedChildren:
+    most = _count("max_children", max_children)
+    if unit is not None or max_rows is not None:
+        raise ParameterError(
+            "max_children= and unit= exclude each other: either a row is the unit, and at most max_children rows of "
+            "each key are used, or a key is, with max_rows="
+        )
+    if not private_parents:
+        raise ParameterError(
+            "max_children= limits the rows that refer to one key of a private parent, and none is declared "
+            "(--private-parent, private_parents=)"
+        )
+    return LimitedChildren(most, rows)
 
 
 def _count(name: str, value: object) -> int:

@@ -1,9 +1,10 @@
 """Private parents: when a rule across tables protects the rows of both, and at what cost.
 
 With the row as the unit one row of a private parent may orphan any number of rows of the measured table, so no noise
-is enough. It is sound where **the unit is the key**: let `u` be the unit column of the measured table D. Every rule
-on a private parent P compares `u`, among other columns perhaps, with one column `p` of P, the same for all rules on
-P. The unit with value v is then all rows of D that have v in `u`, and all rows of each such P that have v in its `p`.
+is enough for all of these. It is sound where **the unit is the key**: let `u` be the unit column of the measured table
+D. Every rule on a private parent P compares `u`, among other columns perhaps, with one column `p` of P, the same for
+all rules on P. The unit with value v is then all rows of D that have v in `u`, and all rows of each such P that have v
+in its `p`.
 
 Theorem. Let T(D, P, ...) be the rows that a session reads: at most k of each unit (`dpdb.engine.unit_rows`), each
 with one more value per rule, whether it is an orphan (`dpdb.engine.parents.orphans`). Let (D', P', ...) be (D, P,
@@ -42,9 +43,8 @@ a row of D, and with its own as a row of P, where it orphans its team, which bel
 column (`(company, manager_id) IN employees(company, id)` with company as the unit), D and P lose the same rows and
 the theorem holds. A public table is no private one, so it cannot be its own public parent.
 
-**Form (b)**, in which only the first k children of each key count so that a row may stay the unit, is not offered:
-orphans leave the conflict graph, so one row of P moves k rows from the graph to the self-conflicts. That is not
-monotone, the default mechanisms need monotone statistics, and only the bare number of orphans would cost k.
+**A row as the unit** is the other way: then at most k children of each key are used, and one row of P decides over no
+more (`dpdb.release.limited_children`).
 """
 
 from __future__ import annotations
@@ -71,10 +71,15 @@ def unit_of_table(asked: PrivacyUnit, table: Table) -> PrivacyUnit:
         If the table has no such column.
     """
     unit = asked.in_schema(table.schema)
+    if unit.children is not None:
+        for rule in table.inclusions:
+            _refuse_public_self(rule)
+        linked = unit.children.linked(table.inclusions)
+        return replace(unit, rows=linked.changed_rows, children=linked)
     private: dict[str, str] = {}
     for rule in table.inclusions:
+        _refuse_public_self(rule)
         if rule.is_public:
-            _refuse_public_self(rule)
             continue
         column = _column_of_unit(rule, unit)
         if private.setdefault(rule.parent, column) != column:
@@ -87,7 +92,7 @@ def unit_of_table(asked: PrivacyUnit, table: Table) -> PrivacyUnit:
 
 
 def _refuse_public_self(rule: BoundInclusion) -> None:
-    if rule.is_measured:
+    if rule.is_public and rule.is_measured:
         raise ParameterError(
             f"{rule.label}: {rule.parent} is the measured table itself, whose rows are private: it cannot be declared "
             "public"
@@ -101,7 +106,8 @@ def _column_of_unit(rule: BoundInclusion, unit: PrivacyUnit) -> str:
         first = rule.pairs[0].column
         raise ParameterError(
             f"{rule.label}: {rule.parent} is private, so one of its rows could orphan any number of rows; protect the "
-            f"key with all its rows in both tables: --unit {first} --max-rows K (unit={first!r}, max_rows=K)"
+            f"key with all its rows in both tables: --unit {first} --max-rows K (unit={first!r}, max_rows=K); or "
+            "single rows, with at most K children of each key used: --max-children K (max_children=K)"
         )
     pair = next((pair for pair in rule.pairs if pair.column == unit.column), None)
     if pair is None:

@@ -55,7 +55,10 @@ class Session(Verbs):
     public_parents, private_parents : mapping of name to source, or list of names, optional
         Other tables that constraints look into (``customer_id IN customers.id``): every one is declared public or
         private. A name alone, or with None, is a table of the same DuckDB file or connection. The rows of private ones
-        are protected, too, and need `unit`; see `dpdb.release.private_parents`.
+        are protected, too, and need `unit` (see `dpdb.release.private_parents`) or `max_children`.
+    max_children : int, optional
+        Beside private parents a row of either table is the unit, and at most so many rows of each key that refers to
+        them are used (all rows where it is NULL); see `dpdb.release.limited_children` for what that costs.
     csv_schema : mapping of column to SQL type, optional
         Types of columns that have none: of CSV files, and keys in names of folders (the others are text); of parents'
         columns as ``"customers.id"``.
@@ -100,6 +103,7 @@ class Session(Verbs):
         rows_per_person: int = 1,
         unit: str | None = None,
         max_rows: int | None = None,
+        max_children: int | None = None,
         public_parents: ParentsLike | None = None,
         private_parents: ParentsLike | None = None,
         csv_schema: Mapping[str, str] | None = None,
@@ -112,7 +116,7 @@ class Session(Verbs):
         threads: int | None = None,
         progress: Progress = no_progress,
     ) -> None:
-        asked = parse_unit(rows_per_person, unit, max_rows)
+        asked = parse_unit(rows_per_person, unit, max_rows, max_children, private_parents)
         self._closed = self._has_warned = False
         self._account: Account = as_budget(budget)
         self._has_ledger, self._reads_rows, self._progress = ledger is not None, rows, progress
@@ -125,6 +129,7 @@ class Session(Verbs):
             constraints=constraints,
             unit=asked.column,
             most=asked.rows,
+            max_children=asked.max_children,
             gather_rows=gather_rows,
             rows=rows,
             memory_limit=memory_limit,

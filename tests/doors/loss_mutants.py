@@ -11,6 +11,7 @@ import pytest
 from release_doors import DOORS
 
 from dpdb.engine import unit_rows
+from dpdb.engine.parents import children
 from dpdb.predicates import Region
 from dpdb.predicates.text_reader import parse_where
 from dpdb.privacy import noise as randomness
@@ -70,6 +71,11 @@ def rows_of_a_unit_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(unit_rows, "UnitRows", lambda database, opened, column, rows: real(database, opened, column, 10**6))
 
 
+def children_of_a_key_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
+    real = children.ChildRows
+    patch.setattr(children, "ChildRows", lambda database, opened, keys, most: real(database, opened, keys, 10**6))
+
+
 def the_first_key_pays_for_all(patch: pytest.MonkeyPatch) -> None:
     real = slices.covered_groups
     patch.setattr(slices, "covered_groups", lambda tree, column, keys: real(tree, column, keys[:1]))
@@ -114,6 +120,7 @@ QUICK: list[tuple[Mutant, str]] = [
     (the_count_of_a_rate_is_free, "rate"),
     (rows_of_a_person_get_all, "rows per person"),
     (rows_of_a_unit_are_not_bounded, "unit"),
+    (children_of_a_key_are_not_bounded, "private parent"),
     (the_first_key_pays_for_all, "repair by keys, ledger"),
     (a_slice_pays_for_other_rows, "sharing slices, ledger"),
 ]
@@ -121,6 +128,7 @@ QUICK: list[tuple[Mutant, str]] = [
 SLOW: list[tuple[Mutant, str]] = [
     *((half_the_charge, door.name) for door in DOORS),
     *((twice_the_epsilon, door.name) for door in DOORS),
+    (rows_of_a_person_get_all, "private parent"),
     (every_measure_gets_all, "all, theta chosen"),
     (every_second_debit_is_free, "sharing slices, ledger"),
     (every_second_debit_is_free, "registered functions"),

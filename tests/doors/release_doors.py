@@ -30,6 +30,7 @@ from sampling import (
     in_duckdb,
     in_memory,
     job,
+    private_parent,
     registered,
     repair_rate,
     same_run_twice,
@@ -222,6 +223,10 @@ DOORS = [
     Door(
         "unit", in_memory(lambda s: s.dp_count(EPSILON), unit="person", max_rows=2), (5,), (3,), unbounded=7,
         moved=UNIT,
+    ),
+    Door(
+        "private parent", private_parent(lambda s: s.dp_inconsistency("repair", EPSILON), max_children=3), (3,), (0,),
+        unbounded=5,
     ),
     Door(
         "unit, zcdp ledger", with_ledger(lambda s: s.dp_count("1.75"), "zcdp", unit="person", max_rows=1), (4,), (3,),

@@ -125,11 +125,29 @@ def in_memory(ask: Ask, *, rules: Any = RULE, filler: int = 0,
     def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
         more = [(f"f{k}", f"f{k}", "x", f"f{k}", 0) for k in range(filler)]
         with dpdb.open(write(folder, [*rows, *more]), constraints=rules, budget=10**6, **options) as session:
-            spent = 0
-            while True:
-                drawn = [answers(ask(session)) for _ in range(draws)]
-                before, spent = spent, round(session.spent() * NANO)
-                yield Sample(drawn, each(spent - before, draws))
+            yield from in_session(session, ask, draws)
+
+    return sample
+
+
+def in_session(session: Session, ask: Ask, draws: int) -> Iterator[Sample]:
+    spent = 0
+    while True:
+        drawn = [answers(ask(session)) for _ in range(draws)]
+        before, spent = spent, round(session.spent() * NANO)
+        yield Sample(drawn, each(spent - before, draws))
+
+
+def private_parent(ask: Ask, **options: Any) -> Sampler:
+    """The rows are what the parent lacks: a row of it that goes makes orphans of its five children."""
+    child = table([("r", str(k), "x", "CA", k) for k in range(5)])
+
+    def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
+        parent = parquet(folder, [row for row in moved if row not in rows])
+        with dpdb.open(
+            child, constraints="person IN p.person", private_parents={"p": parent}, budget=10**6, **options
+        ) as session:
+            yield from in_session(session, ask, draws)
 
     return sample
 

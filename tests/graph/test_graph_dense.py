@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from itertools import islice
 
 import numpy as np
@@ -162,3 +164,23 @@ def test_work_is_cut_into_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
         "witnesses": BitScans(rule).witness_count(10),
     }
     assert len(list(islice(jobs[kind], 50))) == 50
+
+
+def test_what_runs_in_threads_ends_with_the_waiting_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "WORK", 1)
+    monkeypatch.setattr(steps, "THREADS", 2)
+    begun, places = threading.Event(), []
+
+    def fail() -> None:
+        begun.wait()
+        raise KeyboardInterrupt
+
+    def loop() -> None:
+        for place, _ in steps.ranges(3_000):
+            begun.set()
+            time.sleep(0.02)
+            places.append(place)
+
+    with pytest.raises(KeyboardInterrupt):
+        steps.called_all([fail, loop])
+    assert len(places) < 3_000  # a minute's work

@@ -176,3 +176,24 @@ def test_a_number_that_moves_by_more_than_a_unit_is_caught():
 def test_a_number_that_falls_while_others_grow_is_caught():
     here, there = refused(Case((0, 1), (2,), 1.0)), refused(Case((1, 0), (2,), 1.0))
     assert max(map(abs, greatest_loss(here, there))) > 1 + SLACK
+
+
+def test_a_row_that_goes_and_one_that_comes_lose_at_most_twice():
+    """What an orphan of a private parent is to the graph; once would not do."""
+    worst = 0.0
+    moves = list(itertools.product((0, 1), repeat=3))
+    laws = {}
+    for numbers in itertools.product((0, 1, 4), repeat=2):
+        for gone, come in itertools.product(moves, repeat=2):
+            *each, last = (b - a for a, b in zip(gone, come, strict=True))
+            moved = tuple(a + b for a, b in zip(numbers, each, strict=True))
+            both = [Case(numbers, (2,), 1.3, Top(3, 2, 0.9)), Case(moved, (2,), 1.3, Top(3 + last, 2, 0.9))]
+            for case in both:
+                if case not in laws:
+                    laws[case] = refused(case), accepted(case)
+            below, above = (
+                max(map(abs, greatest_loss(laws[both[0]][k], laws[both[1]][k]))) * scale
+                for k, scale in ((0, 1.3), (1, 0.9))
+            )
+            worst = max(worst, below, above)
+    assert 1.2 < worst <= 2 + SLACK

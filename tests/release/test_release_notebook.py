@@ -42,6 +42,11 @@ registration = dpdb.register(con, constraints="zip -> city", budget=3.0)
 con.execute("SELECT measure, epsilon FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)").fetchall()
 ---
 registration.close()
+---
+planned
+---
+with dpdb.open(rows, constraints="zip -> city", progress=dpdb.progress_bar()) as other:
+    _ = other.dp_inconsistency("repair", epsilon=1.0), other.dp_count(1)
 """
 
 
@@ -58,7 +63,10 @@ def test_a_notebook_opens_measures_plans_explains_registers_and_shows_cards(tmp_
     card, releases = (shown[k][0]["data"]["text/html"] for k in (0, 1))
     assert "repair" in card
     assert releases.count("<tr>") == 1 + 6
-    texts = [outputs[0]["data"]["text/plain"] if outputs else None for outputs in shown[2:]]
+    assert "0.01 of its cells changed" in shown[-2][0]["data"]["text/html"]
+    (bar,) = shown[-1]  # one line, written over
+    assert bar["data"] == {"text/plain": "[################] drawing noise"}
+    texts = [outputs[0]["data"]["text/plain"] if outputs else None for outputs in shown[2:-2]]
     assert texts == [None, "300", "'ladder'", "100", "[('repair', 0.5)]", None]
 
 

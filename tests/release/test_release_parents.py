@@ -60,18 +60,16 @@ def answered(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Any:
     return json.loads(shown.out)["releases"]
 
 
+def orders(shop: Path, parent: str, *beside: str) -> list[str]:
+    """The words of a command about orders, whose customers are a public or a private parent."""
+    return [str(shop), "--table", "orders", "--constraints", RULE, f"--{parent}-parent", "customers", *beside]
+
+
+PROBLEMATIC = ("--measure", "problematic")
+
+
 def test_a_duckdb_file_from_the_command_line(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    public = (
-        shop,
-        "--table",
-        "orders",
-        "--constraints",
-        RULE,
-        "--public-parent",
-        "customers",
-        "--measure",
-        "problematic",
-    )
+    public = orders(shop, "public", *PROBLEMATIC)
     orphans = counted(shop, ORPHANS)
     [release] = answered(capsys, *public)
     assert (release["value"], release["unit"]) == (orphans, "one row")
@@ -82,7 +80,7 @@ def test_a_duckdb_file_from_the_command_line(shop: Path, capsys: pytest.CaptureF
     each = answered(capsys, *public, "--constraints", "zip -> city", "--each-constraint")
     assert [one["constraint"].split(":")[0] for one in each] == ["known", "not(t1.zip=t2.zip&t1.city!=t2.city)"]
     assert each[0]["value"] == orphans
-    private = (*public[:5], "--private-parent", "customers", *public[-2:], "--unit", "customer_id", "--max-rows", "2")
+    private = orders(shop, "private", *PROBLEMATIC, "--unit", "customer_id", "--max-rows", "2")
     [release] = answered(capsys, *private)
     kept = f"FROM (SELECT *, row_number() OVER (PARTITION BY customer_id) AS nth {ORPHANS}) WHERE nth <= 2"
     assert release["value"] == counted(shop, kept)
@@ -122,6 +120,7 @@ def test_an_explanation_reads_no_row_and_names_the_unit(shop: Path) -> None:
 def test_a_plan_needs_no_parent(shop: Path) -> None:
     planned = dpdb.plan(shop, RULE, table="orders", rows=200, error_rate=0.2, repetitions=2, seed=1)
     assert min(error.truth for error in planned.together) > 0
+    assert "parents are taken as public" in planned.notes[0]
 
 
 REFUSED: dict[str, tuple[str, Mapping[str, Any], str]] = {
@@ -353,18 +352,7 @@ def test_a_job_names_parents_by_table_or_by_list(shop: Path, tmp_path: Path) -> 
 
 
 def test_the_sql_door_takes_parents(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        "sql",
-        str(shop),
-        "--table",
-        "orders",
-        "--constraints",
-        RULE,
-        "--public-parent",
-        "customers",
-        "--budget",
-        "9",
-    ]
+    words = ["sql", *orders(shop, "public", "--budget", "9")]
     with replaced_noise(StubNoise()):
         statement = "SELECT value FROM dp_inconsistency('orders', measure := 'problematic', epsilon := 9)"
         assert main([*words, "--format", "csv", statement]) == 0

@@ -48,6 +48,10 @@ def why_no_postgres() -> str | None:
     return None
 
 
+class NotStartedError(Exception):
+    """A server's programs fail on this machine, before anything of ours is asked of them."""
+
+
 class Server:
     """A server; its role 'owner' needs no password, 'analyst' has the one 'sesame%1'."""
 
@@ -111,7 +115,8 @@ class Server:
             ),
         )
         out.close()
-        assert done.returncode == 0, (self.folder / "out").read_text()
+        if done.returncode != 0:
+            raise NotStartedError(f"{program}: {(self.folder / 'out').read_text()}")
 
     def run(self, *statements: str) -> None:
         """Run statements as the owner of the database."""

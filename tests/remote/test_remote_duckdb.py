@@ -113,6 +113,13 @@ def test_only_rows_in_conflict_come(
         assert (part.row_count, part.node_count) == (10_000, 103)
 
 
+def test_rules_across_tables_are_refused_in_one_line() -> None:
+    rows = pa.table({"k": [1, 2]})
+    for unit in ({"unit": "k", "max_rows": 2}, {"max_children": 2}):
+        with pytest.raises(SourceError, match="rules across tables are for tables that dpdb reads itself: export both"):
+            dpdb.open(AskedThere(rows), constraints="k IN p.id", private_parents={"p": rows}, **unit)  # type: ignore[arg-type]
+
+
 # -- releases -------------------------------------------------------------------------------------------------------
 
 

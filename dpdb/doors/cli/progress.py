@@ -6,11 +6,10 @@ import argparse
 import sys
 
 from dpdb.doors.cli.streams import tell
+from dpdb.doors.notebook import bar_words
 from dpdb.engine import Progress, no_progress
 
 __all__ = ["step_bar"]
-
-_WIDTH = 16
 
 
 def step_bar(options: argparse.Namespace, steps: int) -> Progress:
@@ -22,9 +21,7 @@ def step_bar(options: argparse.Namespace, steps: int) -> Progress:
     def report(step: str) -> None:
         nonlocal done
         done = min(done + 1, steps)
-        filled = _WIDTH * done // steps
-        bar = "#" * filled + "." * (_WIDTH - filled)
         end = "\r\033[K" if done == steps else ""
-        tell(f"\r\033[K[{bar}] {step}{end}")
+        tell(f"\r\033[K{bar_words(done, steps, step)}{end}")
 
     return report

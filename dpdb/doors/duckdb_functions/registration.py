@@ -157,6 +157,7 @@ def register(
     max_group: int | None = None,
     public_parents: Sequence[str] = (),
     private_parents: Sequence[str] = (),
+    max_children: int | None = None,
     who: str | None = None,
 ) -> Registration:
     """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
@@ -191,7 +192,7 @@ def register(
         `close()`. None means unlimited.
     ledger : path, optional
         Durable budget. It belongs to one table; for several, a mapping from table name.
-    rows_per_person, unit, max_rows, row_bound, max_group
+    rows_per_person, unit, max_rows, max_children, row_bound, max_group
         As for `dpdb.open`.
     public_parents, private_parents : list of str
         Tables and views of the connection that constraints look into, as for `dpdb.open`.
@@ -221,6 +222,7 @@ def register(
             max_group,
             public_parents,
             private_parents,
+            max_children,
             who,
         ),
     )

@@ -39,6 +39,7 @@ class Settings:
     max_group: int | None = None
     public_parents: Sequence[str] = ()
     private_parents: Sequence[str] = ()
+    max_children: int | None = None
     who: str | None = None
 
     @property
@@ -133,6 +134,7 @@ class Tables:
             rows_per_person=settings.rows_per_person,
             unit=settings.unit,
             max_rows=settings.max_rows,
+            max_children=settings.max_children,
             row_bound=settings.row_bound,
             max_group=settings.max_group,
             public_parents=settings.public_parents,

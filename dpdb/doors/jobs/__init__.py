@@ -1,9 +1,15 @@
 """Jobs: releases that a scheduler repeats, kept in a results table. Each run publishes and spends once.
 
-`load_job` reads a job file, `plan_job` checks it, `run_job` runs it, `read_results` reads what was kept.
+`load_job` reads a job file, `plan` checks it, `run` runs it, `read_results` reads what was kept.
 """
 
 from dpdb.doors.jobs.job_file import Job, JobRelease, load_job
+from dpdb.doors.jobs.job_plan import JobPlan
+from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import RESULT_SCHEMA, ResultRow, Results, read_results
+from dpdb.doors.jobs.whole_run import Outcomes, plan, run
 
-__all__ = ["RESULT_SCHEMA", "Job", "JobRelease", "ResultRow", "Results", "load_job", "read_results"]
+__all__ = [
+    "RESULT_SCHEMA", "Job", "JobPlan", "JobRelease", "Outcome", "Outcomes", "ResultRow", "Results", "load_job", "plan",
+    "read_results", "run",
+]  # fmt: skip

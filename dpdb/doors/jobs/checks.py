@@ -33,6 +33,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         rows_per_person=job.rows_per_person,
         unit=job.unit,
         max_rows=job.max_rows,
+        max_children=job.max_children,
         public_parents=job.public_parents,
         private_parents=job.private_parents,
         row_bound=job.row_bound,

@@ -22,8 +22,8 @@ __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
-    "unit", "max_rows", "public_parents", "private_parents", "row_bound", "max_group", "gather_rows", "memory_limit",
-    "threads", "who", "alert", "release",
+    "unit", "max_rows", "max_children", "public_parents", "private_parents", "row_bound", "max_group", "gather_rows",
+    "memory_limit", "threads", "who", "alert", "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -81,6 +81,7 @@ class Job:
     rows_per_person: int
     unit: str | None
     max_rows: int | None
+    max_children: int | None
     public_parents: Mapping[str, str | None]
     private_parents: Mapping[str, str | None]
     row_bound: int | None
@@ -136,6 +137,7 @@ def load_job(path: str | Path) -> Job:
         rows_per_person=1 if rows_per_person is None else rows_per_person,
         unit=keys.text("unit"),
         max_rows=keys.whole("max_rows"),
+        max_children=keys.whole("max_children"),
         public_parents=_parents(keys, folder, "public_parents"),
         private_parents=_parents(keys, folder, "private_parents"),
         row_bound=keys.whole("row_bound"),

@@ -2,53 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from dpdb.doors.jobs.checks import check_run, job_charges, job_session
-from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_run
+from dpdb.doors.jobs.job_file import Job, ledger_run
+from dpdb.doors.jobs.job_plan import JobPlan, PlannedRelease
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
-from dpdb.ledger import Ledger, LedgerSummary
+from dpdb.ledger import Ledger
 from dpdb.overlap import maximum_overlap
 from dpdb.privacy import as_float
 
-__all__ = ["JobPlan", "PlannedRelease", "plan_job"]
-
-
-@dataclass(frozen=True)
-class PlannedRelease:
-    """One `[[release]]` of a run, checked: what it asks for, what it costs, whether its run has it already."""
-
-    release: JobRelease
-    request: Mapping[str, Any]
-    epsilon: float
-    answered: bool
-
-
-@dataclass(frozen=True)
-class JobPlan:
-    """The job plan: what a run would do.
-
-    Attributes
-    ----------
-    epsilon : float
-        A safe bound of what any possible row collects from the releases that the run still has to make (paper B).
-    sequential : float
-        The sum of their epsilons.
-    charge : float
-        The same bound in the ledger's own parameter, also of what is not paid in epsilon.
-    ledger : LedgerSummary
-        What is left of the budget, in the ledger's own parameter.
-    """
-
-    job: Job
-    run_id: str
-    releases: tuple[PlannedRelease, ...]
-    epsilon: float
-    sequential: float
-    charge: float
-    ledger: LedgerSummary
+__all__ = ["plan_job"]
 
 
 def plan_job(job: Job, run_id: str) -> JobPlan:

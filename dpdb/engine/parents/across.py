@@ -11,7 +11,7 @@ from dpdb.constraints import DenialConstraint, Inclusion
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.parents.binding import BoundInclusion, bound_inclusion, orphan_column
 from dpdb.engine.parents.declared import DeclaredParent
-from dpdb.engine.parents.rules import inclusions_of, refuse_undeclared
+from dpdb.engine.parents.rules import refuse_undeclared
 from dpdb.engine.schema import TableSchema
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ class RulesAcross:
         self._database = database
         self._tables: Mapping[str, ParentTable] = {}
         self.constraints: tuple[DenialConstraint, ...] = tuple(constraints)
-        said = [(dc, rule) for dc in constraints for rule in inclusions_of(dc)]
+        said = [(dc, rule) for dc in constraints for rule in dc.inclusions]
         if said and parents is None:
             refuse_undeclared(*said[0], ())
         if said and parents is not None:
             self.constraints, self._tables = parents.found(database, constraints, schema)
         rules: dict[Inclusion, DenialConstraint] = {}
         for dc in self.constraints:
-            for rule in inclusions_of(dc):
+            for rule in dc.inclusions:
                 rules.setdefault(rule, dc)
         self._bound = {rule: bound_inclusion(dc, rule, schema, self._tables) for rule, dc in rules.items()}
         self.bound: tuple[BoundInclusion, ...] = tuple(self._bound.values())

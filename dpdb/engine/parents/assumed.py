@@ -9,7 +9,6 @@ from sqlglot import exp
 from dpdb.constraints import DenialConstraint
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.parents.opened import ParentTable
-from dpdb.engine.parents.rules import inclusions_of
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import without_rows
 from dpdb.errors import UnknownColumnError
@@ -26,7 +25,7 @@ class AssumedParents:
         """Return the constraints as they are, and for each parent a table without rows."""
         columns: dict[str, dict[str, Column]] = {}
         for dc in constraints:
-            for rule in inclusions_of(dc):
+            for rule in dc.inclusions:
                 own = columns.setdefault(rule.parent, {})
                 for name, wanted in zip(rule.columns, rule.parent_columns, strict=True):
                     own.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))

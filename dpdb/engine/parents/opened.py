@@ -17,7 +17,7 @@ from dpdb.constraints import DenialConstraint, Inclusion
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
-from dpdb.engine.parents.rules import inclusions_of, refuse_undeclared, resolved
+from dpdb.engine.parents.rules import refuse_undeclared, resolved
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.content import opened_content
 from dpdb.engine.sources.open import open_source
@@ -113,11 +113,11 @@ class Parents:
         """
         del schema  # they have their own
         for dc in constraints:
-            for rule in inclusions_of(dc):
+            for rule in dc.inclusions:
                 refuse_undeclared(dc, rule, self._declared)
         tables: dict[str, ParentTable] = {}
         for key, declared in self._declared.items():
-            rules = [(dc, rule) for dc in constraints for rule in inclusions_of(dc) if rule.parent.casefold() == key]
+            rules = [(dc, rule) for dc in constraints for rule in dc.inclusions if rule.parent.casefold() == key]
             if rules:
                 tables[declared.name] = self._opened(database, declared, rules, number=len(tables))
         if tables:
@@ -160,7 +160,7 @@ class Parents:
             named = {
                 name
                 for dc, _ in rules
-                for rule in inclusions_of(resolved(dc, schemas, others=True))
+                for rule in resolved(dc, schemas, others=True).inclusions
                 if rule.parent == declared.name
                 for name in rule.parent_columns
             }

@@ -11,12 +11,7 @@ from dpdb.engine.sql.where import resolve_column
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 
-__all__ = ["inclusions_of", "refuse_undeclared", "resolved"]
-
-
-def inclusions_of(dc: DenialConstraint) -> list[Inclusion]:
-    """Return what a constraint says of parents."""
-    return [ref.expression for ref in dc.computed if isinstance(ref.expression, Inclusion)]
+__all__ = ["refuse_undeclared", "resolved"]
 
 
 def refuse_undeclared(dc: DenialConstraint, rule: Inclusion, declared: Iterable[str]) -> None:
@@ -48,7 +43,7 @@ def resolved(
     UnknownColumnError
         If a parent has no such column.
     """
-    if not inclusions_of(dc):
+    if not dc.inclusions:
         return dc
 
     def spelled(ref: ColumnRef) -> ColumnRef:

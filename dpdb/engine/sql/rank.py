@@ -39,8 +39,9 @@ def hash_of(row: str, columns: Sequence[str]) -> exp.Expr:
 def canonical_order(hashes: npt.NDArray[np.uint64], codes: Sequence[Codes], rows: Rows | None = None) -> Rows:
     """Sort rows canonically: by hash, then by their codes, then by position.
 
-    Sorted by hash first. Only where rows of one hash differ in a code, which hardly ever happens, they are sorted by
-    codes: those of the first column first, NULL (-1) after all others.
+    Sorted by most bits of the hash first. Only where rows that are equal in these differ in the others or in a code,
+    which hardly ever happens, they are sorted by them: by the codes of the first column first, NULL (-1) after all
+    others.
 
     Parameters
     ----------
@@ -56,21 +57,26 @@ def canonical_order(hashes: npt.NDArray[np.uint64], codes: Sequence[Codes], rows
         Their positions: that of the first row, that of the second one, and so on.
     """
     wanted = hashes if rows is None else hashes[rows]
-    order = np.argsort(wanted, kind="stable")
-    ascending = wanted[order]
+    # One sort of integers: of the hash as many bits as the place leaves, and the place below them.
+    bits = np.uint64(max(1, int(wanted.size).bit_length()))
+    keys = (wanted >> bits << bits) | np.arange(wanted.size, dtype=np.uint64)
+    keys.sort()
+    pairs = np.flatnonzero((keys[1:] ^ keys[:-1]) >> bits == 0)  # the next row's bits are the same
+    order = (keys & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    del keys
     if rows is not None:
         order = rows[order]
-    alike = ascending[1:] == ascending[:-1]
-    pairs = np.flatnonzero(alike)
-    differ = np.zeros(pairs.size, np.bool_)
+    one, other = order[pairs], order[pairs + 1]
+    differ = hashes[one] != hashes[other]
     for column in codes:
-        differ |= column[order[pairs]] != column[order[pairs + 1]]
+        differ |= column[one] != column[other]
     if differ.any():
-        run = np.append(0, np.cumsum(~alike))  # which run of equal hashes each place is in
-        places = np.flatnonzero(np.isin(run, run[pairs[differ]]))
+        run = np.cumsum(np.append(True, np.diff(pairs) != 1))  # which run of equal bits each pair is in
+        mixed_pairs = pairs[np.isin(run, run[differ])]
+        places = np.union1d(mixed_pairs, mixed_pairs + 1)
         mixed = order[places]
-        keys = [column[mixed].view(f"u{column.itemsize}") for column in reversed(codes)]
-        order[places] = mixed[np.lexsort((*keys, run[places]))]
+        by_codes = [column[mixed].view(f"u{column.itemsize}") for column in reversed(codes)]
+        order[places] = mixed[np.lexsort((*by_codes, hashes[mixed]))]
     return order
 
 

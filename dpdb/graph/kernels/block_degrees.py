@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.blocks import Blocks
+from dpdb.graph.kernels.blocks import Blocks, conflict, violates
 
 __all__ = ["CHUNK", "Chunk", "Members", "Special", "count_pairs", "take_back"]
 
@@ -21,6 +21,7 @@ Ints = NDArray[np.int32]
 Number = int | np.int64
 
 CHUNK = 4096
+_MOST_MET = 1 << 20
 
 
 class Members(NamedTuple):
@@ -127,7 +128,7 @@ class Chunk(NamedTuple):
     group, x, y : int32 (constraints, CHUNK)
         Of the constraint itself (last), and of the earlier ones that are needed.
     needed : int64 (constraints,)
-        Which are.
+        Which are: 1, or -1 where their own groups are looked through instead.
     after : int64 (CHUNK,)
         A row meets those minority rows of the constraint that are below this.
     hit : int32 (CHUNK,)
@@ -170,8 +171,9 @@ def take_back(
         Which share of the chunks of each group is done; the shares' results add up.
     degree : int32 (rows,)
         Subtracted from.
-    state : int64 (3,)
-        Where to go on: group, rows of it that are done, special rows that the next chunk has met.
+    state : int64 (4,)
+        Where to go on: group, rows of it that are done, special rows that the next chunk has met; groups in which all
+        is done that needs no chunks.
     work : int
         Pairs to look at before the kernel returns.
     """
@@ -183,10 +185,22 @@ def take_back(
             listed = blocks.members[k, blocks.starts[k, group] : blocks.starts[k, group + 1]]
         some = False
         for e in range(earlier.shape[0]):
-            chunk.needed[e] = 0
+            j = earlier[e]
+            chunk.needed[e], met = 0, 0
             for a in concerned:
-                chunk.needed[e] |= _is_needed(blocks, k, earlier[e], plain, np.int64(a))
-            some = some or chunk.needed[e] != 0
+                if _is_needed(blocks, k, j, plain, np.int64(a)):
+                    chunk.needed[e] = 1
+                    met += blocks.starts[j, blocks.group[j, a] + 1] - blocks.starts[j, blocks.group[j, a]]
+            if plain != 0 and chunk.needed[e] != 0 and met <= min(listed.shape[0], _MOST_MET):
+                chunk.needed[e] = -1  # there are fewer rows in the groups of j
+            some = some or chunk.needed[e] > 0
+        if plain != 0 and state[3] <= group and group % parts == part:
+            for e in range(earlier.shape[0]):
+                if chunk.needed[e] < 0:
+                    for a in concerned:
+                        if _is_needed(blocks, k, earlier[e], plain, np.int64(a)):
+                            work -= _take_back_in(blocks, k, earlier, e, special.marked, np.int64(a), chunk, degree)
+            state[3] = group + 1
         while some and state[1] < listed.shape[0]:
             low = state[1]
             high = min(low + CHUNK, listed.shape[0])
@@ -214,6 +228,40 @@ def _is_needed(blocks: Blocks, k: int, j: Number, plain: int, a: Number) -> bool
 
 
 @kernel
+def _take_back_in(
+    blocks: Blocks,
+    k: int,
+    earlier: NDArray[np.int64],
+    e: int,
+    marked: NDArray[np.bool_],
+    a: Number,
+    chunk: Chunk,
+    degree: Ints,
+) -> int:
+    """Subtract the pairs of one minority row with rows that are not special, in its group of `earlier[e]`.
+
+    What violates a constraint whose pairs are met in chunks is left to these, and what violates an earlier one of the
+    others to that. Returns the looks.
+    """
+    j = earlier[e]
+    begin, end = blocks.starts[j, blocks.group[j, a]], blocks.starts[j, blocks.group[j, a] + 1]
+    for place in range(begin, end):
+        b = np.int64(blocks.members[j, place])
+        if blocks.group[k, b] != blocks.group[k, a] or marked[b]:
+            continue
+        if not conflict(blocks, k, a, b) or not conflict(blocks, j, a, b):
+            continue
+        first = True
+        for other in range(earlier.shape[0]):
+            if chunk.needed[other] > 0 or (chunk.needed[other] < 0 and other < e):
+                first = first and not violates(blocks, earlier[other], a, b)
+        if first:
+            degree[a] -= 1
+            degree[b] -= 1
+    return int(end - begin)
+
+
+@kernel
 def _gather(
     blocks: Blocks, k: int, earlier: NDArray[np.int64], marked: NDArray[np.bool_], plain: int, rows: Ints, chunk: Chunk
 ) -> None:
@@ -221,14 +269,16 @@ def _gather(
     own = earlier.shape[0]
     for e in range(own + 1):
         j = k if e == own else earlier[e]
-        if e < own and chunk.needed[e] == 0:
+        if e < own and chunk.needed[e] <= 0:
             continue
-        group, x, y = blocks.group[j], blocks.x[j], blocks.x[j]
-        if blocks.ordered[j] or blocks.both[j]:
-            y = blocks.y[blocks.y_at[j]]
+        group, x = blocks.group[j], blocks.x[j]
         for i in range(rows.shape[0]):
             b = np.int64(rows[i])
-            chunk.group[e, i], chunk.x[e, i], chunk.y[e, i] = group[b], x[b], y[b]
+            chunk.group[e, i], chunk.x[e, i] = group[b], x[b]
+        if blocks.ordered[j] or blocks.both[j]:
+            y = blocks.y[blocks.y_at[j]]
+            for i in range(rows.shape[0]):
+                chunk.y[e, i] = y[rows[i]]
     for i in range(rows.shape[0]):
         b = np.int64(rows[i])
         if plain != 0:
@@ -253,7 +303,7 @@ def _take_back_from(
     hit = chunk.hit[:size]
     for e in range(own):
         j = earlier[e]
-        if not _is_needed(blocks, k, j, plain, a):
+        if chunk.needed[e] <= 0 or not _is_needed(blocks, k, j, plain, a):
             continue
         if looks == 0:
             hit[:] = 0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.blocks import Blocks, leave
+from dpdb.graph.kernels.blocks import Ahead, Blocks, Remaining, leave, look_ahead_from
 
 __all__ = ["Candidates", "project"]
 
@@ -40,7 +40,8 @@ def project(
     short: Candidates,
     member_jumps: Ints,
     short_jumps: Ints,
-    left: Ints,
+    left: Remaining,
+    ahead: Ahead,
     degree_and_last: Ints,
     theta: int,
     first: int,
@@ -65,8 +66,8 @@ def project(
         A permutation: where the state of each row is kept. It changes no result, only locality.
     member_jumps, short_jumps : int32 (constraints, longest + 1)
         As in `kernels.blocks`; zeros in the beginning.
-    left : int32 (constraints, groups)
-        How many minority rows of each group, from row u on, are below theta.
+    left : Remaining
+        The minority rows of each group, from row u on, that are below theta.
     degree_and_last : int32 (rows, 2)
         Zeros in the beginning; by slot, the degree, and the last row whose scan joined it, + 1.
     work : int
@@ -74,16 +75,13 @@ def project(
     """
     constraints, n = blocks.group.shape
     edges = 0
-    u = first
+    u, seen, size = first, first, ahead.rows.shape[0]
     while u < n and work > 0:
         work -= 1
-        visited = False
-        for k in range(constraints):
-            group = blocks.group[k, u]
-            if group >= 0 and left[k, group] > 0:
-                visited = True
-                break
-        if not visited:
+        if u == seen:
+            look_ahead_from(blocks, u, left, ahead)
+            seen += size
+        if ahead.bits[u + size - seen] == 0:
             u += 1
             continue
         slot_u = slot_of[u]
@@ -93,7 +91,7 @@ def project(
             if degree >= theta:
                 break
             group = blocks.group[k, u]
-            if group < 0 or left[k, group] == 0:
+            if left.some[k, group] == 0:
                 continue
             place = blocks.place[k, u]
             if place < 0:

@@ -18,9 +18,23 @@ from numpy.typing import NDArray
 from dpdb.compiled import kernel
 from dpdb.graph.kernels.chains import next_present
 
-__all__ = ["Blocks", "extend_matching", "fill_edges", "find_paths", "leave", "match_greedily", "witness"]
+__all__ = [
+    "Ahead",
+    "Blocks",
+    "Remaining",
+    "conflict",
+    "extend_matching",
+    "fill_edges",
+    "find_paths",
+    "leave",
+    "look_ahead_from",
+    "match_greedily",
+    "violates",
+    "witness",
+]
 
 Ints = NDArray[np.int32]
+Bits = NDArray[np.uint8]
 Number = int | np.int64
 
 
@@ -47,6 +61,8 @@ class Blocks(NamedTuple):
         Each group's rows by rank; its minority rows by rank.
     starts, short_starts : int32 (constraints, groups + 1)
         Where each group begins in them.
+    minority : bool (rows,)
+        Whether a row is in the minority of any of its groups.
     tested : bool (constraints, constraints)
         `tested[k, j]`: a pair that violates k may also violate j < k.
     """
@@ -63,16 +79,36 @@ class Blocks(NamedTuple):
     starts: Ints
     short: Ints
     short_starts: Ints
+    minority: NDArray[np.bool_]
     tested: NDArray[np.bool_]
 
 
-@kernel
-def _violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and _conflict(blocks, k, u, v))
+class Remaining(NamedTuple):
+    """The minority rows of each group of which a scan may still want something.
+
+    Attributes
+    ----------
+    rows : int32 (constraints, groups)
+        How many there are.
+    some : uint8 (constraints, groups + 1)
+        Has the bit where there are any; 0 at -1, which stands for no group. It fits in a cache where counts do not, and
+        most rows ask nothing else. May have other bits for other things that are wanted.
+    bit : int
+    """
+
+    rows: Ints
+    some: Bits
+    bit: int
 
 
 @kernel
-def _conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
+def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
+    """Return whether two rows violate k."""
+    return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and conflict(blocks, k, u, v))
+
+
+@kernel
+def conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     """Return whether two rows of one group of k violate it."""
     x_u, x_v = blocks.x[k, u], blocks.x[k, v]
     if not blocks.ordered[k] and not blocks.both[k]:
@@ -88,10 +124,10 @@ def _first_violated(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
     """Return whether k is the first constraint that the pair, met in a list of k, violates; no listed one is tested."""
     if blocks.listed[k]:
         return True
-    if not _conflict(blocks, k, u, v):
+    if not conflict(blocks, k, u, v):
         return False
     for j in range(k):
-        if blocks.tested[k, j] and _violates(blocks, j, u, v):
+        if blocks.tested[k, j] and violates(blocks, j, u, v):
             return False
     return True
 
@@ -155,11 +191,49 @@ def _next_kept(jumps: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number
 
 
 @kernel
-def leave(blocks: Blocks, row: Number, left: Ints) -> None:
+def leave(blocks: Blocks, row: Number, remaining: Remaining) -> None:
     """Count a row out of the minorities that it belongs to."""
+    if not blocks.minority[row]:
+        return
     for k in range(blocks.group.shape[0]):
-        if blocks.group[k, row] >= 0 and blocks.place[k, row] < 0:
-            left[k, blocks.group[k, row]] -= 1
+        group = blocks.group[k, row]
+        if group >= 0 and blocks.place[k, row] < 0:
+            remaining.rows[k, group] -= 1
+            if remaining.rows[k, group] == 0:
+                remaining.some[k, group] &= ~remaining.bit
+
+
+class Ahead(NamedTuple):
+    """The next rows that a scan will come to. Scratch, all of one size.
+
+    Attributes
+    ----------
+    rows : int32
+    bits : uint8
+        Of all groups of each row, when it was looked up: what has gone since then is not there any more.
+    """
+
+    rows: Ints
+    bits: Bits
+
+
+@kernel
+def look_ahead(blocks: Blocks, remaining: Remaining, ahead: Ahead) -> None:
+    """Look up what remains in the groups of the next rows, group after group: row by row takes three times as long."""
+    ahead.bits[:] = 0
+    for k in range(blocks.group.shape[0]):
+        group, some = blocks.group[k], remaining.some[k]
+        for i in range(ahead.rows.shape[0]):
+            ahead.bits[i] |= some[group[ahead.rows[i]]]
+
+
+@kernel
+def look_ahead_from(blocks: Blocks, row: Number, remaining: Remaining, ahead: Ahead) -> None:
+    """Look up the same of the rows from `row` on; of the last one for those after it."""
+    last = blocks.group.shape[1] - 1
+    for i in range(ahead.rows.shape[0]):
+        ahead.rows[i] = min(row + i, last)
+    look_ahead(blocks, remaining, ahead)
 
 
 # -- scans ------------------------------------------------------------------------------------------------------
@@ -168,14 +242,14 @@ def leave(blocks: Blocks, row: Number, left: Ints) -> None:
 @kernel
 def witness(
     blocks: Blocks,
-    minority: NDArray[np.bool_],
     theta: int,
     uncovered_longs: Ints,
     uncovered_shorts: Ints,
     able_longs: Ints,
     able_shorts: Ints,
-    uncovered_left: Ints,
-    able_left: Ints,
+    uncovered_left: Remaining,
+    able_left: Remaining,
+    ahead: Ahead,
     covered: NDArray[np.bool_],
     spent: NDArray[np.bool_],
     used: Ints,
@@ -194,28 +268,23 @@ def witness(
 
     Parameters
     ----------
-    minority : bool (rows,)
-        Whether a row is in the minority of any of its groups.
     uncovered_longs, uncovered_shorts, able_longs, able_shorts : int32 (constraints, longest + 1)
         The places in `members` and `short` whose rows are uncovered, and those whose rows have capacity.
-    uncovered_left, able_left : int32 (constraints, groups)
-        How many minority rows of each group, from row u on, are.
+    uncovered_left, able_left : Remaining
+        The minority rows of each group, from row u on, that are; with bits of one array.
     covered, spent, used : (rows,)
         Whether a row is covered, whether it has no capacity left, and how many it covers.
     """
     constraints, n = blocks.group.shape
     place: Number
-    u = first
+    u, seen, size = first, first, ahead.rows.shape[0]
     while u < n and work > 0:
+        if u == seen:
+            look_ahead_from(blocks, u, able_left, ahead)
+            seen += size
         # Most rows are neither of a minority nor of a group in which there is work left: they end here.
-        wants, gives = not covered[u], not spent[u]
-        visited = minority[u] and (wants or gives)
-        if not minority[u]:
-            for k in range(constraints):
-                group = blocks.group[k, u]
-                if group >= 0 and ((wants and able_left[k, group] > 0) or (gives and uncovered_left[k, group] > 0)):
-                    visited = True
-                    break
+        wanted = (0 if covered[u] else able_left.bit) | (0 if spent[u] else uncovered_left.bit)
+        visited = wanted != 0 and (blocks.minority[u] or ahead.bits[u + size - seen] & wanted != 0)
         if not visited:
             work -= 1
             u += 1
@@ -231,7 +300,8 @@ def witness(
                 listed, end, place = blocks.members[k], np.int64(blocks.starts[k, group + 1]), np.int64(-begin)
                 uncovered, able = uncovered_longs[k], able_longs[k]
             else:
-                if (covered[u] or able_left[k, group] == 0) and (spent[u] or uncovered_left[k, group] == 0):
+                wanted = (0 if covered[u] else able_left.bit) | (0 if spent[u] else uncovered_left.bit)
+                if able_left.some[k, group] & wanted == 0:
                     continue
                 listed, end, place = blocks.short[k], np.int64(blocks.short_starts[k, group + 1]), np.int64(begin)
                 uncovered, able = uncovered_shorts[k], able_shorts[k]
@@ -248,7 +318,7 @@ def witness(
                 if place >= end:
                     break
                 v = np.int64(listed[place])
-                if blocks.listed[k] or _conflict(blocks, k, u, v):
+                if blocks.listed[k] or conflict(blocks, k, u, v):
                     if not covered[v] and not spent[u]:
                         covered[v] = True
                         used[u] += 1
@@ -265,9 +335,9 @@ def witness(
                             leave(blocks, v, able_left)
                 place += 1
         # Rows above it do not meet it any more.
-        if minority[u] and not covered[u]:
+        if not covered[u]:
             leave(blocks, u, uncovered_left)
-        if minority[u] and not spent[u]:
+        if not spent[u]:
             leave(blocks, u, able_left)
         u += 1
         work -= 1
@@ -283,7 +353,7 @@ def match_greedily(
     cover: NDArray[np.bool_],
     longs: Ints,
     shorts: Ints,
-    left: Ints,
+    left: Remaining,
     gone: NDArray[np.bool_],
     left_partner: Ints,
     right_partner: Ints,
@@ -312,7 +382,8 @@ def find_paths(
     blocks: Blocks,
     longs: Ints,
     shorts: Ints,
-    left: Ints,
+    left: Remaining,
+    ahead: Ahead,
     visited: NDArray[np.bool_],
     right_partner: Ints,
     root: Ints,
@@ -329,10 +400,16 @@ def find_paths(
     right copy; `end_of[root]` is the free right copy that was found, or -1. `looks`: scratch, one entry.
     """
     looks[0] = 0
-    head, tail = state[0], state[1]
+    head, tail, size = state[0], state[1], ahead.rows.shape[0]
+    start, seen = head, head
     while head < tail:
+        if head == seen:
+            start, seen = head, min(head + size, tail)
+            for i in range(size):
+                ahead.rows[i] = queue[min(head + i, tail - 1)]
+            look_ahead(blocks, left, ahead)
         u = np.int64(queue[head])
-        while end_of[root[u]] < 0:
+        while (blocks.minority[u] or ahead.bits[head - start] != 0) and end_of[root[u]] < 0:
             if looks[0] >= work:
                 state[0], state[1] = head, tail
                 return False
@@ -375,7 +452,7 @@ def _take(
     u: Number,
     longs: Ints,
     shorts: Ints,
-    left: Ints,
+    left: Remaining,
     gone: NDArray[np.bool_],
     looks: NDArray[np.int64],
 ) -> int:
@@ -391,7 +468,7 @@ def _take(
             listed, jumps = blocks.members[k], longs[k]
             place, end = np.int64(blocks.starts[k, group]), np.int64(blocks.starts[k, group + 1])
         else:
-            if left[k, group] == 0:
+            if left.some[k, group] == 0:
                 continue
             listed, jumps = blocks.short[k], shorts[k]
             place, end = np.int64(blocks.short_starts[k, group]), np.int64(blocks.short_starts[k, group + 1])
@@ -399,7 +476,7 @@ def _take(
         while place < end:
             v = np.int64(listed[place])
             seen += 1
-            if blocks.listed[k] or _conflict(blocks, k, u, v):
+            if blocks.listed[k] or conflict(blocks, k, u, v):
                 gone[v] = True
                 leave(blocks, v, left)
                 taken = v

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,11 +14,14 @@ __all__ = [
     "count_classes",
     "count_keys",
     "extend_chains",
-    "find_above",
+    "find_places",
+    "look_up",
     "mark_above",
     "mark_below",
     "mark_chains",
+    "number_cells",
     "number_pairs",
+    "place_all",
     "place_rows",
 ]
 
@@ -60,11 +65,35 @@ def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first:
 
 
 @kernel
+def number_cells(
+    left: Codes, right: Codes, width: int, cells: Codes, numbers: Codes, first: int, last: int, count: int
+) -> int:
+    """Number the pairs of rows `first .. last` likewise; `cells` has each pair's number at `left * width + right`."""
+    for row in range(first, last):
+        if left[row] < 0 or right[row] < 0:
+            numbers[row] = -1
+            continue
+        cell = np.int64(left[row]) * width + right[row]
+        if cells[cell] < 0:
+            cells[cell] = count
+            count += 1
+        numbers[row] = cells[cell]
+    return count
+
+
+@kernel
 def count_keys(keys: Codes, counts: Codes, first: int, last: int) -> None:
     """Add rows `first .. last` to `counts[key + 1]`; negative keys are left out."""
     for row in range(first, last):
         if keys[row] >= 0:
             counts[keys[row] + 1] += 1
+
+
+@kernel
+def look_up(table: Codes, places: NDArray[Any], found: Codes, first: int, last: int) -> None:
+    """Read a table at the places `first .. last`, from its end where they are negative."""
+    for i in range(first, last):
+        found[i] = table[places[i]]
 
 
 @kernel
@@ -79,10 +108,20 @@ def place_rows(keys: Codes, listed: Codes, place: Codes, out: Codes, first: int,
 
 
 @kernel
+def place_all(keys: Codes, place: Codes, out: Codes, first: int, last: int) -> None:
+    """Write the rows `first .. last` to `out` likewise."""
+    for row in range(first, last):
+        key = keys[row]
+        if key >= 0:
+            out[place[key]] = row
+            place[key] += 1
+
+
+@kernel
 def count_classes(groups: Codes, classes: Codes, sizes: Codes, group_of: Codes, first: int, last: int) -> None:
     """Count the rows `first .. last` of each class, and note its group."""
     for row in range(first, last):
-        if groups[row] >= 0:
+        if groups[row] >= 0 and classes[row] >= 0:
             sizes[classes[row]] += 1
             group_of[classes[row]] = groups[row]
 
@@ -225,11 +264,12 @@ def mark_below(
 
 
 @kernel
-def find_above(
+def find_places(
     members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes, state: State, work: int
 ) -> bool:
-    """For each member, the index in `short` of its group's first row above it; both lists ascend in each group.
+    """For each member, where its list goes on (`Blocks.place`): in `short` at its group's first row above it.
 
+    For a row of `short` itself at -p - 1, p being its index in `members`. Both lists ascend in each group.
     `state`: group, members of it that are done, rows of its short list that are passed.
     """
     group = state[0]
@@ -243,7 +283,8 @@ def find_above(
             row = members[index]
             while place < short_starts[group + 1] and short[place] <= row:
                 place += 1
-            places[row] = place
+            minor = place > short_starts[group] and short[place - 1] == row
+            places[row] = -index - 1 if minor else place
             index += 1
         group += 1
         work -= 1

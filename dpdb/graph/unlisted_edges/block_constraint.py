@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.grouping import chain_members, crossed_rows, factorize, largest_class, sorted_by
+from dpdb.graph.grouping import chain_members, crossed_rows, factorize, largest_class, looked_up, sorted_by
+from dpdb.graph.steps import called_all
 
-__all__ = ["BlockConstraint", "by_class", "by_order", "by_two_classes"]
+__all__ = ["BlockConstraint", "all_of_rows", "by_class", "by_order", "by_two_classes"]
 
 Codes = NDArray[np.int32]
+
+_MOST_GROUPS = 4
+"""Groups per row, most of them empty, before they are numbered anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +60,26 @@ class BlockConstraint:
         found = (x_u > x_v) & (y_u < y_v) | (x_u < x_v) & (y_u > y_v) if self.ordered else (x_u != x_v) & (y_u != y_v)
         return np.asarray(found & (self.group[u] >= 0) & (self.group[u] == self.group[v]))
 
-    def of_rows(self, rows: NDArray[np.int64]) -> BlockConstraint:
-        """Return the constraint among some rows, in another order; each of its groups keeps all rows or none."""
-        x = self.x[rows]
-        y = x if self.y is self.x else self.y[rows]
-        return replace(self, group=self.group[rows], x=x, y=y, minority=self.minority[rows])
+    def of_rows(self, rows: NDArray[np.int64], group: Codes | None = None, x: Codes | None = None) -> BlockConstraint:
+        """Return the constraint among some rows, in another order; each of its groups keeps all rows or none.
+
+        `group` and `x`: where to write these.
+        """
+        found = looked_up(self.x, rows, x)
+        y = found if self.y is self.x else looked_up(self.y, rows)
+        group, minority = _apart(looked_up(2 * self.group + self.minority, rows), group)
+        return replace(self, group=group, x=found, y=y, minority=minority)
+
+
+def _apart(doubled: Codes, group: Codes | None = None) -> tuple[Codes, NDArray[np.bool_]]:
+    """Take 2 group + minority apart, which is -2 for rows without a group."""
+    return np.right_shift(doubled, 1, out=group), (doubled & 1).astype(np.bool_)
+
+
+def all_of_rows(constraints: Sequence[BlockConstraint], rows: NDArray[np.int64]) -> list[BlockConstraint]:
+    """Return several constraints among some rows, in threads; their groups and x are the rows of one table each."""
+    group, x = (np.empty((len(constraints), rows.size), np.int32) for _ in range(2))
+    return called_all([partial(each.of_rows, rows, group[k], x[k]) for k, each in enumerate(constraints)])
 
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
@@ -72,12 +92,13 @@ def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockCo
         classes, class_count = np.arange(row_count, dtype=np.int32), row_count
     else:
         classes, class_count = factorize(group, rhs)
-    group = np.where(classes < 0, np.int32(-1), group)
-    largest = largest_class(group, group_count, classes, class_count)
-    clean = (group >= 0) & (largest[group] < 0)
-    group, group_count = factorize(np.where(clean, np.int32(-1), group), np.zeros(row_count, np.int32))
-    majority = _majority(group, group_count, classes, class_count)
-    return BlockConstraint(False, False, group, group_count, classes, classes, (group >= 0) & ~majority)
+    largest, group_of = largest_class(group, group_count, classes, class_count)
+    number, group_count = _numbers(largest >= 0)
+    of_class = number[group_of]
+    minor = (of_class >= 0) & (np.arange(class_count + 1) != largest[group_of])
+    # What a row is depends on its class alone.
+    group, minority = _apart(looked_up((2 * of_class + minor).astype(np.int32), classes))
+    return BlockConstraint(False, False, group, group_count, classes, classes, minority)
 
 
 def by_two_classes(lhs: Sequence[Codes], first: Codes, second: Codes, row_count: int) -> BlockConstraint:
@@ -91,7 +112,7 @@ def by_two_classes(lhs: Sequence[Codes], first: Codes, second: Codes, row_count:
     known = pair >= 0
     alike = _sizes(x, x_count, known) + _sizes(y, y_count, known) - _sizes(pair, pair_count, known)
     in_conflict = known & (_sizes(group, group_count, known) > alike)
-    group, group_count = factorize(np.where(in_conflict, group, np.int32(-1)), np.zeros(row_count, np.int32))
+    group, group_count = _numbered(np.where(in_conflict, group, np.int32(-1)), group_count)
     by_x, by_y = (_majority(group, group_count, *classes) for classes in ((x, x_count), (y, y_count)))
     x_larger = np.bincount(group[by_x], minlength=group_count) >= np.bincount(group[by_y], minlength=group_count)
     majority = np.where(np.append(x_larger, False)[group], by_x, by_y)
@@ -119,8 +140,7 @@ def by_order(
     rows = sorted_by((y, x, group))
     starts = np.searchsorted(group[rows], np.arange(group_count + 1)).astype(np.int32)
     majority = chain_members(rows, starts, y)
-    group = np.where(crossed_rows(rows, starts, x, y), group, np.int32(-1))
-    group, group_count = factorize(group, np.zeros(row_count, np.int32))
+    group, group_count = _numbered(np.where(crossed_rows(rows, starts, x, y), group, np.int32(-1)), group_count)
     return BlockConstraint(True, False, group, group_count, x, y, (group >= 0) & ~majority)
 
 
@@ -153,15 +173,31 @@ def _ranks(keys: Sequence[Codes]) -> Codes:
 
 def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
     """Number the distinct value tuples; one group of all rows if there are no columns."""
-    group, count = np.zeros(row_count, np.int32), 1
-    for column in columns:
+    if not columns:
+        return np.zeros(row_count, np.int32), 1
+    group, count = columns[0], int(columns[0].max(initial=-1)) + 1
+    if count > _MOST_GROUPS * row_count:
+        group, count = factorize(np.zeros(row_count, np.int32), group)
+    for column in columns[1:]:
         group, count = factorize(group, column)
     return group, count
 
 
+def _numbers(kept: NDArray[np.bool_]) -> tuple[Codes, int]:
+    """Number what is kept from 0; -1 for all else, and for what stands for nothing behind the end."""
+    numbers = np.where(kept, np.cumsum(kept, dtype=np.int32) - np.int32(1), np.int32(-1))
+    return numbers, int(np.count_nonzero(kept))
+
+
+def _numbered(group: Codes, group_count: int) -> tuple[Codes, int]:
+    """Number the groups that have rows."""
+    numbers, count = _numbers(np.append(np.bincount(group[group >= 0], minlength=group_count) > 0, False))
+    return looked_up(numbers, group), count
+
+
 def _majority(group: Codes, group_count: int, classes: Codes, class_count: int) -> NDArray[np.bool_]:
-    largest = largest_class(group, group_count, classes, class_count)
-    inside: NDArray[np.bool_] = (group >= 0) & (classes == largest[group])
+    largest, _ = largest_class(group, group_count, classes, class_count)
+    inside: NDArray[np.bool_] = (group >= 0) & (classes == looked_up(largest, group))
     return inside
 
 

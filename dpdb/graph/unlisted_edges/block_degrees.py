@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.grouping import factorize, sort_into_groups, sorted_by
+from dpdb.graph.grouping import factorize, looked_up, sort_into_groups, sorted_by
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 
@@ -33,23 +33,29 @@ def block_degrees(
     total = np.zeros(blocks.group.shape[1], np.int64)
     for k, constraint in constraints.items():
         earlier = {j: other for j, other in constraints.items() if j < k and tested[k, j]}
-        if _sums_are_less(constraint, list(earlier.values())):
+        if _sums_are_less(constraint, list(earlier.values()), _sizes(blocks, k, constraint)):
             total += finished(counted_by_sums(constraint, list(earlier.values())))
         else:
             total += counted_from_minority(blocks, k, constraint, earlier)
     return total
 
 
-def _sums_are_less(constraint: BlockConstraint, earlier: Sequence[BlockConstraint]) -> bool:
+def _sizes(blocks: Blocks, k: int, constraint: BlockConstraint) -> Codes:
+    """Count the rows of each group."""
+    sizes: Codes = np.diff(blocks.starts[k, : constraint.group_count + 1])
+    return sizes
+
+
+def _sums_are_less(constraint: BlockConstraint, earlier: Sequence[BlockConstraint], sizes: Codes) -> bool:
     """Return whether sums are allowed and less work than looking at pairs, which groups with a small minority have."""
     if constraint.ordered + sum(other.ordered for other in earlier) > 1:
         return False  # dominance in four dimensions
-    special = _special(constraint, earlier) & (constraint.group >= 0)
+    special = np.flatnonzero(_special(constraint, earlier) & (constraint.group >= 0))
     one = np.bincount(constraint.group[special], minlength=constraint.group_count).astype(float)
     plain = constraint.ordered or bool(earlier)  # else majority rows are counted at once
-    other = np.bincount(constraint.group[constraint.group >= 0]) if plain and one.size else one
+    other = sizes if plain else one
     sums = (1 if constraint.ordered else 2) * 3 ** len(earlier)
-    return bool(one @ other > _SUM * sums * np.count_nonzero(constraint.group >= 0))
+    return bool(one @ other > _SUM * sums * int(sizes.sum(dtype=np.int64)))
 
 
 def _special(constraint: BlockConstraint, earlier: Sequence[BlockConstraint]) -> NDArray[np.bool_]:
@@ -137,22 +143,21 @@ def counted_from_minority(
         Of the graph, in which `constraint` has the position k and each earlier one that of its key.
     """
     several = constraint.ordered or constraint.both
-    degrees = _pairs_counted(constraint) if several else _pairs_of_classes(constraint)
+    degrees = _pairs_counted(constraint) if several else _pairs_of_classes(constraint, _sizes(blocks, k, constraint))
     if earlier:
         for share in _shares_taken_back(blocks, k, constraint, earlier):
             degrees += share
     return degrees
 
 
-def _pairs_of_classes(constraint: BlockConstraint) -> NDArray[np.int64]:
+def _pairs_of_classes(constraint: BlockConstraint, sizes: Codes) -> NDArray[np.int64]:
     """Count without looking at pairs: a row is in conflict with those of its group that are not of its class.
 
     The majority is one class of the group, so its rows are in conflict with all of the minority.
     """
     group, minority = constraint.group, np.flatnonzero(constraint.minority)
-    sizes = np.bincount(group[group >= 0], minlength=constraint.group_count)
     of_minority = np.bincount(group[minority], minlength=constraint.group_count)
-    degrees: NDArray[np.int64] = np.append(of_minority, 0)[group]
+    degrees = looked_up(np.append(of_minority, 0).astype(np.int32), group).astype(np.int64)
     _, number, alike = np.unique(constraint.x[minority], return_inverse=True, return_counts=True)
     degrees[minority] = sizes[group[minority]] - alike[number]
     return degrees
@@ -162,14 +167,14 @@ def _pairs_counted(constraint: BlockConstraint) -> NDArray[np.int64]:
     from dpdb.graph.kernels.block_degrees import Members
 
     # Two parts per group: the majority, then the minority.
-    halves = np.where(constraint.group < 0, np.int32(-1), 2 * constraint.group + constraint.minority).astype(np.int32)
-    rows, starts = sort_into_groups(halves, 2 * constraint.group_count)
-    members = Members(
-        np.ascontiguousarray(starts[::2]), starts[1::2] - starts[:-1:2], constraint.x[rows], constraint.y[rows]
-    )
+    rows, starts = sort_into_groups(2 * constraint.group + constraint.minority, 2 * constraint.group_count)
+    x, y = (looked_up(codes, rows) for codes in (constraint.x, constraint.y))
+    members = Members(np.ascontiguousarray(starts[::2]), starts[1::2] - starts[:-1:2], x, y)
     degrees = np.zeros(constraint.group.size, np.int64)
     shares = finished_all([_share(members, int(constraint.ordered), part) for part in range(THREADS)])
-    degrees[rows] = np.sum(shares, axis=0, dtype=np.int64)
+    for other in shares[1:]:
+        shares[0] += other
+    degrees[rows] = shares[0]
     return degrees
 
 
@@ -204,7 +209,7 @@ def _taken_back(
     group, x, y = np.zeros((3, earlier.size + 1, CHUNK), np.int32)
     chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32))
     for plain in (0, 1):
-        state = np.zeros(3, np.int64)
+        state = np.zeros(4, np.int64)
         while not take_back(blocks, k, earlier, special, plain, chunk, part, THREADS, degree, state, steps.WORK):
             yield
     return degree

@@ -18,7 +18,6 @@ from dpdb.graph import steps
 from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
-from dpdb.graph.grouping import first_above, sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all, ranges
 from dpdb.graph.thetas import theta_lanes
@@ -28,6 +27,7 @@ from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
 from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint
+from dpdb.graph.unlisted_edges.lists import Lists
 from dpdb.graph.unlisted_edges.range_matching import dense, range_matching
 
 if TYPE_CHECKING:
@@ -229,26 +229,27 @@ class BlockGraph:
         """The arrays that scans read."""
         from dpdb.graph.kernels.blocks import Blocks
 
-        listings: list[_GroupListing | _NeighbourListing] = [
-            _NeighbourListing(constraint) if isinstance(constraint, ListedConstraint) else _GroupListing(constraint)
-            for constraint in self._constraints
-        ]
         with_y = [k for k, constraint in enumerate(self._constraints) if constraint.ordered or constraint.both]
         y_at = np.zeros(len(self._constraints), np.int64)
         y_at[with_y] = np.arange(len(with_y))
+        lists = Lists.of(self._constraints, self._node_count)
+        minority = np.zeros(self._node_count, np.bool_)
+        for constraint in self._constraints:
+            minority |= constraint.minority
         blocks = Blocks(
             ordered=np.array([c.ordered for c in self._constraints], np.bool_),
             both=np.array([c.both for c in self._constraints], np.bool_),
             listed=np.array([k in self._listed for k in range(len(self._constraints))], np.bool_),
-            group=_stacked([constraint.group for constraint in self._constraints]),
-            x=_stacked([constraint.x for constraint in self._constraints]),
-            y=_stacked([self._constraints[k].y for k in with_y]),
+            group=_stacked([c.group for c in self._constraints], self._node_count),
+            x=_stacked([c.x for c in self._constraints], self._node_count),
+            y=_stacked([self._constraints[k].y for k in with_y], self._node_count),
             y_at=y_at,
-            place=_stacked([listing.place for listing in listings]),
-            members=_stacked([listing.members for listing in listings]),
-            starts=_stacked([listing.starts for listing in listings], repeat_last=True),
-            short=_stacked([listing.short for listing in listings]),
-            short_starts=_stacked([listing.short_starts for listing in listings], repeat_last=True),
+            place=lists.place,
+            members=lists.members,
+            starts=lists.starts,
+            short=lists.short,
+            short_starts=lists.short_starts,
+            minority=minority,
             tested=self._tested,
         )
         self._constraints = tuple(
@@ -260,40 +261,12 @@ class BlockGraph:
         return blocks
 
 
-class _GroupListing:
-    """The rows of each group of one constraint by rank, all and minority only, and where each row goes on in them."""
-
-    def __init__(self, constraint: BlockConstraint) -> None:
-        group, count = constraint.group, constraint.group_count
-        self.members, self.starts = sort_into_groups(group, count)
-        minor = np.where(constraint.minority, group, np.int32(-1)).astype(np.int32)
-        self.short, self.short_starts = sort_into_groups(minor, count)
-        self.place = first_above(self.members, self.starts, self.short, self.short_starts, group.size)
-        """As `Blocks.place`."""
-        own = np.empty(group.size, np.int32)
-        own[self.members] = np.arange(self.members.size, dtype=np.int32)
-        self.place[constraint.minority] = -own[constraint.minority] - 1
-
-
-class _NeighbourListing:
-    """The same of a listed constraint: the neighbours of each row by rank, and the first one above it."""
-
-    def __init__(self, constraint: ListedConstraint) -> None:
-        near, count = constraint.near, constraint.near.node_count
-        connected = constraint.group >= 0
-        self.members, self.starts = np.empty(0, np.int32), np.zeros(constraint.group_count + 1, np.int32)
-        self.short = near.neighbours.astype(np.int32)
-        starts = near.offsets.astype(np.int32)
-        self.short_starts = np.append(starts[:-1][connected], starts[-1:])
-        below = np.bincount(constraint.pairs % max(1, count), minlength=count)
-        self.place = np.where(connected, starts[:-1] + below[:count], -1).astype(np.int32)
-
-
-def _stacked(arrays: list[NDArray[np.int32]], *, repeat_last: bool = False) -> NDArray[np.int32]:
-    """Stack arrays of different lengths; shorter ones end in zeros, which take no memory, or copies of their last."""
-    table = np.zeros((len(arrays), max((array.size for array in arrays), default=0)), np.int32)
-    for k, array in enumerate(arrays):
-        table[k, : array.size] = array
-        if repeat_last and array.size:
-            table[k, array.size :] = array[-1]
-    return table
+def _stacked(arrays: Sequence[NDArray[np.int32]], rows: int) -> NDArray[np.int32]:
+    """Make a table of arrays; without a copy where they are the rows of one."""
+    if not arrays:
+        return np.zeros((0, rows), np.int32)
+    table = arrays[0].base
+    if not isinstance(table, np.ndarray) or table.shape != (len(arrays), rows) or table.dtype != np.int32:
+        return np.stack(arrays)
+    same = all(one.ctypes.data == other.ctypes.data for one, other in zip(arrays, table, strict=True))
+    return table if same and table.flags.c_contiguous else np.stack(arrays)

@@ -17,9 +17,12 @@ from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_projection import Candidates
-    from dpdb.graph.kernels.blocks import Blocks
+    from dpdb.graph.kernels.blocks import Ahead, Blocks, Remaining
 
-__all__ = ["BlockProjection", "minority_sizes", "no_jumps"]
+__all__ = ["BlockProjection", "minorities", "no_jumps", "rows_ahead"]
+
+_AHEAD = 1024
+"""Rows that a scan looks ahead: so few that hardly any of their groups ends before they are reached."""
 
 
 class BlockProjection:
@@ -37,7 +40,7 @@ class BlockProjection:
         from dpdb.graph.kernels.block_projection import project
 
         degree_and_last = np.zeros((len(self._slot_of), 2), np.int32)
-        all_present, left = no_jumps(self._blocks), minority_sizes(self._blocks)
+        all_present, (left,) = no_jumps(self._blocks), minorities(self._blocks)
         row, edges = 0, 0
         while row < len(self._slot_of):
             row, added = project(
@@ -47,6 +50,7 @@ class BlockProjection:
                 self._short,
                 *all_present,
                 left,
+                rows_ahead(),
                 degree_and_last,
                 theta,
                 row,
@@ -92,6 +96,17 @@ def no_jumps(blocks: Blocks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return longs, shorts
 
 
-def minority_sizes(blocks: Blocks) -> NDArray[np.int32]:
-    """Count the minority rows of each group."""
-    return blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]
+def minorities(blocks: Blocks, wanted: int = 1) -> tuple[Remaining, ...]:
+    """Make the minority rows of each group, all remaining, for one or several things that a scan wants of them."""
+    from dpdb.graph.kernels.blocks import Remaining
+
+    count = blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]
+    some = np.pad(np.where(count > 0, (1 << wanted) - 1, 0).astype(np.uint8), ((0, 0), (0, 1)))
+    return tuple(Remaining(count.copy(), some, 1 << bit) for bit in range(wanted))
+
+
+def rows_ahead() -> Ahead:
+    """Make the scratch of a scan that looks ahead."""
+    from dpdb.graph.kernels.blocks import Ahead
+
+    return Ahead(np.zeros(_AHEAD, np.int32), np.zeros(_AHEAD, np.uint8))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.steps import Steps, ranges
-from dpdb.graph.unlisted_edges.block_projection import minority_sizes, no_jumps
+from dpdb.graph.unlisted_edges.block_projection import minorities, no_jumps, rows_ahead
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.blocks import Blocks
@@ -22,17 +22,15 @@ def witness_count(blocks: Blocks, theta: int) -> Steps[int]:
     from dpdb.graph.kernels.blocks import witness
 
     row_count = blocks.group.shape[1]
-    minority = np.zeros(row_count, np.bool_)
-    for short, starts in zip(blocks.short[~blocks.listed], blocks.short_starts[~blocks.listed], strict=True):
-        minority[short[: starts[-1]]] = True
     uncovered, able = no_jumps(blocks), no_jumps(blocks)
-    uncovered_left, able_left = minority_sizes(blocks), minority_sizes(blocks)
+    uncovered_left, able_left = minorities(blocks, 2)
+    ahead = rows_ahead()
     covered, spent = np.zeros(row_count, np.bool_), np.zeros(row_count, np.bool_)
     used = np.zeros(row_count, np.int32)
     row = 0
     while row < row_count:
         row = witness(
-            blocks, minority, theta, *uncovered, *able, uncovered_left, able_left, covered, spent, used, row, steps.WORK
+            blocks, theta, *uncovered, *able, uncovered_left, able_left, ahead, covered, spent, used, row, steps.WORK
         )  # fmt: skip
         yield
     return int(np.count_nonzero(covered))
@@ -72,8 +70,8 @@ class Matching:
         """Let each row of the vertex cover take a free partner outside it, on both sides."""
         from dpdb.graph.kernels.blocks import match_greedily
 
-        gone, none_left = self.cover.copy(), minority_sizes(self._blocks)
-        none_left[~self._blocks.listed] = 0  # minorities lie in the cover
+        gone, (none_left,) = self.cover.copy(), minorities(self._blocks)
+        none_left.some[~self._blocks.listed] = 0  # minorities lie in the cover
         present = no_jumps(self._blocks)
         looks, row = np.empty(1, np.int64), 0
         while row < len(self.cover):
@@ -92,10 +90,11 @@ class Matching:
         end_of = np.full(row_count, -1, np.int32)
         root[roots] = roots
         queue[: roots.size] = roots
-        visited, left, present = np.zeros(row_count, np.bool_), minority_sizes(self._blocks), no_jumps(self._blocks)
+        visited, (left,), present = np.zeros(row_count, np.bool_), minorities(self._blocks), no_jumps(self._blocks)
         state, looks = np.array([0, roots.size]), np.empty(1, np.int64)
         while not find_paths(
-            self._blocks, *present, left, visited, self._right, root, parent, end_of, queue, state, looks, steps.WORK
+            self._blocks, *present, left, rows_ahead(), visited, self._right, root, parent, end_of, queue, state, looks,
+            steps.WORK,
         ):  # fmt: skip
             yield
         grown = 0

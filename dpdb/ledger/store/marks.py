@@ -11,7 +11,9 @@ import hmac
 import secrets
 from dataclasses import dataclass
 
-__all__ = ["SourceMark", "mark", "new_key", "unit_words"]
+__all__ = ["SourceMark", "is_rows_of", "mark", "new_key", "rows_of", "unit_words"]
+
+_ROWS_OF = "single rows of "
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class SourceMark:
     rows_per_person
         Rows by which one unit changes what releases read, at most.
     unit
-        The column whose values are the units that the ledger protects; None if units are rows or persons with
-        `rows_per_person` rows.
+        The column whose values are the units that the ledger protects, or what `rows_of` says of rows of several
+        tables; None if units are rows or persons with `rows_per_person` rows.
     """
 
     table: str
@@ -42,9 +44,23 @@ class SourceMark:
         return unit_words(self.rows_per_person, self.unit)
 
 
+def rows_of(tables: str) -> str:
+    """Return the unit of a ledger that counts for rows of several tables, of which some are used, in words."""
+    return f"{_ROWS_OF}{tables}"
+
+
+def is_rows_of(unit: str) -> bool:
+    """Return whether a unit is one of `rows_of`, and no column."""
+    return unit.startswith(_ROWS_OF)
+
+
 def unit_words(rows: int, unit: str | None) -> str:
     """Say what a ledger counts for."""
-    return f"{rows} rows per person" if unit is None else f"values of {unit} with at most {rows} rows each"
+    if unit is None:
+        return f"{rows} rows per person"
+    if is_rows_of(unit):
+        return unit
+    return f"values of {unit} with at most {rows} rows each"
 
 
 def new_key() -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpdb.engine import TableSchema
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import Ledger, SourceMark, little_left
+from dpdb.ledger import Ledger, SourceMark, little_left, rows_of
 from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
 from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
@@ -63,7 +63,8 @@ class LedgerAccount:
         self._who, self._is_low = who, False
         self._budget = as_budget(budget)
         self._content = content
-        self._source = SourceMark(table_text(schema), opened, unit.rows, unit.bound)
+        bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
+        self._source = SourceMark(table_text(schema), opened, unit.rows, bound)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check(self._source)

@@ -19,6 +19,7 @@ from dpdb.measures import Mechanism, at_theta, declared, measure_named, takes_th
 from dpdb.privacy import format_epsilon, format_rho, split
 from dpdb.release.ask import Ask
 from dpdb.release.numbers import parse_share
+from dpdb.release.privacy_unit import PrivacyUnit
 
 __all__ = ["CountPart", "MeasurePart", "count_part", "for_each_constraint", "measure_part", "refuse_by_rule"]
 
@@ -34,7 +35,7 @@ class MeasurePart:
     charged : int
         Nano-epsilon of the call that goes to this part.
     epsilon : int
-        Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one person may own.
+        Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one unit changes.
     confidence : float
     max_degree : int or None
     rate : bool
@@ -149,9 +150,7 @@ def refuse_by_rule(mechanism: str, measure: str, constraints: Sequence[BoundCons
             )
 
 
-def for_each_constraint(
-    ask: Ask, constraints: Sequence[BoundConstraint], *, rows_per_person: int
-) -> tuple[MeasurePart, ...]:
+def for_each_constraint(ask: Ask, constraints: Sequence[BoundConstraint], unit: PrivacyUnit) -> tuple[MeasurePart, ...]:
     """Split an ask evenly among the constraints, in their order, each to be measured alone.
 
     All parts read the same rows, so they compose sequentially: their exact shares of epsilon add up to the ask's,
@@ -167,7 +166,7 @@ def for_each_constraint(
         replace(
             measure_part(ask, rows_per_person=1),
             charged=share,
-            epsilon=parse_share(share, rows_per_person),
+            epsilon=parse_share(share, unit.divisor([dc.constraint])),
             position=position,
             constraint=dc.constraint,
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import bounds_words, cost_words, limits_words, noise_words, slice_words, value_words
 
-__all__ = ["release_card", "releases_table"]
+__all__ = ["html_table", "release_card", "releases_table"]
 
 # Colours that are readable on white and on black; text takes the page's own colour.
 _BLUE = "#4a8fd6"
@@ -39,10 +39,15 @@ def releases_table(
     releases: Sequence[ReleaseFields], columns: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
 ) -> str:
     """Several releases as a table; `columns` with their `cells` go first."""
-    heads = [*columns, "measure", "rows", "value", "interval", "cost"]
-    head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
     before = cells if cells is not None else [()] * len(releases)
-    body = "".join(f"<tr>{_row([*first, *_cells(r)])}</tr>" for first, r in zip(before, releases, strict=True))
+    rows = [[*first, *_cells(release)] for first, release in zip(before, releases, strict=True)]
+    return html_table([*columns, "measure", "rows", "value", "interval", "cost"], rows)
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Texts as a table, all escaped."""
+    head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
+    body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 

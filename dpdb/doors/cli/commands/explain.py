@@ -9,7 +9,14 @@ from typing import Any
 
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import csv_schema, parents
-from dpdb.doors.cli.shared_options import command, format_option, parent_options, release_options, source_options
+from dpdb.doors.cli.shared_options import (
+    children_option,
+    command,
+    format_option,
+    parent_options,
+    release_options,
+    source_options,
+)
 from dpdb.doors.cli.streams import show
 
 __all__ = ["add", "run"]
@@ -26,6 +33,7 @@ def add(commands: Any) -> None:
     )
     source_options(parser)
     parent_options(parser)
+    children_option(parser)
     release_options(parser, required=False)
     parser.add_argument("--rows", type=whole, metavar="N", help="a guess of the number of rows: says what else to ask")
     format_option(parser)
@@ -46,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
         unit=options.unit,
         max_rows=options.max_rows,
         **parents(options),
+        max_children=options.max_children,
         row_bound=options.row_bound,
         max_group=options.max_group,
         rows=options.rows,

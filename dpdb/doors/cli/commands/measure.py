@@ -10,6 +10,7 @@ from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents, thresholds
 from dpdb.doors.cli.shared_options import (
+    children_option,
     command,
     format_option,
     gather_option,
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
     )
     source_options(parser)
     parent_options(parser)
+    children_option(parser)
     release_options(parser)
     gather_option(parser)
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
@@ -85,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
             gather_rows=options.gather_rows,
             progress=step_bar(options, _STEPS),
             **parents(options),
+            max_children=options.max_children,
         ) as session,
     ):
         releases = session.release(ask)

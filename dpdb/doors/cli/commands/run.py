@@ -52,7 +52,6 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run or check a job; 1 if a gate failed."""
     from dpdb.doors.cli.job_output import JobOutput
-    from dpdb.doors.cli.job_plan_text import plan_fields, plan_words
     from dpdb.doors.cli.progress import step_bar
     from dpdb.doors.jobs import load_job
     from dpdb.doors.jobs.plan_job import plan_job
@@ -64,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     run_id = options.run_id if options.run_id is not None else f"{datetime.now(UTC):%Y-%m-%d}"
     if options.check:
         plan = plan_job(job, run_id)
-        show(json.dumps(plan_fields(plan), indent=2) if options.format == "json" else plan_words(plan))
+        show(json.dumps(plan.to_dict(), indent=2) if options.format == "json" else str(plan))
         return 0
     if options.run_id is None:
         say(f"run id {run_id} (today, UTC); repeated under it, nothing is spent again")

@@ -11,6 +11,7 @@ from typing import Any
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
+    children_option,
     command,
     gather_option,
     group_option,
@@ -39,6 +40,7 @@ def add(commands: Any) -> None:
     parser.intermixed = True
     source_options(parser)
     parent_options(parser)
+    children_option(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
     )
@@ -87,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
             row_bound=options.row_bound,
             max_group=options.max_group,
             **parents(options),
+            max_children=options.max_children,
             gather_rows=options.gather_rows,
         ) as session,
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dpdb.doors.cli.streams import show
-from dpdb.ledger import LedgerSummary
+from dpdb.ledger import LedgerSummary, is_rows_of
 
 __all__ = ["show_summary"]
 
@@ -37,7 +37,9 @@ def _summary_words(summary: LedgerSummary) -> str:
         lines.append(f"retired    {summary.retired}: nothing more is released")
     if summary.delta:
         lines.append(f"promises   so far ({summary.epsilon:.6g}, {summary.delta:g})-differential privacy")
-    if summary.unit is not None:
+    if summary.unit is not None and is_rows_of(summary.unit):
+        lines.append(f"unit       {summary.unit}")
+    elif summary.unit is not None:
         lines.append(f"unit       one value of {summary.unit}, at most {summary.rows_per_person} rows of it used")
     elif summary.rows_per_person is not None and summary.rows_per_person > 1:
         lines.append(f"unit       up to {summary.rows_per_person} rows of one person")

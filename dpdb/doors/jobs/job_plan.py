@@ -1,0 +1,137 @@
+"""`JobPlan`: what a run of a job would ask for and cost, in words and as a notebook shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from dpdb.doors.jobs.job_file import Job, JobRelease
+from dpdb.ledger import LedgerSummary
+from dpdb.release import Gate, html_table
+
+__all__ = ["JobPlan", "PlannedRelease"]
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """One `[[release]]` of a run, checked: what it asks for, what it costs, whether its run has it already."""
+
+    release: JobRelease
+    request: Mapping[str, Any]
+    epsilon: float
+    answered: bool
+
+    @property
+    def asked_words(self) -> str:
+        """Measures with their mechanisms."""
+        measures = self.request.get("measures") or {self.release.ask.measure: "laplace"}
+        return ", ".join(f"{measure} ({mechanism})" for measure, mechanism in measures.items())
+
+    @property
+    def slice_words(self) -> dict[str, str]:
+        """``where`` and ``by``, as far as the release has them."""
+        ask = self.release.ask
+        words = {} if ask.where is None else {"where": ask.where}
+        return words if ask.by is None else {**words, "by": f"{ask.by}: {', '.join(map(str, self.request['keys']))}"}
+
+    def __str__(self) -> str:
+        done = "; answered by this run id already, costs nothing" if self.answered else ""
+        lines = [f"release  {self.release.name}: {self.asked_words}; epsilon {self.epsilon:g}{done}"]
+        lines += [f"  {name:5}  {words}" for name, words in self.slice_words.items()]
+        lines += [f"  {'warn' if gate.warns else 'gate'}   {_gate_words(gate)}" for gate in self.release.gates]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """The job plan: what a run would do.
+
+    Attributes
+    ----------
+    epsilon : float
+        A safe bound of what any possible row collects from the releases that the run still has to make (paper B).
+    sequential : float
+        The sum of their epsilons.
+    charge : float
+        The same bound in the ledger's own parameter, also of what is not paid in epsilon.
+    ledger : LedgerSummary
+        What is left of the budget, in the ledger's own parameter.
+    """
+
+    job: Job
+    run_id: str
+    releases: tuple[PlannedRelease, ...]
+    epsilon: float
+    sequential: float
+    charge: float
+    ledger: LedgerSummary
+
+    @property
+    def cost_words(self) -> str:
+        """What the run costs."""
+        return (
+            f"epsilon {self.epsilon:g} together ({self.sequential:g} without parallel composition); "
+            "nothing was spent and no row was read"
+        )
+
+    @property
+    def ledger_words(self) -> str:
+        """What is left in the ledger, and whether that is enough."""
+        ledger = self.ledger
+        left = f"{ledger.parameter} {ledger.remaining:g} of {ledger.budget:g}"
+        fits = "enough" if self.charge <= ledger.remaining else "may be NOT enough, then releases are refused"
+        own = "" if ledger.notion == "pure" else f" for {ledger.parameter} {self.charge:.9g}"
+        return f"{left} left for releases of the whole table; {fits}{own}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, ready for JSON."""
+        return {
+            "job": self.job.name,
+            "run_id": self.run_id,
+            "releases": [
+                {
+                    "name": planned.release.name,
+                    "request": planned.request,
+                    "epsilon": planned.epsilon,
+                    "answered": planned.answered,
+                    "gates": {gate.measure: gate.threshold for gate in planned.release.gates if not gate.warns},
+                }
+                for planned in self.releases
+            ],
+            "epsilon": self.epsilon,
+            "sequential_epsilon": self.sequential,
+            "ledger": {
+                "parameter": self.ledger.parameter, "budget": self.ledger.budget, "remaining": self.ledger.remaining,
+                "charge": self.charge,
+            },
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        """Say it in words, as `dpdb run --check` prints it."""
+        job = self.job
+        lines = [f"job      {job.name}, run id {self.run_id}", f"source   {job.source}", f"results  {job.results}"]
+        lines += map(str, self.releases)
+        return "\n".join([*lines, f"cost     {self.cost_words}", f"ledger   {self.ledger_words}"])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                planned.release.name,
+                planned.asked_words,
+                "; ".join(f"{name} {words}" for name, words in planned.slice_words.items()) or "whole table",
+                f"epsilon {planned.epsilon:g}{', paid already' if planned.answered else ''}",
+                "; ".join(map(_gate_words, planned.release.gates)),
+            )
+            for planned in self.releases
+        ]
+        return (
+            f"<div>job {escape(self.job.name)}, run id {escape(self.run_id)}</div>"
+            f"{html_table(('release', 'measures', 'rows', 'cost', 'gates'), rows)}"
+            f"<div>cost: {escape(self.cost_words)}</div><div>ledger: {escape(self.ledger_words)}</div>"
+        )
+
+
+def _gate_words(gate: Gate) -> str:
+    return f"{'warns' if gate.warns else 'fails'} if {gate.measure} is above {gate.threshold:,.10g}"

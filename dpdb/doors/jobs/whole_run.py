@@ -1,0 +1,96 @@
+"""Jobs from Python: `dpdb.jobs.plan` and `dpdb.jobs.run`, as `dpdb run --check` and `dpdb run` do them."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+from dpdb.doors.jobs.job_file import Job, load_job
+from dpdb.doors.jobs.job_plan import JobPlan
+from dpdb.doors.jobs.outcome import Outcome
+from dpdb.doors.jobs.plan_job import plan_job
+from dpdb.doors.jobs.run_job import run_job
+from dpdb.engine import Progress, no_progress
+from dpdb.errors import DpdbError
+from dpdb.release import releases_table
+
+__all__ = ["Outcomes", "plan", "run"]
+
+
+class Outcomes(tuple[Outcome, ...]):
+    """What a run has come to, release by release; a notebook shows it as a table with what the gates say."""
+
+    __slots__ = ()
+
+    @property
+    def passed(self) -> bool:
+        """Return whether no gate has failed; warnings fail nothing."""
+        return not any(result.failed for outcome in self for result in outcome.gates)
+
+    def _repr_html_(self) -> str:
+        shown = [(outcome.name, release) for outcome in self for release in outcome.releases]
+        table = releases_table([release for _, release in shown], ("release",), [(name,) for name, _ in shown])
+        said = [str(result) for outcome in self for result in outcome.gates]
+        return table + "".join(f"<div>{escape(line)}</div>" for line in said)
+
+
+def plan(job: Job | str | Path, run_id: str | None = None) -> JobPlan:
+    """Check a job and add up its cost, as `dpdb run --check` does. Spends nothing, reads no row.
+
+    Parameters
+    ----------
+    job : Job or path of a job file
+    run_id : str, optional
+        As of `run`: what that run has been answered already costs nothing.
+
+    Raises
+    ------
+    DpdbError
+        As `run`, except for a budget that does not suffice.
+    """
+    return plan_job(_job(job), _run_id(run_id))
+
+
+def run(job: Job | str | Path, run_id: str | None = None, *, progress: Progress = no_progress) -> Outcomes:
+    """Run a job, as `dpdb run` does: results table, gates, alert. Repeated under its run id, it spends nothing.
+
+    Parameters
+    ----------
+    job : Job or path of a job file
+    run_id : str, optional
+        Name of the run; by default today's date in UTC.
+    progress : callable, optional
+        Called with the name of each long step; see `dpdb.progress_bar`.
+
+    Raises
+    ------
+    DpdbError
+        Before anything is spent where the job, its results table or its budget do not do; the message says of a later
+        error which releases are published and paid for. An alert that cannot be sent is a warning.
+    """
+    job, run_id = _job(job), _run_id(run_id)
+    outcomes: list[Outcome] = []
+    try:
+        for outcome in run_job(job, run_id, progress=progress):
+            outcomes.append(outcome)
+    except DpdbError as error:
+        _alert(job, run_id, outcomes, str(error))
+        raise
+    _alert(job, run_id, outcomes)
+    return Outcomes(outcomes)
+
+
+def _job(job: Job | str | Path) -> Job:
+    return job if isinstance(job, Job) else load_job(job)
+
+
+def _run_id(run_id: str | None) -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}" if run_id is None else run_id
+
+
+def _alert(job: Job, run_id: str, outcomes: list[Outcome], error: str | None = None) -> None:
+    problem = None if job.alert is None else job.alert.send(job.name, run_id, outcomes, error)
+    if problem is not None:
+        warnings.warn(f"not sent: {problem}", stacklevel=3)

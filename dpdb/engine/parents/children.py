@@ -1,0 +1,95 @@
+"""At most k children of each key that refers to a private parent: what releases read where one row is the unit.
+
+A child of a key is a row of the measured table that has it in the columns that a rule compares with the parent, all
+with values. The rows are ordered by a hash of their values, then by these; a row is kept if it is, for every such key
+of its own, among the first k children. The first k are chosen from the whole table, before any slice is taken, so no
+`where` has a say. A row without a value in a key is no child by it, and one whose value has no counterpart in the type
+of the comparison is an orphan whatever the parent holds: neither counts there.
+
+Children are grouped by their values *as the comparison takes them*: a row of the parent equals those of one group at
+most, also where several values are one in that type (2^53 and 2^53 + 1 as DOUBLE).
+
+Equal rows are told apart by a number, the same for all keys, so that one copy is kept by all of them or by none, and
+the rows kept are the same whatever order the table is in. See `dpdb.release.limited_children` for what that bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.binding import BoundInclusion
+from dpdb.engine.schema import TableSchema, free_name
+from dpdb.engine.sources.source import Source
+from dpdb.engine.unit_rows import KeptRows, place_among, value_order
+from dpdb.predicates import in_type
+
+__all__ = ["ChildKey", "ChildRows", "KeyColumn", "child_key", "kept_children_sql", "limited_keys"]
+
+
+@dataclass(frozen=True, order=True)
+class KeyColumn:
+    """A column of the measured table, its type, and the type in which it is compared with a parent's."""
+
+    name: str
+    type: str
+    compared_as: str
+
+    @property
+    def value(self) -> exp.Expr:
+        """What is compared."""
+        return in_type(exp.column(self.name, quoted=True), self.type, self.compared_as)
+
+
+# The columns by which a row is a child, sorted.
+ChildKey: TypeAlias = tuple[KeyColumn, ...]
+
+
+def child_key(rule: BoundInclusion) -> ChildKey:
+    """Return the columns by which rows are children in a rule."""
+    return tuple(sorted({KeyColumn(pair.column, pair.column_type, pair.compared_as) for pair in rule.pairs}))
+
+
+def limited_keys(rules: Iterable[BoundInclusion]) -> tuple[ChildKey, ...]:
+    """Return the keys whose children are limited, each once: those that refer to private parents."""
+    return tuple(sorted({child_key(rule) for rule in rules if not rule.is_public}))
+
+
+class ChildRows(KeptRows):
+    """The rows of a source that are among the first `most` children of every key that they have."""
+
+    def __init__(self, database: Database, source: Source, keys: Sequence[ChildKey], most: int) -> None:
+        super().__init__(database, source)
+        self._keys, self._most = keys, most
+
+    def _kept(self, rows: exp.Table) -> exp.Select:
+        return kept_children(self.schema, self._keys, self._most, rows)
+
+
+def kept_children(schema: TableSchema, keys: Sequence[ChildKey], most: int, rows: exp.Expr) -> exp.Select:
+    """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare."""
+    columns = [exp.column(name, quoted=True) for name in schema.usable]
+    copy = free_name("copy", schema.usable)
+    number = exp.alias_(exp.Window(this=exp.RowNumber(), over="OVER"), copy, quoted=True)
+    numbered = exp.select(*columns, number).from_(rows.copy()).subquery("numbered_row")
+    order = [*value_order(schema), exp.column(copy, quoted=True)]
+    query = exp.select(*columns).from_(numbered)
+    query.set("qualify", exp.Qualify(this=exp.and_(*(_is_among_first(key, order, most) for key in keys))))
+    return query
+
+
+def kept_children_sql(schema: TableSchema, rules: Iterable[BoundInclusion], most: int) -> str:
+    """Return the query of the kept rows, for readers."""
+    query = kept_children(schema, limited_keys(rules), most, exp.to_table("source_row"))
+    return query.sql("duckdb", normalize_functions=False)
+
+
+def _is_among_first(key: ChildKey, order: Sequence[exp.Expr], most: int) -> exp.Expr:
+    values = [column.value for column in key]
+    missing = [exp.Is(this=value.copy(), expression=exp.null()) for value in values]
+    first = exp.LTE(this=place_among(values, order), expression=exp.convert(most))
+    return exp.or_(*missing, first)

@@ -1,0 +1,64 @@
+"""`PlanFields`: what the answer of `dpdb plan` consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpdb.owner.simulation import ExpectedError
+from dpdb.release import Risk
+
+__all__ = ["PlanFields", "Rung"]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """An epsilon of the ladder: its risk, and the relative error that 90% of the releases stay below, by measure."""
+
+    risk: Risk
+    relative_error_90: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class PlanFields:
+    """The fields of a `Plan`.
+
+    Attributes
+    ----------
+    rows : int
+        Of the synthetic table.
+    error_rate, epsilon : float
+    seed : int
+        Repeats the synthetic table; the noise of the releases is fresh in every call of `plan`.
+    distinct : dict
+        Constrained column -> number of values that it was given.
+    notes : tuple of str
+        Where the synthetic table is not what was asked for, and what else there is for so many rows, in words.
+    expected : tuple of ExpectedError
+        Every measure and mechanism, released alone at `epsilon`.
+    together : tuple of ExpectedError
+        The three measures released together (``measure="all"``) at `epsilon` in total.
+    skipped : dict
+        ``"measure mechanism"`` -> why it was not simulated.
+    target : float or None
+    smallest_epsilon : dict
+        With a target: measure -> the smallest epsilon of a short ladder at which the default mechanism, alone, has a
+        relative error of at most `target` in 90% of the releases; None if it is above the ladder.
+    risk : Risk
+        What `epsilon` means for one person.
+    ladder : tuple of Rung
+        With a target: the epsilons that were tried, what each means for one person and how accurate it is.
+    """
+
+    rows: int
+    error_rate: float
+    epsilon: float
+    seed: int
+    distinct: dict[str, int]
+    notes: tuple[str, ...]
+    expected: tuple[ExpectedError, ...]
+    together: tuple[ExpectedError, ...]
+    skipped: dict[str, str]
+    target: float | None
+    smallest_epsilon: dict[str, float | None]
+    risk: Risk
+    ladder: tuple[Rung, ...] = ()

@@ -1,0 +1,111 @@
+"""A plan in words, for the command line and for notebooks: the same parts, as text and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from dpdb.owner.plan_fields import PlanFields
+from dpdb.owner.simulation import ExpectedError
+from dpdb.release import html_table
+
+__all__ = ["plan_html", "plan_text"]
+
+_HEAD = ("measure", "mechanism", "truth", "error", "90% below", "relative", "90% below", "lower held")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Lines, a table with its head, of which the first columns are texts, and lines that belong to it."""
+
+    lines: Sequence[str]
+    rows: Sequence[Sequence[str]] = ()
+    texts: int = 0
+    notes: Sequence[str] = ()
+
+
+def plan_text(planned: PlanFields) -> str:
+    """Return the plan as `dpdb plan` prints it."""
+    return "\n\n".join(
+        "\n".join([*part.lines, *(f"  {line}" for line in [*_aligned(part), *part.notes])]) for part in _parts(planned)
+    )
+
+
+def plan_html(planned: PlanFields) -> str:
+    """Return the plan as a notebook shows it: escaped, no script, nothing loaded."""
+    return "".join(
+        f'<div style="margin:8px 0">{_lines(part.lines)}'
+        f"{html_table(part.rows[0], part.rows[1:]) if part.rows else ''}{_lines(part.notes)}</div>"
+        for part in _parts(planned)
+    )
+
+
+def _parts(planned: PlanFields) -> Iterator[_Part]:
+    values = ", ".join(f"{name} {count:,}" for name, count in planned.distinct.items())
+    yield _Part(
+        [
+            f"synthetic table: {planned.rows:,} rows, {planned.error_rate:.3g} of its cells changed "
+            f"(seed {planned.seed})",
+            f"distinct values: {values}",
+            *(f"note: {note}" for note in planned.notes),
+        ]
+    )
+    skipped = [f"{name}: not simulated, {why}" for name, why in planned.skipped.items()]
+    yield _Part([f"each measure alone, epsilon {planned.epsilon:g}"], _errors(planned.expected), 2, skipped)
+    yield _Part([f"all three together, epsilon {planned.epsilon:g} in total"], _errors(planned.together), 2)
+    if planned.target is not None:
+        target = f"the target is {planned.target:.3g}"
+        recommended = [f"recommended for {name}: {_epsilon(best)}" for name, best in planned.smallest_epsilon.items()]
+        yield _Part(
+            [f"relative error that 90% of the releases stay below, beside the risk; {target}"],
+            _ladder(planned),
+            notes=recommended,
+        )
+    yield _Part([f"for one person, {planned.risk.words}", "what is released together adds up: plan with the sum"])
+    yield _Part(["simulated with the real noise on synthetic rows; nothing was spent and no row was read"])
+
+
+def _ladder(planned: PlanFields) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = [("epsilon", "odds change", "attacker right", *planned.smallest_epsilon)]
+    for rung in planned.ladder:
+        errors = [_share(rung.relative_error_90.get(name)) for name in planned.smallest_epsilon]
+        rows.append((f"{rung.risk.epsilon:g}", rung.risk.odds_words, rung.risk.accuracy_words, *errors))
+    return rows
+
+
+def _errors(errors: Sequence[ExpectedError]) -> list[Sequence[str]]:
+    rows = [
+        (
+            error.measure,
+            f"{error.mechanism}{' (default)' if error.default else ''}",
+            f"{error.truth:,g}" if error.truth < 10**6 else f"{error.truth:,.0f}",
+            f"{error.absolute_error:,.1f}",
+            f"{error.absolute_error_90:,.1f}",
+            _share(error.relative_error),
+            _share(error.relative_error_90),
+            f"{error.lower_held:.0%} of {error.repetitions}",
+        )
+        for error in errors
+    ]
+    return [_HEAD, *rows]
+
+
+def _aligned(part: _Part) -> list[str]:
+    width = [max(map(len, column)) for column in zip(*part.rows, strict=True)]
+    sides = [str.ljust] * part.texts + [str.rjust] * (len(width) - part.texts)
+    return ["  ".join(side(cell, w) for side, cell, w in zip(sides, row, width, strict=True)) for row in part.rows]
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return "".join(f"<div>{escape(line)}</div>" for line in lines)
+
+
+def _share(number: float | None) -> str:
+    return "-" if number is None else f"{number:.2%}"
+
+
+def _epsilon(number: float | None) -> str:
+    if number is None:
+        return "none: even epsilon 10, which promises one person next to nothing, is not enough; accept a larger error"
+    return f"epsilon {number:g}, the smallest of these that reaches the target"
