@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,8 +80,13 @@ class ResultRow:
 
     @property
     def date(self) -> datetime:
-        """The run's own date, by which rows are in order: a backfill stands where its data belong."""
-        return self.run_date or date_in(self.run_id) or self.time
+        """The run's own date, by which rows are in order: a backfill stands where its data belong.
+
+        A day without a time is told more exactly by the time of a run on that day.
+        """
+        named = self.run_date or date_in(self.run_id)
+        is_today = named is not None and named.time() == time() and named.date() == self.time.date()
+        return self.time if named is None or is_today else named
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ def _row(values: dict[str, Any], path: Path) -> ResultRow:
 
 
 def _time(values: dict[str, Any], column: str, path: Path) -> datetime:
-    time = values[column]
-    if not isinstance(time, datetime):
+    found = values[column]
+    if not isinstance(found, datetime):
         raise ParameterError(f"{path}: not a results table of dpdb: the column {column!r} holds no times")
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
