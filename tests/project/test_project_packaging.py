@@ -130,12 +130,16 @@ def test_sql_runs_in_one_class_and_random_numbers_come_from_one_module() -> None
 
 
 def commands_of(page: str) -> list[str]:
-    """Commands in blocks for a shell, and in indented lines; a line that ends with a backslash goes on."""
+    """Commands in blocks for a shell, and in indented lines; a line that ends with a backslash goes on.
+
+    Without where the shell writes their output.
+    """
     page = re.sub(r"\\\n\s*", " ", page)
     blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", page, flags=re.DOTALL))
     fenced = re.findall(r"^(?:\$ )?dpdb (.*?)(?:\s+#.*)?$", blocks, flags=re.MULTILINE)
     indented = re.findall(r"^    (?:\w+=\S+ )?dpdb (.*?)(?:\s+#.*)?$", page, flags=re.MULTILINE)
-    return [part.removeprefix("dpdb ") for command in fenced + indented for part in command.split(" && ")]
+    parts = [part for command in fenced + indented for part in command.split(" && ")]
+    return [re.sub(r" > \S+$", "", part.removeprefix("dpdb ")) for part in parts]
 
 
 def test_every_command_of_readme_and_manual_exists() -> None:
