@@ -33,7 +33,7 @@ def release(value: float, lower: float, upper: float | None, measure: str = "rep
         (45, 40, 60, True, False, "45 <= 45; the threshold lies inside the noise (upper bound 60)"),
         (20, 10, 30, True, True, "20 <= 45; even the upper bound 30 is not above it"),
         (20, 10, 45, True, True, "even the upper bound 45 is not above it"),
-        (20, 10, None, True, False, "the threshold lies inside the noise (there is no upper bound)"),
+        (20, 10, None, True, False, "there is no upper bound, so this is not certain"),
     ],
 )
 def test_a_gate_says_how_sure_it_is(

@@ -25,14 +25,12 @@ def latest_words(release: Release) -> str:
 
 
 def gate_words(row: ResultRow) -> str:
-    """Say what the gate says and whether the threshold lies inside the noise; empty without a gate."""
+    """Say what the gate says and how certain that is; empty without a gate."""
     if row.gate_threshold is None:
         return ""
     result = GateResult(row.release, row.gate_threshold)
     threshold = number_words(row.gate_threshold, row.release.quantity)
-    bound = "upper bound is not above it" if result.passed else "lower bound is above it"
-    certainty = f"even the {bound}" if result.beyond_noise else "the threshold lies inside the noise"
-    return f"at most {threshold}; {certainty}"
+    return f"at most {threshold}; {result.certainty}"
 
 
 def budget_words(parameter: str, spent: float, budget: float, remaining: float) -> str:

@@ -40,25 +40,31 @@ class GateResult:
         return not self.passed and not self.warns
 
     @property
+    def bound(self) -> float | None:
+        """Return the end of the interval on the threshold's side; None if there is none."""
+        return self.release.upper if self.passed else self.release.lower
+
+    @property
     def beyond_noise(self) -> bool:
         """Return whether the whole interval lies on the value's side of the threshold."""
-        if self.passed:
-            return self.release.upper is not None and self.release.upper <= self.threshold
-        return self.release.lower > self.threshold
+        return self.bound is not None and (self.bound <= self.threshold) == self.passed
+
+    @property
+    def certainty(self) -> str:
+        """What the interval adds to the comparison, in words."""
+        if self.bound is None:
+            return "there is no upper bound, so this is not certain"
+        known = f"{'upper' if self.passed else 'lower'} bound {number_words(self.bound, self.release.quantity)}"
+        if self.beyond_noise:
+            return f"even the {known} is {'not above' if self.passed else 'above'} it"
+        return f"the threshold lies inside the noise ({known})"
 
     def __str__(self) -> str:
-        release, passed = self.release, self.passed
+        release = self.release
         value, threshold = (number_words(number, release.quantity) for number in (release.value, self.threshold))
-        bound = release.upper if passed else release.lower
-        name = "upper" if passed else "lower"
-        known = "there is no upper bound" if bound is None else f"{name} bound {number_words(bound, release.quantity)}"
-        if self.beyond_noise:
-            certainty = f"even the {known} is {'not above' if passed else 'above'} it"
-        else:
-            certainty = f"the threshold lies inside the noise ({known})"
         return (
             f"{self._verdict}: {measured_words(release)} = {value} "
-            f"{'<=' if passed else '>'} {threshold}; {certainty}{self._limits}"
+            f"{'<=' if self.passed else '>'} {threshold}; {self.certainty}{self._limits}"
         )
 
     @property
