@@ -62,6 +62,8 @@ class ForeignSpelling(ABC):
         Those in which values compare as in our own database, besides decimals.
     endless : frozenset of str
         Times beyond the calendar that both have.
+    functions : frozenset of str
+        Names, spelled as they are, of functions beside `abs`, `bit_xor` and `char_length`.
     """
 
     engine: ClassVar[str]
@@ -70,6 +72,7 @@ class ForeignSpelling(ABC):
         [*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"]
     )
     endless: ClassVar[frozenset[str]] = frozenset()
+    functions: ClassVar[frozenset[str]]
 
     def why_not_compared(self, kind: str, wanted: str) -> str | None:
         """Say why columns of a type cannot be compared in another with the same outcome."""
@@ -163,9 +166,27 @@ class ForeignSpelling(ABC):
     def _value(self, value: object, kind: str) -> exp.Expr:
         """Write a value that our own database has shown, so that nothing is left to the other's reading of texts."""
 
-    @abstractmethod
     def _node(self, node: exp.Expr) -> exp.Expr:
         """Spell one node, whose parts are spelled already."""
+        return self._function(node) if isinstance(node, exp.Anonymous) else node
+
+    def _function(self, node: exp.Anonymous) -> exp.Expr:
+        """Spell a function. TRY is left out: what is admitted has a value for every row."""
+        parts = [part.copy() for part in node.expressions]
+        match node.name.lower():
+            case "try":
+                return exp.paren(parts[0])
+            case "trim":
+                return self._trim(*parts)
+            case "length":
+                return exp.Anonymous(this="char_length", expressions=parts)
+            case name if name in {"abs", "bit_xor", "char_length", *self.functions}:
+                return node
+        raise AssertionError(f"not admitted: {node.name}")
+
+    @abstractmethod
+    def _trim(self, text: exp.Expr, signs: exp.Expr) -> exp.Expr:
+        """Cut signs off both ends of a text."""
 
 
 def _largest(term: Term) -> int:

@@ -27,6 +27,7 @@ class PostgresSpelling(ForeignSpelling):
     most = 2**127
     types = ForeignSpelling.types | {"UUID"}
     endless = frozenset({"infinity", "-infinity"})
+    functions = frozenset({"btrim", "decode", "hash_record_extended", "row"})
 
     def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """Hash as partitioning by hash does, whose functions PostgreSQL keeps; by values, not by their texts."""
@@ -65,22 +66,10 @@ class PostgresSpelling(ForeignSpelling):
     def _node(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.DataType):
             return _NUMERIC.copy() if node.this is exp.DType.INT128 else node
-        return _function(node) if isinstance(node, exp.Anonymous) else node
+        return super()._node(node)
 
-
-def _function(node: exp.Anonymous) -> exp.Expr:
-    """Spell a function. TRY is left out: what is admitted has a value for every row."""
-    parts = [part.copy() for part in node.expressions]
-    match node.name.lower():
-        case "try":
-            return exp.paren(parts[0])
-        case "trim":
-            return exp.Anonymous(this="btrim", expressions=parts)
-        case "length":
-            return exp.Anonymous(this="char_length", expressions=parts)
-        case "abs" | "bit_xor" | "btrim" | "char_length" | "decode" | "hash_record_extended" | "row":
-            return node
-    raise AssertionError(f"not admitted: {node.name}")
+    def _trim(self, text: exp.Expr, signs: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="btrim", expressions=[text, signs])
 
 
 def with_extremes_of_all_types(tree: exp.Expr) -> exp.Expr:

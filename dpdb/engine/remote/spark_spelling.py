@@ -29,6 +29,7 @@ class SparkSpelling(ForeignSpelling):
     engine = "Spark"
     most = 10**38
     """Above all decimals of 38 digits, which stand for HUGEINT."""
+    functions = frozenset({"xxhash64"})
 
     def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
         """Hash by XXH64, whose seed Spark has fixed; it passes over NULL, so that is hashed beside each value."""
@@ -70,19 +71,7 @@ class SparkSpelling(ForeignSpelling):
             return exp.DataType.build("DECIMAL(38, 0)") if node.this is exp.DType.INT128 else node
         if isinstance(node, exp.Literal) and node.is_string and not _PLAIN_TEXT.fullmatch(node.name):
             return exp.cast(exp.HexString(this=node.name.encode().hex().upper()), "TEXT")
-        return _function(node) if isinstance(node, exp.Anonymous) else node
+        return super()._node(node)
 
-
-def _function(node: exp.Anonymous) -> exp.Expr:
-    """Spell a function. TRY is left out: what is admitted has a value for every row."""
-    parts = [part.copy() for part in node.expressions]
-    match node.name.lower():
-        case "try":
-            return exp.paren(parts[0])
-        case "trim":
-            return exp.Trim(this=parts[0], expression=parts[1], position="BOTH")
-        case "length":
-            return exp.Anonymous(this="char_length", expressions=parts)
-        case "abs" | "bit_xor" | "char_length" | "xxhash64":
-            return node
-    raise AssertionError(f"not admitted: {node.name}")
+    def _trim(self, text: exp.Expr, signs: exp.Expr) -> exp.Expr:
+        return exp.Trim(this=text, expression=signs, position="BOTH")
