@@ -26,8 +26,8 @@ Mutant = Callable[[pytest.MonkeyPatch], None]
 def half_the_charge(patch: pytest.MonkeyPatch) -> None:
     """Every door pays half."""
 
-    def halved(epsilon: int, coverage: Region, asked: Any, run: Any, rho: int | None, rules: Any) -> Charge:
-        return Charge(epsilon // 2, coverage, asked, run, None if rho is None else rho // 2, rules)
+    def halved(epsilon: int, coverage: Region, asked: Any, run: Any, rho: int | None, *more: Any) -> Charge:
+        return Charge(epsilon // 2, coverage, asked, run, None if rho is None else rho // 2, *more)
 
     patch.setattr(prepare, "Charge", halved)
 

@@ -216,6 +216,7 @@ def test_results_of_an_older_version_get_the_new_columns_at_the_end(kept: str, k
             "draw_share",
             "theta_limits",
             "constraint_text",
+            "run_date",
         ),
     )
     assert run(keeps, "mon") == 0

@@ -472,7 +472,7 @@ ARGUMENTS = [
     "SELECT dp_inconsistency('visits') FILTER (WHERE true)",
     "SELECT list_transform(['a'], x -> dp_count('visits', where_clause := x))",
     "SELECT [dp_count('visits', where_clause := w) FOR w IN ['age > 1']]",
-    "SELECT * FROM dp_count('visits', 1, 'age > 1', NULL, NULL, 0.9, NULL, 'more')",
+    "SELECT * FROM dp_count('visits', 1, 'age > 1', NULL, NULL, 0.9, NULL, 'label', 'more')",
     "SELECT * FROM dp_count(epsilon := 0.5, 'visits')",
 ]
 
