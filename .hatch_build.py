@@ -36,7 +36,9 @@ class PortableKernels(BuildHookInterface):
         self._folder = Path(mkdtemp())
         kernels = self._folder / "kernels"
         kernels.mkdir()
-        environment = {"PYTHONPATH": self.root, "NUMBA_OPT": "0", "NUMBA_CACHE_DIR": str(self._folder / "cache")}
+        # pip's environment for builds is in PYTHONPATH.
+        path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))
+        environment = {"PYTHONPATH": path, "NUMBA_OPT": "0", "NUMBA_CACHE_DIR": str(self._folder / "cache")}
         done = subprocess.run(
             [sys.executable, "-c", _PROGRAM, str(kernels)],
             env={**os.environ, **environment}, capture_output=True, text=True, check=False,

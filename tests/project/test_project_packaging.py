@@ -77,7 +77,7 @@ def test_the_wheel_carries_every_kernel_as_portable_code(tmp_path: Path) -> None
     assert int(done.stdout) == len(list((site / "dpdb" / "compiled" / "portable").iterdir())) > 30
 
 
-TWO_KERNELS = "import numpy, dpdb.graph.grouping as g; g.sort_into_groups(numpy.zeros(3, numpy.int32), 1)"
+TWO_KERNELS = "import beside, numpy, dpdb.graph.grouping as g; g.sort_into_groups(numpy.zeros(3, numpy.int32), 1)"
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,10 @@ TWO_KERNELS = "import numpy, dpdb.graph.grouping as g; g.sort_into_groups(numpy.
     [("standard", TWO_KERNELS, 2, 0), ("standard", "1 / 0", None, 1), ("editable", TWO_KERNELS, None, 0)],
 )
 def test_a_build_carries_the_kernels_that_numba_compiles_there(
-    version: str, loads: str, carried: int | None, warnings: int, monkeypatch: pytest.MonkeyPatch
+    version: str, loads: str, carried: int | None, warnings: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    (tmp_path / "beside.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # as pip tells a build where its packages are
     hatch_build = runpy.run_path(str(ROOT / ".hatch_build.py"))
     kind = hatch_build["PortableKernels"]
     program = hatch_build["_PROGRAM"].replace("load_all_kernels()", loads)
