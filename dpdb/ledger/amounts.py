@@ -27,7 +27,7 @@ def in_words(notion: Notion, units: int) -> str:
     return f"{exact.normalize():f}"
 
 
-def is_little(left: int, total: int) -> bool:
+def is_little(left: float, total: float) -> bool:
     """Return whether less than a tenth is left."""
     return left * _LITTLE < total
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.ledger.allowances import Window, retired_words, windows
-from dpdb.ledger.amounts import in_parameter, in_words
+from dpdb.ledger.amounts import in_parameter, in_words, is_little
 from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
 from dpdb.ledger.pld import reported_epsilon
 from dpdb.ledger.store.acts import ALLOW, RAISE
@@ -58,10 +58,10 @@ def _allowance(window: Window, notion: Notion) -> Allowance:
 
 
 def little_left(summary: LedgerSummary) -> str | None:
-    """Say what is left where that is less than a tenth of the budget or of an allowance; None where it is not."""
+    """Say what is left where that is little of the budget or of an allowance; None where it is not."""
     kept = [("the budget", summary.budget, summary.remaining)]
     kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in summary.allowances]
-    words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in kept if left < total / 10]
+    words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in kept if is_little(left, total)]
     return f"little is left: {summary.parameter} {' and '.join(words)}" if words else None
 
 

@@ -31,22 +31,22 @@ def check_together(state: LedgerState, releases: Sequence[tuple[Region, int]], d
         if not decision.allowed and number == 1:
             raise refusal(state, predicate, charge, decision)
         if not decision.allowed:
-            raise BudgetExceededError(
-                f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
-                f"{in_words(notion, charge)}, and after those before it some row would collect more than the budget; "
-                "nothing was spent",
-                requested=notion.value(charge),
-            )
+            raise _refused(f"release {number} of {len(releases)}", state, charge, "the budget")
         index.add(predicate, charge, decision.upper)
         for window in allowances:
             within = window.decide(predicate, charge, deadline)
             if not within.allowed and number == 1:
                 raise refusal_by_allowance(state, window, predicate, charge, within)
             if not within.allowed:
-                raise BudgetExceededError(
-                    f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
-                    f"{in_words(notion, charge)}, and after those before it some row would collect more than the "
-                    f"allowance of {in_words(notion, window.units)} within {window.period.words}; nothing was spent",
-                    requested=notion.value(charge),
-                )
+                limit = f"the allowance of {in_words(notion, window.units)} within {window.period.words}"
+                raise _refused(f"release {number} of {len(releases)}", state, charge, limit)
             window.add(predicate, charge)
+
+
+def _refused(release: str, state: LedgerState, charge: int, limit: str) -> BudgetExceededError:
+    notion = state.terms.notion
+    return BudgetExceededError(
+        f"budget refused by the ledger: {release} requests {notion.parameter} {in_words(notion, charge)}, and after "
+        f"those before it some row would collect more than {limit}; nothing was spent",
+        requested=notion.value(charge),
+    )
