@@ -7,16 +7,14 @@ frame is certain to have. The session is the user's: nothing of it is changed bu
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.engine.remote.table import new_name
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
@@ -38,14 +36,6 @@ _CALENDAR = {
     "TIMESTAMP": ("TIMESTAMP_NTZ '0001-01-01 00:00:00'", "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'"),
     _ZONED: ("TIMESTAMP '0001-01-01 00:00:00+00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999+00:00'"),
 }
-
-
-_numbers = count()
-
-
-def _new_name() -> str:
-    """Return a name that no other session of a server has: of this process, now."""
-    return f"dpdb_{os.getpid()}_{time.time_ns()}_{next(_numbers)}"
 
 
 class SparkSource:
@@ -97,7 +87,7 @@ class SparkTable:
     def __init__(self, frame: Any, description: str, stop: Any = None) -> None:
         self.description = description
         self._session, self._stop = frame.sparkSession, stop
-        self._view = _new_name()
+        self._view = new_name()
         with _said(f"{description}: cannot be described"):
             fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
             zone = str(self._session.conf.get("spark.sql.session.timeZone"))
@@ -119,7 +109,7 @@ class SparkTable:
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Run a query; a signal stops it on the cluster, too."""
         text = tree.sql("spark")
-        tag = _new_name()
+        tag = new_name()
         try:
             self._session.addTag(tag)
             try:

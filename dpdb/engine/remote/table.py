@@ -5,6 +5,9 @@ A new one is a file in this folder, a line in `REMOTE_KINDS` of `engine`, and a 
 
 from __future__ import annotations
 
+import os
+import time
+from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -13,7 +16,14 @@ if TYPE_CHECKING:
 
     from dpdb.engine.schema import TableSchema
 
-__all__ = ["RemoteTable"]
+__all__ = ["RemoteTable", "new_name"]
+
+_numbers = count()
+
+
+def new_name() -> str:
+    """Return a name for what is made in another engine, which no other session of its has: of this process, now."""
+    return f"dpdb_{os.getpid()}_{time.time_ns()}_{next(_numbers)}"
 
 
 class RemoteTable(Protocol):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from dpdb.constraints import block_shape
 from dpdb.engine.interface import Partners
 from dpdb.engine.remote.fetched import Asking, fetched, in_parts, stored_columns
 from dpdb.engine.remote.queries import slice_tuples
+from dpdb.engine.remote.table import new_name
 from dpdb.engine.remote.thinned_rows import ALL, HASH, OPEN, SHARE, Thinned, is_thinned, order_values, thinned_rows
 from dpdb.engine.schema import Column, TableSchema, free_name
 from dpdb.engine.slice import LocalSlice
@@ -119,7 +118,7 @@ class RemoteThinning:
     ) -> Iterator[dict[int, exp.Table]]:
         """Lend the hashes of the values that come, under names that no other process uses."""
         table, lent = self._asking.table, dict[int, exp.Table]()
-        names = {place: f"dpdb_{self._name}_{os.getpid()}_{time.time_ns()}_{place}" for place in chosen}
+        names = {place: new_name() for place in chosen}
         try:
             for place, name in names.items():
                 lent[place] = table.lend(name, _by_hash(self._values[place].hashes, *chosen[place]))
