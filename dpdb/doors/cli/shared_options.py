@@ -15,7 +15,6 @@ from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.streams import describe_failure, say
 
 __all__ = [
-    "children_option",
     "command",
     "format_option",
     "gather_option",
@@ -72,11 +71,11 @@ def shape_options(
     parser.add_argument("--schema", metavar="COLS", help=schema)
 
 
-def parent_options(parser: argparse.ArgumentParser) -> None:
-    """The other tables that constraints look into."""
+def parent_options(parser: argparse.ArgumentParser, *, children: bool = True) -> None:
+    """The other tables that constraints look into, and the rows that are used beside private ones."""
     for kind, meaning in (
         ("public", "whose keys everybody may know"),
-        ("private", "whose rows are protected, too; needs --unit or --max-children"),
+        ("private", "whose rows are protected, too" + ("; needs --unit or --max-children" if children else "")),
     ):
         parser.add_argument(
             f"--{kind}-parent",
@@ -85,16 +84,14 @@ def parent_options(parser: argparse.ArgumentParser) -> None:
             help=f"a table that constraints look into (a IN NAME.b), {meaning}; without FILE a table of the DuckDB "
             "file; may be repeated",
         )
-
-
-def children_option(parser: argparse.ArgumentParser) -> None:
-    """The rows that are used beside private parents where a row is the unit."""
-    parser.add_argument(
-        "--max-children",
-        type=whole,
-        metavar="K",
-        help="beside private parents protect single rows of either table, using K rows of each key that refers to them",
-    )
+    if children:
+        parser.add_argument(
+            "--max-children",
+            type=whole,
+            metavar="K",
+            help="beside private parents protect single rows of either table, using K rows of each key that refers "
+            "to them",
+        )
 
 
 def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:

@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
         "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json",
     )
     source_options(parser)
-    parent_options(parser)
+    parent_options(parser, children=False)
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     unit_options(parser)
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")

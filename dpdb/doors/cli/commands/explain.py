@@ -10,7 +10,6 @@ from typing import Any
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import csv_schema, parents
 from dpdb.doors.cli.shared_options import (
-    children_option,
     command,
     format_option,
     parent_options,
@@ -33,7 +32,6 @@ def add(commands: Any) -> None:
     )
     source_options(parser)
     parent_options(parser)
-    children_option(parser)
     release_options(parser, required=False)
     parser.add_argument("--rows", type=whole, metavar="N", help="a guess of the number of rows: says what else to ask")
     format_option(parser)

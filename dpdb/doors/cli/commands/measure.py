@@ -10,7 +10,6 @@ from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents, thresholds
 from dpdb.doors.cli.shared_options import (
-    children_option,
     command,
     format_option,
     gather_option,
@@ -42,7 +41,6 @@ def add(commands: Any) -> None:
     )
     source_options(parser)
     parent_options(parser)
-    children_option(parser)
     release_options(parser)
     gather_option(parser)
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")

@@ -11,7 +11,6 @@ from typing import Any
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
-    children_option,
     command,
     gather_option,
     group_option,
@@ -40,7 +39,6 @@ def add(commands: Any) -> None:
     parser.intermixed = True
     source_options(parser)
     parent_options(parser)
-    children_option(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
     )
