@@ -11,8 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import dpdb
@@ -35,20 +33,6 @@ main(sys.argv[1:])
 def run(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> tuple[str, str]:
     assert main([str(argument) for argument in arguments]) == code
     return capsys.readouterr()
-
-
-@pytest.fixture
-def visits(tmp_path: Path) -> Path:
-    path = tmp_path / "visits.parquet"
-    pq.write_table(pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]}), path)
-    return path
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    path = tmp_path / "visits.ledger"
-    Ledger.create(path, 3).close()
-    return path
 
 
 def test_the_history_tells_who_asked_under_which_rules_why_and_what_was_published(

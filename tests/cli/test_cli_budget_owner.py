@@ -7,8 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from dpdb.doors.cli import main
@@ -32,20 +30,6 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert out == ""
     assert err.count("\n") == 1
     return err
-
-
-@pytest.fixture
-def visits(tmp_path: Path) -> Path:
-    path = tmp_path / "visits.parquet"
-    pq.write_table(pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"], "age": [1, 2, 3]}), path)
-    return path
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    path = tmp_path / "visits.ledger"
-    Ledger.create(path, 3).close()
-    return path
 
 
 def old_ledger(name: str, folder: Path) -> Path:
