@@ -149,3 +149,33 @@ def test_exact_tests_keep_the_rows_in_conflict(tmp_path: Path) -> None:
         row = connection.execute("SELECT zip_code_1 = zip_code_2, city_1 <> city_2 FROM main_dbt_test__audit.cities")
         assert set(row.fetchall()) == {(True, True)}
     assert spent(project) == 0
+
+
+def test_orphans_are_counted_where_rows_of_both_tables_are_protected(tmp_path: Path) -> None:
+    """100 of 400 orders have no customer. Noise of scale 3 moves them by 60 with probability e^-20."""
+    project = copied_project(tmp_path)
+    shutil.rmtree(project / "models")
+    shutil.rmtree(project / "tests")
+    shutil.copytree(project / "package", project / "dbt_packages" / "dpdb")
+    models = project / "models"
+    models.mkdir()
+    (models / "customers.sql").write_text("select range as id from range(300)")
+    (models / "orders.sql").write_text(
+        "-- depends_on: {{ ref('customers') }}\nselect range as customer_id from range(400)"
+    )
+    orphans = {"constraint": "customer_id IN customers.id", "epsilon": 1}
+    tests = [
+        a_test("denial_constraint", "few_orphans", **orphans, fail_above=160),
+        a_test("denial_constraint", "hardly_any_orphans", **orphans, fail_above=40),
+    ]
+    described = {"version": 2, "models": [{"name": "orders", "data_tests": tests}]}
+    (models / "schema.yml").write_text(yaml.safe_dump(described))
+    profiles = yaml.safe_load((project / "profiles.yml").read_text())
+    plugin = profiles["hospital_quality"]["outputs"]["dev"]["plugins"][0]
+    plugin["config"] = {"ledger": "hospital.ledger", "private_parents": ["customers"], "max_children": 3}
+    (project / "profiles.yml").write_text(yaml.safe_dump(profiles))
+    Ledger.create(project / "hospital.ledger", 1).close()
+    done = dbt(project, "build", *DAY)
+    wanted = {"customers": "success", "orders": "success", "few_orphans": "pass", "hardly_any_orphans": "fail"}
+    assert results(project) == wanted, done.stdout
+    assert spent(project) == pytest.approx(1)
