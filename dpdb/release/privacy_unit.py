@@ -26,6 +26,9 @@ from dpdb.release.limited_children import LimitedChildren
 
 __all__ = ["PrivacyUnit", "parse_unit"]
 
+# Rows are numbered with 32 bits; more would not fit a ledger's line or a query, and say no more.
+_MOST_ROWS = 2**32 - 1
+
 
 @dataclass(frozen=True)
 class PrivacyUnit:
@@ -110,8 +113,8 @@ def parse_unit(
     Raises
     ------
     ParameterError
-        If a number is not a whole number of at least 1, only one of `unit` and `max_rows` is given, or `unit` comes
-        together with `rows_per_person` or `max_children`, which is of no use without `private_parents`.
+        If a number is not a whole number from 1 to 2^32 - 1, only one of `unit` and `max_rows` is given, or `unit`
+        comes together with `rows_per_person` or `max_children`, which is of no use without `private_parents`.
     """
     rows = _count("rows_per_person", rows_per_person)
     if max_children is not None:
@@ -141,10 +144,13 @@ def _children(
             "max_children= limits the rows that refer to one key of a private parent, and none is declared "
             "(--private-parent, private_parents=)"
         )
+    _count("rows_per_person times max_children", rows * most)
     return LimitedChildren(most, rows)
 
 
 def _count(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if value > _MOST_ROWS:
+        raise ParameterError(f"{name} must be at most {_MOST_ROWS:,}")  # the number may be too long to print
     return value

@@ -214,6 +214,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no parent": ({"max_children": 2}, "and none is declared .--private-parent, private_parents="),
     "public parent": ({"max_children": 2, "public_parents": ["customers"]}, "and none is declared"),
     "none": (PRIVATE | {"max_children": 0}, "max_children must be a whole number of at least 1, got 0"),
+    "more than rows are": (PRIVATE | {"max_children": 2**32}, "max_children must be at most 4,294,967,295$"),
+    "more than is printed": (PRIVATE | {"max_children": 10**5000}, "max_children must be at most 4,294,967,295$"),
+    "more together": (
+        PRIVATE | {"max_children": 2**31, "rows_per_person": 2},
+        "rows_per_person times max_children must be at most 4,294,967,295$",
+    ),
     "no number": (PRIVATE | {"max_children": True}, "max_children must be a whole number of at least 1, got True"),
     "neither": ({"private_parents": ["customers"]}, "or single rows, with at most K children of each key used"),
 }
@@ -230,8 +236,13 @@ def test_what_is_not_sound_is_one_line_and_costs_nothing(shop: Path, ledger: Pat
 
 
 def test_epsilon_that_leaves_nothing_for_a_row_is_refused(shop: Path) -> None:
-    with opened(shop, max_children=10**30) as session, pytest.raises(ParameterError, match="too small to use"):
+    with opened(shop, max_children=2**32 - 1) as session, pytest.raises(ParameterError, match="too small to use"):
         session.dp_inconsistency("problematic", 1)
+
+
+def test_the_largest_limit_serves_counts_with_a_ledger(shop: Path, ledger: Path) -> None:
+    with opened(shop, max_children=2**32 - 1, ledger=ledger) as session, replaced_noise(StubNoise()):
+        assert session.dp_count(epsilon=1).value == 120
 
 
 def test_a_public_table_is_not_its_own_parent(shop: Path) -> None:
