@@ -229,6 +229,22 @@ def test_an_address_is_the_same_source_as_itself_only() -> None:
     assert is_measured_table(MeasuredSource("adbc:x:y", "orders"), DeclaredParent("Orders", None, is_public=True))
 
 
+def test_another_connection_to_the_same_database_has_the_same_tables(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as one, duckdb.connect(str(tmp_path / "b.duckdb")) as other:
+        for place, name, expected in (
+            (one.cursor(), "orders", True), (one.cursor(), "customers", False), (other, "orders", False),
+        ):  # fmt: skip
+            found = is_measured_table(MeasuredSource(one, "orders"), DeclaredParent(name, place, is_public=False))
+            assert found is expected
+    with duckdb.connect() as memory:
+        memory.execute("CREATE TABLE staff AS SELECT 1 AS id, 2 AS manager")
+        options: dict[str, Any] = {"table": "staff", "constraints": "manager IN staff.id"}
+        with pytest.raises(ParameterError, match="is the measured table itself, whose rows are private"):
+            dpdb.open(memory, public_parents={"staff": memory.cursor()}, **options)
+        with dpdb.open(memory, private_parents={"staff": memory.cursor()}, max_children=2, **options) as session:
+            assert session.public.unit.rows == 6  # the row, one that it takes the place of, and two that flip
+
+
 def test_a_table_is_its_own_parent_where_the_unit_is_on_both_sides(shop: Path) -> None:
     rule = "(team, manager) IN staff(team, id)"
     unit = {"unit": "team", "max_rows": 10}

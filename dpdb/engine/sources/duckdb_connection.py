@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import duckdb
@@ -12,7 +13,9 @@ from dpdb.engine.sources.stream_source import Stream, StreamSource
 from dpdb.engine.sources.table_choice import choose_table
 from dpdb.errors import SourceError
 
-__all__ = ["DuckDBConnection"]
+__all__ = ["DuckDBConnection", "file_of"]
+
+_FILE = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
 
 # Of the current database and of the temporary one, whose tables lie in a schema that we call temp.
 _CONNECTION_TABLES = """
@@ -43,6 +46,14 @@ class DuckDBConnection(StreamSource):
         """Describe the table; see `StreamSource`."""
         description, relation = _connection_table(source, table)
         return Stream(description, run("DuckDB relation", relation.limit(0)))
+
+
+def file_of(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """Return the file of a connection's database; None in memory, and of a connection that was closed."""
+    with suppress(duckdb.Error):
+        [(path,)] = connection.execute(_FILE).fetchall()
+        return None if path is None else str(path)
+    return None
 
 
 def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, duckdb.DuckDBPyRelation]:
