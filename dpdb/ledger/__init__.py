@@ -9,7 +9,6 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.ledger.ledger import Ledger
     from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
-    from dpdb.ledger.owner_acts import check_allowance
     from dpdb.ledger.report import epsilon_at, little_left
     from dpdb.ledger.store.entry_line import EntryLine
     from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
@@ -24,7 +23,6 @@ __all__ = [
     "RecordedAnswer",
     "Reservation",
     "SourceMark",
-    "check_allowance",
     "epsilon_at",
     "is_rows_of",
     "little_left",
@@ -37,7 +35,6 @@ if not TYPE_CHECKING:
         {
             "ledger": "Ledger",
             "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer Reservation",
-            "owner_acts": "check_allowance",
             "report": "epsilon_at little_left",
             "store.marks": "SourceMark is_rows_of rows_of",
             "store.entry_line": "EntryLine",

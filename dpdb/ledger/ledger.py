@@ -17,7 +17,7 @@ from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units
 from dpdb.ledger.debit import Asked, debit, record
 from dpdb.ledger.lines import Reservation
-from dpdb.ledger.owner_acts import allow, raise_budget, retire
+from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.run_lock import RunLock
 from dpdb.ledger.store.clock import now
@@ -52,6 +52,8 @@ class Ledger(LedgerReading):
         epsilon: Number | None = None,
         delta: float = 0.0,
         append_only: bool = False,
+        at_most: Number | None = None,
+        per: str | None = None,
     ) -> Ledger:
         """Make a ledger and open it. Its first release binds it to a table.
 
@@ -67,11 +69,13 @@ class Ledger(LedgerReading):
             For reports of a zcdp or gdp ledger.
         append_only
             The owner declares that rows never change once written; then new rows need no new epoch.
+        at_most, per
+            An allowance from the beginning: what a period takes, as an epsilon; see `allow`.
 
         Raises
         ------
         ParameterError
-            The notion does not exist or a number is out of range.
+            The notion does not exist, or a number or period is not usable.
         LedgerError
             The file exists or cannot be made.
         """
@@ -79,9 +83,20 @@ class Ledger(LedgerReading):
             raise ParameterError(f"unknown notion {notion!r}; known are {', '.join(NOTIONS)}")
         units = budget_units(NOTIONS[notion], budget, epsilon, delta)
         terms = Terms(NOTIONS[notion], units, float(delta), bool(append_only), now(), new_key())
-        first = Epoch(1, terms.created)
-        create_file(Path(path), terms_row(terms), epoch_row(first, terms.key))
-        return cls(path)
+        if (at_most is None) != (per is None):
+            raise ParameterError(
+                "--at-most and --per (at_most=, per=) go together: at most so much within every such period"
+            )
+        acts = [] if at_most is None or per is None else [first_allowance(terms, per, at_most)]
+        create_file(Path(path), terms_row(terms), epoch_row(Epoch(1, terms.created), terms.key), acts)
+        made = cls(path)
+        if acts:
+            try:
+                made._books.write_head()
+            except BaseException:
+                made.close()
+                raise
+        return made
 
     def check(self, source: SourceMark) -> None:
         """Check that the ledger is of this table and, unless it is append-only, of these rows.

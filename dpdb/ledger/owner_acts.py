@@ -8,15 +8,16 @@ from dpdb.errors import ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.store.acts import ALLOW, RAISE, RETIRE, Act
+from dpdb.ledger.store.acts import ALLOW, RAISE, RETIRE, Act, Acts
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.state import insert
+from dpdb.ledger.store.terms import Terms
 from dpdb.names import check_name
-from dpdb.privacy import NOTIONS, Number
+from dpdb.privacy import Number
 from dpdb.stopping import unbroken
 
-__all__ = ["allow", "check_allowance", "raise_budget", "retire"]
+__all__ = ["allow", "first_allowance", "raise_budget", "retire"]
 
 
 @unbroken()
@@ -66,11 +67,11 @@ def allow(
     books.write_head()
 
 
-def check_allowance(text: str, epsilon: Number, notion: str, delta: float) -> None:
-    """Raise `ParameterError` if a ledger of a notion could not have an allowance, before it is made."""
-    parse_period(text)
-    if notion in NOTIONS:  # else it cannot be made at all
-        budget_units(NOTIONS[notion], None, epsilon, delta)
+def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, ...]:
+    """Return the row of the act with which a ledger is made that has an allowance from the beginning."""
+    units = budget_units(terms.notion, None, epsilon, terms.delta)
+    detail = {"period": parse_period(text).text, "units": units}
+    return Acts().row(terms.key, Act(terms.created, 0, ALLOW, None, None, detail))
 
 
 def _check_names(who: str | None, label: str | None) -> None:

@@ -114,6 +114,14 @@ def test_little_left_is_said_on_standard_error_after_the_answer(
     assert "0.18 of 3 of the budget and 0.08 of 2.9 of what is allowed within any 30 days" in err
 
 
+def test_little_left_of_an_allowance_alone_is_said(
+    visits: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "budget", "allow", ledger, "--at-most", "1", "--per", "30d")
+    _, err = run(capsys, "count", visits, "--ledger", ledger, "--epsilon", "0.95")
+    assert err == f"dpdb: {ledger}: little is left: epsilon 0.05 of 1 of what is allowed within any 30 days\n"
+
+
 @pytest.mark.filterwarnings("error")
 def test_where_warnings_are_errors_an_answer_is_not_lost(visits: Path, ledger: Path) -> None:
     with dpdb.open(visits, ledger=ledger, who="ana") as session:

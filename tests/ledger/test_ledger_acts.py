@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,20 @@ def test_a_ledger_that_forgot_its_newest_act_is_lost(path: Path, tmp_path: Path)
     with pytest.raises(LedgerError, match="lost its newest releases"):
         Ledger.open(path)
     path.write_bytes((tmp_path / "before").read_bytes())
+    with pytest.raises(LedgerError, match="lost its newest releases"):
+        Ledger.open(path)
+
+
+ACTS: list[Callable[[Ledger], None]] = [
+    lambda ledger: ledger.raise_budget(2), lambda ledger: ledger.allow("30d", 1), Ledger.retire,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("act", ACTS, ids=["raise", "allow", "retire"])
+def test_the_head_counts_every_act_as_soon_as_it_is_done(act: Callable[[Ledger], None], path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        act(ledger)
+    change(path, "DELETE FROM act")
     with pytest.raises(LedgerError, match="lost its newest releases"):
         Ledger.open(path)
 

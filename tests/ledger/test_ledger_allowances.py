@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from moving_clock import START, MovingClock
+from test_ledger_head import change
 from test_ledger_processes import drive
 
-from dpdb.errors import BudgetExceededError, ParameterError
+from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
+from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.periods import parse_period
 from dpdb.overlap import maximum_overlap
 from dpdb.predicates.text_reader import parse_where
@@ -169,6 +172,39 @@ def test_processes_at_once_never_spend_more_than_an_allowance(tmp_path: Path) ->
         [allowance] = ledger.summary().allowances
         assert ledger.summary().releases == done["allowed"] < 60
     assert allowance.spent <= allowance.at_most == 0.02
+
+
+def test_a_ledger_is_made_with_its_allowance_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where whoever makes it is stopped as soon as there is a file."""
+    path = tmp_path / "t.ledger"
+    for wrong in ({"per": "30d"}, {"at_most": 1}, {"per": "fortnight", "at_most": 1}, {"per": "30d", "at_most": 0}):
+        with pytest.raises(ParameterError):
+            Ledger.create(path, 3, **wrong)
+        assert not path.exists()
+
+    def stopped(*arguments: Any) -> None:
+        create_file(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpdb.ledger.ledger.create_file", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        Ledger.create(path, 3, per="30d", at_most=1)
+    monkeypatch.undo()
+    assert not spend(path, 11)
+    with Ledger.open(path) as ledger:
+        [act] = ledger.acts()
+        assert (act.after, act.kind, act.period, act.at_most) == (0, "allow", "30d", 1.0)
+    with Ledger.create(tmp_path / "z.ledger", notion="zcdp", epsilon=3, delta=1e-6, per="30d", at_most=1) as ledger:
+        ledger.allow("30d", epsilon=1)
+        made, later = ledger.acts()
+        assert made.at_most == later.at_most
+
+
+def test_the_act_a_ledger_is_made_with_cannot_be_taken_away(tmp_path: Path) -> None:
+    Ledger.create(tmp_path / "t.ledger", 3, per="30d", at_most=1).close()
+    change(tmp_path / "t.ledger", "DELETE FROM act")
+    with pytest.raises(LedgerError, match="lost its newest releases"):
+        Ledger.open(tmp_path / "t.ledger")
 
 
 def test_an_allowance_is_replaced_or_ended_by_its_own_period(path: Path, clock: MovingClock) -> None:

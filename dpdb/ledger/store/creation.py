@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from dpdb.errors import LedgerError
 from dpdb.files.owned_file import open_owned, private_folder
@@ -15,8 +17,10 @@ from dpdb.ledger.store.tables import TABLES
 
 __all__ = ["create_file"]
 
+Row: TypeAlias = tuple[object, ...]
 
-def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object, ...]) -> None:
+
+def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = ()) -> None:
     """Make a ledger file with its first lines; an existing file is never touched.
 
     Raises
@@ -30,7 +34,7 @@ def create_file(path: Path, terms: tuple[object, ...], first_epoch: tuple[object
         with private_folder(place) as folder:
             partial = folder / "ledger"
             os.close(open_owned(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            _fill(partial, terms, first_epoch)
+            _fill(partial, [("terms", terms), ("epoch", first_epoch), *(("act", act) for act in acts)])
             # A rename would replace a file, and a link would leave two names for a moment: take the name first.
             os.close(open_owned(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             try:
@@ -64,12 +68,12 @@ def _refuse_leftovers(path: Path, place: Path) -> None:
         raise LedgerError(f"{path}-head: another file has the name of the ledger's head; move it away")
 
 
-def _fill(path: Path, terms: tuple[object, ...], first_epoch: tuple[object, ...]) -> None:
+def _fill(path: Path, lines: Sequence[tuple[str, Row]]) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.executescript(TABLES)
-        connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(terms))})", terms)
-        connection.execute(f"INSERT INTO epoch VALUES ({', '.join('?' * len(first_epoch))})", first_epoch)
+        for table, row in lines:
+            connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("PRAGMA journal_mode = WAL")

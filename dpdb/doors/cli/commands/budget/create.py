@@ -8,7 +8,6 @@ from typing import Any
 from dpdb.doors.cli.commands.budget.ledger_option import allowance_options, ledger_option
 from dpdb.doors.cli.numbers import real
 from dpdb.doors.cli.shared_options import command
-from dpdb.errors import ParameterError
 
 __all__ = ["add", "run"]
 
@@ -33,20 +32,16 @@ def add(actions: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Make a ledger and print what it says."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
-    from dpdb.ledger import Ledger, check_allowance
+    from dpdb.ledger import Ledger
 
-    if (options.per is None) != (options.at_most is None):
-        raise ParameterError("--at-most and --per go together: at most E within every such period")
-    if options.per is not None:
-        check_allowance(options.per, options.at_most, options.notion, options.delta)  # before there is a file
     with Ledger.create(
         options.ledger,
         notion=options.notion,
         epsilon=options.epsilon,
         delta=options.delta,
         append_only=options.append_only,
+        at_most=options.at_most,
+        per=options.per,
     ) as ledger:
-        if options.per is not None:
-            ledger.allow(options.per, epsilon=options.at_most)
         show_summary(ledger.summary(), options.format)
     return 0
