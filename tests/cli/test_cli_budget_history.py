@@ -60,15 +60,21 @@ def test_cells_of_the_csv_are_never_formulas_and_lines_never_steer_a_terminal(
     visits: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = ("count", visits, "--ledger", ledger, "--epsilon", "0.1")
-    for who, label, where in (("=1+1", "@SUM(A1)", None), ("-2", "+3", "zip = '\x1b[31m'"), ("<b>", 'a",b', None)):
-        run(capsys, *count, "--who", who, "--label", label, *([] if where is None else ["--where", where]))
+    names = {
+        ("=1+1", "@SUM(A1)"): ("'=1+1", "'@SUM(A1)"),
+        ("-2", "+3"): ("'-2", "'+3"),
+        ("<b>", 'a",b'): ("<b>", 'a",b'),
+        ("\uff1d1+1", "\uff20SUM(A1)"): ("'\uff1d1+1", "'\uff20SUM(A1)"),
+    }
+    for who, label in names:
+        run(capsys, *count, "--who", who, "--label", label, "--where", "zip = '\x1b[31m'")
     rows = list(csv.DictReader(io.StringIO(run(capsys, "budget", "history", ledger, "--format", "csv")[0])))
-    assert [(row["who"], row["label"]) for row in rows] == [("'=1+1", "'@SUM(A1)"), ("'-2", "'+3"), ("<b>", 'a",b')]
-    assert [row["kind"] for row in rows] == ["release"] * 3
+    assert [(row["who"], row["label"]) for row in rows] == list(names.values())
+    assert [row["kind"] for row in rows] == ["release"] * 4
     assert all(row["answer"].startswith("count") for row in rows)
     text, _ = run(capsys, "budget", "history", ledger)
     assert all(line.isprintable() for line in text.splitlines())
-    assert len(text.splitlines()) == 6
+    assert len(text.splitlines()) == 8
 
 
 @pytest.mark.parametrize("option", ["--who", "--label"])

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 
 __all__ = ["csv_text"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Spreadsheets set for Japanese or Chinese take the wide forms, too.
+_SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
+_FORMULA = (*_SIGNS, "\t", "\r", "\n")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
