@@ -133,6 +133,19 @@ def test_a_clock_that_goes_back_gives_nothing(path: Path, clock: MovingClock) ->
     assert not spend(path, 1)
 
 
+@pytest.mark.parametrize("year", [1, 1969, 9000, 9999])
+def test_a_clock_that_says_no_time_is_refused(year: int, path: Path, clock: MovingClock) -> None:
+    """A debit of the year 9000 would stop every allowance until then."""
+    clock.time = START.replace(year=year)
+    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match="the machine's clock says"):
+        ledger.reserve(parse_where(""), TENTH, source=SOURCE, request="{}")
+    for usable, tenths, fits in ((1970, 5, True), (8999, 5, True), (1970, 6, False)):
+        clock.time = START.replace(year=usable)
+        with Ledger.open(path) as ledger:
+            ledger.allow("9999w", 1)
+        assert spend(path, tenths) is fits
+
+
 def test_with_a_clock_that_jumps_no_window_of_ledger_time_has_more_than_its_allowance(
     path: Path, clock: MovingClock
 ) -> None:

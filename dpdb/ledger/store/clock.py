@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from dpdb.errors import LedgerError
+
 __all__ = ["now", "present", "written"]
+
+# From the beginning of Unix time on, and so that the longest period still ends within the calendar.
+_YEARS = range(1970, 9000)
 
 
 def present() -> datetime:
-    """Return what the machine's clock says."""
-    return datetime.now(UTC)
+    """Return what the machine's clock says; `LedgerError` if that can be no time."""
+    found = datetime.now(UTC)
+    if found.year not in _YEARS:
+        raise LedgerError(f"the machine's clock says {found:%Y-%m-%d}: set it; nothing was released")
+    return found
 
 
 def written(time: datetime) -> str:
