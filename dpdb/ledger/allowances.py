@@ -101,7 +101,7 @@ class Window:
         return f" (the clock is behind the newest debit, of {self.now:%Y-%m-%d %H:%M} UTC, which counts as the present)"
 
     def fits_again(self, charge: int) -> datetime | None:
-        """Return a time from which a charge fits for certain if nothing else is debited; None if it never does."""
+        """Return a whole second from which a charge fits for certain if nothing else is debited; None if never."""
         if charge > self.units:
             return None
         if self.period.length is None:
@@ -110,7 +110,8 @@ class Window:
         while left + charge > self.units:
             left -= self._charges[number]
             number += 1
-        return self.period.end(self._state.times.of(self._first + number - 1)) + timedelta(milliseconds=1)
+        last = self.period.end(self._state.times.of(self._first + number - 1))  # at which it still counts
+        return last.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def windows(state: LedgerState, clock: datetime) -> Iterator[Window]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def test_an_allowance_refuses_says_when_it_fits_again_and_gives_nothing_back(pat
         ledger.reserve(parse_where(""), 3 * TENTH, source=SOURCE, request="{}")
     assert (caught.value.exit_code, caught.value.requested, caught.value.remaining) == (4, 0.3, 0.0)
     assert "of the allowance of 1 within any 30 days 0 is left" in str(caught.value)
-    assert "it fits from 2026-12-22 12:00:00 UTC on" in str(caught.value)
+    assert "it fits from 2026-12-22 12:00:01 UTC on" in str(caught.value)
     clock.set(days=30)  # a debit of exactly 30 days ago still counts
     assert not spend(path, 3)
     clock.set(days=30, milliseconds=1)
@@ -62,6 +62,24 @@ def test_an_allowance_refuses_says_when_it_fits_again_and_gives_nothing_back(pat
     with Ledger.open(path) as ledger:
         found = ledger.summary()
     assert (found.spent, found.allowances[0].spent, found.may_cost) == (1.4, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("milliseconds", [0, 1, 700, 999])
+@pytest.mark.parametrize("period", ["1h", "month", "2026-11-22..2026-11-23"])
+def test_a_charge_fits_when_its_refusal_said(
+    period: str, milliseconds: int, tmp_path: Path, clock: MovingClock
+) -> None:
+    path = tmp_path / "t.ledger"
+    Ledger.create(path, 3, per=period, at_most=1).close()
+    clock.set(milliseconds=milliseconds)
+    assert spend(path, 10)
+    with Ledger.open(path) as ledger, pytest.raises(BudgetExceededError) as caught:
+        ledger.reserve(parse_where(""), TENTH, source=SOURCE, request="{}")
+    said = datetime.fromisoformat(str(caught.value).partition(" fits from ")[2].partition(" UTC")[0])
+    clock.time = said.replace(tzinfo=UTC) - timedelta(seconds=1)
+    assert not spend(path, 1)
+    clock.time += timedelta(seconds=1)
+    assert spend(path, 1)
 
 
 def test_the_total_holds_beside_the_allowance(path: Path, clock: MovingClock) -> None:
