@@ -2,7 +2,9 @@
 
 The rows of a unit are ordered by a hash of their values, then by the values, and the first k are kept. Rows equal in
 all values are interchangeable, and no row of another unit takes part, so removing a unit with all its rows takes at
-most k rows from what is kept and changes no other row. A row that names no unit (NULL) is never kept: its owner could
+most k rows from what is kept and changes no other row. Intervals that compare as equal are not interchangeable (a month
+and 30 days after one day are two days), so their texts have the last word: else DuckDB's sort would, which other units'
+rows steer. A row that names no unit (NULL) is never kept: its owner could
 own any number of them.
 """
 
@@ -93,9 +95,11 @@ def _our_hash(columns: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def value_order(schema: TableSchema, row_hash: RowHash = _our_hash) -> list[exp.Expr]:
-    """Return what rows are ordered by: a hash of the values that dpdb can compare, then these values."""
+    """Return what rows are ordered by: a hash of the values that dpdb can compare, these values, texts of intervals."""
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
-    return [row_hash([column.copy() for column in columns]), *columns]
+    spans = [exp.column(name, quoted=True) for name in schema.usable if schema[name].type == "INTERVAL"]
+    texts = [exp.cast(span, "VARCHAR", dialect="duckdb") for span in spans]
+    return [row_hash([column.copy() for column in columns]), *columns, *texts]
 
 
 def place_among(equal: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Window:

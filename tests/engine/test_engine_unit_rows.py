@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.parents.children import ChildRows, KeyColumn
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sources.source import Source
@@ -113,6 +114,35 @@ def test_units_are_equal_as_numbers_are(database: Database) -> None:
     found = sorted(x for _, x in kept(database, rows, 1, schema))
     assert len(found) == 3
     assert [len({1, 2} & set(found)), len({3, 4} & set(found)), found[-1]] == [1, 1, 5]
+
+
+SPANS = "SELECT u, CASE WHEN (u + c) % 2 = 0 THEN INTERVAL '1 month' ELSE INTERVAL '30 days' END AS span"
+
+
+@pytest.mark.parametrize("limit", ["units", "children"])
+def test_no_other_row_chooses_between_intervals_that_compare_as_equal(database: Database, limit: str) -> None:
+    """A term tells them apart: added to 31 January they are two days. Of each of 20,000 units one of two is kept."""
+    found = []
+    for order, beside in (
+        ("u, c", ""),
+        ("c, u", ""),
+        ("hash(u, c)", ""),
+        ("u, c", "UNION ALL SELECT -1, INTERVAL '1 day'"),
+    ):
+        rows = f"{SPANS} FROM range(20000) t(u), range(2) s(c) ORDER BY {order}"
+        database.execute(f"CREATE TABLE tested AS FROM ({rows}) {beside}")
+        schema = TableSchema(tuple(Column(*each) for each in database.describe("FROM tested")))
+        source = Source("tested", schema, exp.to_table("tested"))
+        key = (KeyColumn("u", "BIGINT", "BIGINT"),)
+        made = UnitRows(database, source, "u", 1) if limit == "units" else ChildRows(database, source, [key], 1)
+        try:
+            chosen = exp.select("u", "span::VARCHAR").from_(made.scan.copy()).where("u >= 0")
+            found.append(dict(database.rows(chosen)))
+        finally:
+            database.execute("DROP TABLE tested")
+            database.execute("DROP TABLE IF EXISTS unit_row")
+    assert len(found[0]) == 20000
+    assert all(other == found[0] for other in found)
 
 
 def test_a_collation_does_not_merge_units(tmp_path: Path) -> None:
