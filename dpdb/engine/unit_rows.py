@@ -81,13 +81,14 @@ class UnitRows(KeptRows):
 def chosen_by(source: Source) -> str:
     """Name what decides the choice besides the state of a source's files.
 
-    A ledger counts on one choice per epoch: DuckDB may change its hash between versions, and two tables of one DuckDB
-    file may have the same columns.
+    A ledger counts on one choice per epoch: DuckDB may change its hash between versions, two tables of one DuckDB file
+    may have the same columns, and before texts of intervals were looked at, other rows chose between equal ones.
     """
     named = isinstance(source.scan, exp.Table) and isinstance(source.scan.this, exp.Identifier)
     named = named and (source.path is None or bool(source.scan.args.get("db")))  # the copy of a file has no schema
     table = source.scan.sql("duckdb") if named else ""
-    return f"duckdb {version('duckdb')}; {table}"
+    texts = "; texts of intervals" if _spans(source.schema) else ""
+    return f"duckdb {version('duckdb')}; {table}{texts}"
 
 
 def _our_hash(columns: Sequence[exp.Expr]) -> exp.Expr:
@@ -97,9 +98,12 @@ def _our_hash(columns: Sequence[exp.Expr]) -> exp.Expr:
 def value_order(schema: TableSchema, row_hash: RowHash = _our_hash) -> list[exp.Expr]:
     """Return what rows are ordered by: a hash of the values that dpdb can compare, these values, texts of intervals."""
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
-    spans = [exp.column(name, quoted=True) for name in schema.usable if schema[name].type == "INTERVAL"]
-    texts = [exp.cast(span, "VARCHAR", dialect="duckdb") for span in spans]
+    texts = [exp.cast(exp.column(name, quoted=True), "VARCHAR", dialect="duckdb") for name in _spans(schema)]
     return [row_hash([column.copy() for column in columns]), *columns, *texts]
+
+
+def _spans(schema: TableSchema) -> list[str]:
+    return [name for name in schema.usable if schema[name].type == "INTERVAL"]
 
 
 def place_among(equal: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Window:

@@ -21,7 +21,7 @@ from dpdb.engine.parents.children import ChildRows, KeyColumn
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sources.source import Source
-from dpdb.engine.unit_rows import UnitRows
+from dpdb.engine.unit_rows import UnitRows, chosen_by
 
 Row = tuple[Any, ...]
 Bag = Counter[Row]
@@ -133,6 +133,7 @@ def test_no_other_row_chooses_between_intervals_that_compare_as_equal(database: 
         database.execute(f"CREATE TABLE tested AS FROM ({rows}) {beside}")
         schema = TableSchema(tuple(Column(*each) for each in database.describe("FROM tested")))
         source = Source("tested", schema, exp.to_table("tested"))
+        assert chosen_by(source).endswith("; tested; texts of intervals")  # a ledger's epoch has one choice
         key = (KeyColumn("u", "BIGINT", "BIGINT"),)
         made = UnitRows(database, source, "u", 1) if limit == "units" else ChildRows(database, source, [key], 1)
         try:
