@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dpdb.errors import ParameterError
 
-__all__ = ["NANO", "as_float", "as_fraction", "format_epsilon", "parse_amount", "parse_epsilon", "split"]
+__all__ = ["NANO", "as_float", "as_fraction", "format_epsilon", "is_plain", "parse_amount", "parse_epsilon", "split"]
 
 NANO = 10**9
 _LARGEST = 10**6  # beyond it exp(epsilon) promises nothing
@@ -37,7 +37,7 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
     if isinstance(value, int) and not isinstance(value, bool) and value > largest:
         raise ParameterError(f"{name} must be at most {largest}")  # the number may be too long to print
     try:
-        if isinstance(value, bool) or (isinstance(value, str) and not _is_plain(value)):
+        if isinstance(value, bool) or (isinstance(value, str) and not is_plain(value)):
             raise InvalidOperation
         number = Decimal(repr(float(value)) if isinstance(value, float) else str(value).strip())
     except (InvalidOperation, ValueError):
@@ -53,7 +53,7 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
     return parts
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """Return whether a number is written in ASCII digits; `Decimal` would take other scripts' and underscores, too."""
     return text.isascii() and "_" not in text
 

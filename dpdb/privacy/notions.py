@@ -15,11 +15,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dpdb.errors import ParameterError
+from dpdb.privacy.epsilon import is_plain
 from dpdb.privacy.gdp import gdp_delta, gdp_epsilon, gdp_of_pure
 
 __all__ = ["GDP", "NOTIONS", "PURE", "ZCDP", "Notion", "Number", "zcdp_delta", "zcdp_epsilon"]
 
 Number = int | float | str | Decimal | Fraction
+
+_MOST_EXPONENT = 400  # written out, 1e999999999 would take a gigabyte
 
 
 @dataclass(frozen=True)
@@ -108,14 +111,19 @@ NOTIONS = {notion.name: notion for notion in (PURE, ZCDP, GDP)}
 def _fraction(value: Number, name: str) -> Fraction:
     """The number as it was written: 0.1 is one tenth."""
     try:
-        if isinstance(value, str) and not value.isascii():  # Fraction reads the digits of all scripts
+        if isinstance(value, (str, Decimal)) and not _is_usable(str(value)):
             raise ValueError
         exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError) as error:
+    except (ValueError, TypeError, ArithmeticError) as error:
         raise ParameterError(f"{name} must be a finite number, got {value!r}") from error
     if exact < 0:
         raise ParameterError(f"{name} must be non-negative, got {value!r}")
     return exact
+
+
+def _is_usable(text: str) -> bool:
+    """Return whether a number is in ASCII digits (`Fraction` reads those of all scripts) and not too long to write."""
+    return is_plain(text) and ("/" in text or abs(Decimal(text).adjusted()) <= _MOST_EXPONENT)
 
 
 def _ceil(value: Fraction) -> int:

@@ -62,8 +62,25 @@ def test_pure_conversion() -> None:
     assert PURE.delta(charge, 1.0) == 0.0
 
 
-@pytest.mark.parametrize("value", [-1, "x", math.nan, math.inf, None])
+UNUSABLE = [
+    -1,
+    "x",
+    math.nan,
+    math.inf,
+    None,
+    "",
+    "1/0",
+    "1_0",
+    "\u0665",
+    "1e99999999",
+    "1e-99999999",
+    Decimal("1e99999999"),
+]
+
+
+@pytest.mark.parametrize("value", UNUSABLE)
 def test_unusable_numbers_are_refused(value: object) -> None:
+    """At once: a number that is too long to be written out is not written out."""
     with pytest.raises(ParameterError):
         PURE.charge(value)
 
