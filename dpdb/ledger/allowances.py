@@ -102,7 +102,7 @@ class Window:
 
     def fits_again(self, charge: int) -> datetime | None:
         """Return a whole second from which a charge fits for certain if nothing else is debited; None if never."""
-        if charge > self.units:
+        if charge > self.units and not self.period.is_once:
             return None
         if self.period.length is None:
             return self.period.end(self.now)

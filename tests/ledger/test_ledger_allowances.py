@@ -95,6 +95,15 @@ def test_a_charge_above_the_allowance_fits_never(path: Path) -> None:
         ledger.reserve(parse_where(""), 11 * TENTH, source=SOURCE, request="{}")
 
 
+def test_a_charge_above_an_allowance_between_dates_fits_afterwards(tmp_path: Path, clock: MovingClock) -> None:
+    path = tmp_path / "t.ledger"
+    Ledger.create(path, 3, per="2026-11-22..2026-11-23", at_most=1).close()
+    with Ledger.open(path) as ledger, pytest.raises(BudgetExceededError, match="it fits from 2026-11-24 00:00:00 UTC"):
+        ledger.reserve(parse_where(""), 11 * TENTH, source=SOURCE, request="{}")
+    clock.set(days=1.5)
+    assert spend(path, 11)
+
+
 def test_disjoint_rows_share_an_allowance_and_epochs_add_up(path: Path, clock: MovingClock) -> None:
     assert spend(path, 10, "a = 1")
     assert spend(path, 10, "a = 2")

@@ -39,6 +39,11 @@ class Period:
         found = _ANY.fullmatch(self.text)
         return None if found is None else int(found[1]) * _UNITS[found[2]][1]
 
+    @property
+    def is_once(self) -> bool:
+        """Whether it does not come again: the days between two dates."""
+        return ".." in self.text
+
     def begin(self, now: datetime) -> datetime | None:
         """Return the first time that counts together with `now`; None outside the dates of a period."""
         if self.length is not None:
