@@ -22,6 +22,7 @@ from dpdb.engine.parents import children
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.table import LocalTable
+from dpdb.engine.unit_rows import value_order
 from dpdb.release.limited_children import LimitedChildren
 
 Read = Counter[tuple[Any, ...]]  # rows without and with what they are orphans of
@@ -166,8 +167,8 @@ def test_the_claim_sees_rows_chosen_by_what_the_parent_holds(
     assert Audit(database, ONE, 1, instances(2, 1)).greatest(parent=True)[0] > 0
 
 
-@pytest.mark.parametrize("rules", [ONE, TWO_KEYS], ids=["one key", "two keys"])
-def test_the_order_of_a_table_says_nothing(database: Database, rules: tuple[str, ...]) -> None:
+def shuffled_reads(database: Database, rules: Sequence[str]) -> list[Read]:
+    """What is read of one table in several orders."""
     rows = [(0, key, a, b) for key in (1, 2, 3, None) for a in (0, 1, None) for b in range(5) for _ in range(1 + b % 2)]
     found = []
     for step in (1, 5, 11, -1):  # permutations
@@ -175,8 +176,21 @@ def test_the_order_of_a_table_says_nothing(database: Database, rules: tuple[str,
         assert Counter(shuffled) == Counter(rows)
         with opened(database, arrow(shuffled, "n key a b"), arrow([], "n id c"), rules, max_children=2) as table:
             found.append(Counter(read(table)))
+    return found
+
+
+@pytest.mark.parametrize("rules", [ONE, TWO_KEYS], ids=["one key", "two keys"])
+def test_the_order_of_a_table_says_nothing(database: Database, rules: tuple[str, ...]) -> None:
+    found = shuffled_reads(database, rules)
     assert all(one == found[0] for one in found)
     assert len({row[3] for row in found[0] if row[1] is not None}) > 2  # a hash chooses, not the order of values
+
+
+def test_of_rows_with_one_hash_the_values_choose(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever fills a table can make rows with one hash, which is no cryptographic one."""
+    monkeypatch.setattr(children, "value_order", lambda schema: value_order(schema, lambda _: exp.convert(0)))
+    found = shuffled_reads(database, ONE)
+    assert all(one == found[0] for one in found)
 
 
 def test_copies_are_kept_by_all_keys_or_by_none(database: Database) -> None:
