@@ -72,6 +72,12 @@ def test_the_orphans_among_the_first_children_are_counted(shop: Path) -> None:
     assert f"adding or removing {release.unit}" in release.guarantee
 
 
+def test_keys_of_public_parents_limit_nothing(shop: Path) -> None:
+    """They have no part in the divisor, so they must have none in the choice."""
+    with opened(shop, RULE, "region IN regions.id", public_parents=["regions"]) as session, replaced_noise(StubNoise()):
+        assert session.dp_count().value == counted(shop)[1]
+
+
 # Rules, options, and by what epsilon is divided for problematic and for a count.
 DIVIDED: list[tuple[list[str], dict[str, Any], int, int]] = [
     ([RULE], {}, 2, 2),
