@@ -142,6 +142,7 @@ def test_one_ledger_is_charged_for_both_tables_by_the_rows_of_slices(
     shop: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with opened(shop, ledger=ledger) as session:
+        assert session.public.unit.rows == 4  # what a zcdp or gdp ledger charges by
         for zip_ in range(2):
             session.dp_inconsistency("problematic", 1, where=f"zip = {zip_}")
         assert session.spent() == 1
@@ -159,6 +160,7 @@ OTHERS: list[tuple[list[str], dict[str, Any]]] = [
     ([RULE], {"rows_per_person": 2}),
     ([RULE], {"max_children": None, "unit": "customer", "max_rows": 2}),
     (["zip -> city"], {}),
+    (["zip IN customers.id"], {}),  # as many rows of the same tables, chosen by another key
     ([RULE, "region IN regions.id"], {"private_parents": ["customers", "regions"]}),
     ([RULE], {"max_children": None, "private_parents": None, "public_parents": ["customers"]}),
 ]
