@@ -27,8 +27,8 @@ __all__ = ["load"]
 
 Code = Callable[[tuple[Any, ...], list[int]], Any]
 
-_engines: list[Any] = []
-"""Whatever owns machine code, for the life of the process."""
+_engines: list[tuple[Any, set[str]]] = []
+"""What owns machine code, for the life of the process, each with the functions that it has been given."""
 
 
 def load(kernel: KernelSource, kinds: Kinds) -> Code:
@@ -96,10 +96,17 @@ _READ: dict[str, Callable[[Any], Any]] = {
 
 
 def _address(made: ObjectCode) -> int:
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), loading_machine())
+    """Load code into the one engine of the process, as numba does: an engine costs ten times what it takes to load.
+
+    In one engine names are unique. A function whose name it has already is of another version of its source, and begins
+    a new engine.
+    """
+    if not _engines or made.symbol in _engines[-1][1]:
+        _engines.append((llvm.create_mcjit_compiler(llvm.parse_assembly(""), loading_machine()), set()))
+    engine, known = _engines[-1]
+    known.add(made.symbol)
     engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
     engine.finalize_object()
-    _engines.append(engine)
     return int(engine.get_function_address(made.symbol))
 
 
