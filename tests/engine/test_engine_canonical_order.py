@@ -28,16 +28,22 @@ def weak(row: str, columns: Sequence[str]) -> exp.Expr:
 
 
 def check(database: Database, table: Table, hashed: str) -> None:
-    """Compare the codes of ranked rows with those that SQL finds in its order."""
-    names = list(table.types)
+    """Compare the codes of ranked rows, coded in all ways, with those that SQL finds in its order."""
+    names, found = list(table.types), []
     with database.arrow_table("sorted_input", table.arrow()):
         dcs = bind(database, parse_constraint(f"[] -> {', '.join(names)}"), table.schema())
-        part = LocalSlice(database, Source("s", table.schema(), exp.to_table("sorted_input")), dcs, None, name="sorted")
-        order, codes = part.canonical_order(), part.codes(names)
-        part.close()
+        for few_rows, columns_at_once in ((-1, 0), (12, 1), (12, 2), (12, 32)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("dpdb.engine.sql.coded_rows._FEW_ROWS", few_rows)
+                patch.setattr("dpdb.engine.sql.coded_rows._COLUMNS_AT_ONCE", columns_at_once)
+                source = Source("s", table.schema(), exp.to_table("sorted_input"))
+                part = LocalSlice(database, source, dcs, None, name="sorted")
+            order, codes = part.canonical_order(), part.codes(names)
+            found.append([tuple(int(codes[name][row]) for name in names) for row in order])
+            part.close()
         ranks = ", ".join(f"CASE WHEN {c} IS NULL THEN -1 ELSE dense_rank() OVER (ORDER BY {c}) - 1 END" for c in names)
         expected = database.rows(f"SELECT {ranks} FROM sorted_input ORDER BY {hashed}, {', '.join(names)}")
-    assert [tuple(int(codes[name][row]) for name in names) for row in order] == expected
+    assert found == [expected] * 4
 
 
 @settings(derandomize=True, deadline=None, max_examples=25)
@@ -74,9 +80,9 @@ def test_the_copies_of_a_row_come_as_they_lie() -> None:
 
 @pytest.mark.parametrize("where", [None, "keep % 3 <> 0"])
 @pytest.mark.parametrize("name", ["rowid", "RowID", "value"])
-def test_rows_are_numbered_whatever_columns_are_called(name: str, where: str | None) -> None:
-    """More rows than a thread reads at once; codes are the values, and conditions are asked row by row."""
-    rows = 300_000
+@pytest.mark.parametrize("rows", [30_000, 300_000])
+def test_rows_are_numbered_whatever_columns_are_called(rows: int, name: str, where: str | None) -> None:
+    """Few rows, and more than a thread reads at once; codes are the values, and conditions are asked row by row."""
     values = random.Random(1).sample(range(rows), rows)
     table = pa.table({name: values, "a": [value // 2 for value in values], "keep": range(rows)})
     kept = [value for place, value in enumerate(values) if where is None or place % 3]

@@ -1,7 +1,8 @@
 """`CodedRows`: the rows of a slice as arrays, one integer for each constrained value, in the order of their table.
 
 The database gives each row with its number in its table, so that neither its threads nor its joins have to keep an
-order. One column is coded at a time: neither the hash tables of several columns nor wide rows lie in memory together.
+order. Of a large table one column is coded at a time: neither the hash tables of several columns nor wide rows lie in
+memory together. Of a small one many are, for planning a query takes longer there than running it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import free_name
-from dpdb.engine.sql.codes import create_codes
+from dpdb.engine.sql.codes import code_of, create_codes
 from dpdb.engine.sql.known import is_known
 from dpdb.engine.sql.rank import Codes, Rows, canonical_order, hash_of, integer_column
 
@@ -25,6 +26,10 @@ __all__ = ["ROW", "CodedRows", "largest_group_size"]
 ROW = "row"
 """The alias of the rows in what they are asked."""
 _CODE, _LENT = "code", "coded_row"
+
+_FEW_ROWS = 50_000
+"""Sorting all values of a column takes longer than finding the distinct ones, but so few are one query sooner."""
+_COLUMNS_AT_ONCE = 32
 
 
 class CodedRows:
@@ -56,7 +61,12 @@ class CodedRows:
         self.count = int(database.value(exp.select(exp.Count(this=exp.Star())).from_(rows.copy())))
         self._hashes = np.zeros(self.count, np.uint64)
         self._fill(self._hashes, [hash_of(ROW, columns)], exp.select())
-        self.codes: dict[str, Codes] = {name: self._coded(name, dictionary) for name in columns}
+        self.codes: dict[str, Codes] = {}
+        if self.count > _FEW_ROWS:
+            self.codes |= {name: self._coded(name, dictionary) for name in columns}
+        else:
+            for first in range(0, len(columns), _COLUMNS_AT_ONCE):
+                self.codes |= self._coded_together(columns[first : first + _COLUMNS_AT_ONCE])
 
     def canonical_order(self, rows: Rows | None = None) -> Rows:
         """Sort rows (default: all) canonically, see `canonical_order`."""
@@ -90,7 +100,7 @@ class CodedRows:
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
         create_codes(self._database, self._rows, column, dictionary)
         values = int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(dictionary.copy())))
-        codes = np.full(self.count, -1, np.min_scalar_type(-max(1, values)))
+        codes = np.full(self.count, -1, _narrowest(values))
         value = exp.EQ(
             this=exp.column(column, table=ROW, quoted=True), expression=exp.column("value", table=_CODE, quoted=True)
         )
@@ -98,6 +108,22 @@ class CodedRows:
         self._fill(codes, [exp.column("rowid", table=_CODE)], joined)
         self._database.execute(f"DROP TABLE {dictionary.sql('duckdb')}")
         return codes
+
+    def _coded_together(self, columns: Sequence[str]) -> dict[str, Codes]:
+        """Code some columns in one query, of (place of the column, number of the row, code)."""
+        codes = np.full((len(columns), self.count), -1, np.int32)
+        rows = exp.alias_(self._rows.copy(), ROW, table=True)
+        queries = []
+        for place, name in enumerate(columns):
+            value = exp.column(name, table=ROW, quoted=True)
+            query = exp.select(exp.convert(place), self._number.copy(), code_of(value))
+            queries.append(query.from_(rows.copy()).where(is_known(value)))
+        for batch in self._database.stream(exp.union(*queries, distinct=False) if queries[1:] else queries[0]):
+            codes[integer_column(batch, 0), integer_column(batch, 1)] = integer_column(batch, 2)
+        return {
+            column: own.astype(_narrowest(int(own.max(initial=-1)) + 1))
+            for column, own in zip(columns, codes, strict=True)
+        }
 
     def _fill(self, found: npt.NDArray[Any], integers: Sequence[exp.Expr], query: exp.Select) -> None:
         query = query.from_(exp.alias_(self._rows.copy(), ROW, table=True))
@@ -120,6 +146,11 @@ class CodedRows:
             query = query.join(exp.alias_(self._rows.copy(), ROW, table=True), on=number)
         with self._database.arrow_table(_LENT, pa.table(ranked)):
             self._database.execute(query.ctas(target.copy()))
+
+
+def _narrowest(values: int) -> np.dtype[Any]:
+    """Return the type of the codes of so many values, and of -1."""
+    return np.min_scalar_type(-max(1, values))
 
 
 def largest_group_size(rows: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Select:

@@ -14,7 +14,7 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.known import is_known
 
-__all__ = ["coded_columns", "create_codes"]
+__all__ = ["code_of", "coded_columns", "create_codes"]
 
 
 def coded_columns(constraints: Sequence[BoundConstraint], columns: Sequence[str]) -> tuple[str, ...]:
@@ -44,3 +44,9 @@ def create_codes(database: Database, rows: exp.Table, column: str, target: exp.T
     values = exp.select(exp.alias_(value, "value")).distinct().from_(rows.copy()).where(known)
     # By place: the rows may have a column of that name.
     database.execute(values.order_by(exp.Ordered(this=exp.Literal.number(1))).ctas(target.copy()))
+
+
+def code_of(column: exp.Expr) -> exp.Expr:
+    """Return the code of a row's value, which is not NULL, among the rows of a query: where these are few enough."""
+    rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=column.copy())]), over="OVER")
+    return exp.Sub(this=rank, expression=exp.convert(1))
