@@ -17,9 +17,7 @@ from dpdb.graph.edges import EdgeArrays
 from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
 from dpdb.graph.greedy_cover import greedy_cover_size
 from dpdb.graph.grouping import factorize
-from dpdb.graph.lp_truncation import twice_truncated_edges
 from dpdb.graph.projection import projected_counts
-from dpdb.graph.solver import start_solver
 from dpdb.graph.steps import finished
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
 from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
@@ -126,5 +124,9 @@ def _load_range_matching(ordered: bool) -> None:
 
 
 def _load_truncation(graph: Adjacency) -> None:
+    """Load the programs, too: one mechanism solves them, and others need not wait for them."""
+    from dpdb.graph.lp_truncation import twice_truncated_edges
+    from dpdb.graph.solver import start_solver
+
     twice_truncated_edges(graph, [1])
     start_solver()

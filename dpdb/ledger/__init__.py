@@ -8,8 +8,9 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.ledger.ledger import Ledger
-    from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, Reservation
+    from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
     from dpdb.ledger.report import epsilon_at, little_left
+    from dpdb.ledger.reservation import Reservation
     from dpdb.ledger.store.entry_line import EntryLine
     from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
 
@@ -34,8 +35,9 @@ if not TYPE_CHECKING:
         __name__,
         {
             "ledger": "Ledger",
-            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer Reservation",
+            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer",
             "report": "epsilon_at little_left",
+            "reservation": "Reservation",
             "store.marks": "SourceMark is_rows_of rows_of",
             "store.entry_line": "EntryLine",
         },

@@ -8,8 +8,8 @@ from dpdb.errors import LedgerError
 from dpdb.ledger.allowances import Window, refuse_retired, windows
 from dpdb.ledger.amounts import is_little
 from dpdb.ledger.books import Books
-from dpdb.ledger.lines import Reservation
 from dpdb.ledger.refusal import refusal, refusal_by_allowance
+from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.clock import now, present, written
 from dpdb.ledger.store.entry_line import EntryLine

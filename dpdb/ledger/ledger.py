@@ -16,9 +16,9 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units
 from dpdb.ledger.debit import Asked, debit, record
-from dpdb.ledger.lines import Reservation
 from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
+from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.run_lock import RunLock
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file

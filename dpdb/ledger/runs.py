@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpdb.errors import LedgerError
-from dpdb.ledger.lines import Reservation
+from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.store.state import LedgerState
 
 __all__ = ["earlier_try"]

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import TableSchema, unit_column
 from dpdb.errors import ParameterError
-from dpdb.release.limited_children import LimitedChildren
+
+if TYPE_CHECKING:
+    from dpdb.release.limited_children import LimitedChildren
 
 __all__ = ["PrivacyUnit", "parse_unit"]
 
@@ -145,6 +148,8 @@ def _children(
             "(--private-parent, private_parents=)"
         )
     _count("rows_per_person times max_children", rows * most)
+    from dpdb.release.limited_children import LimitedChildren  # few tables have private parents
+
     return LimitedChildren(most, rows)
 
 

@@ -50,10 +50,13 @@ more (`dpdb.release.limited_children`).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from dpdb.engine import BoundInclusion, KeyPair, Table
 from dpdb.errors import ParameterError
 from dpdb.release.privacy_unit import PrivacyUnit
+
+if TYPE_CHECKING:  # most tables have no parents
+    from dpdb.engine import BoundInclusion, KeyPair, Table
 
 __all__ = ["unit_of_table"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from dpdb.engine import Slice, degree_terms
-from dpdb.graph import CertifiedCover, EdgeGraph, ProjectedCounts, twice_truncated_edges
+from dpdb.graph import CertifiedCover, EdgeGraph, ProjectedCounts
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
 from dpdb.release.thinned_cover import thinned_cover
 
@@ -98,6 +98,8 @@ class SliceStatistics:
 
     def twice_truncated_edges(self, taus: Sequence[int]) -> list[int]:
         """2 Q(tau) for each tau."""
+        from dpdb.graph import twice_truncated_edges  # loaded before the debit, with the kernels
+
         missing = sorted(set(taus) - set(self._truncations))
         if missing:
             found = twice_truncated_edges(self.graph.adjacency, missing)

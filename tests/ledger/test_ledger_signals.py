@@ -14,7 +14,7 @@ import pytest
 
 from dpdb import steps
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.ledger.lines import Reservation
+from dpdb.ledger.reservation import Reservation
 from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "rows", 1)

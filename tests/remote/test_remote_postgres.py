@@ -195,7 +195,7 @@ def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
 def test_a_table_is_lent_and_taken_back(postgres: Server) -> None:
     from sqlglot import exp
 
-    from dpdb.engine.remote.adbc import PostgresSource
+    from dpdb.engine.remote.postgres_source import PostgresSource
     from dpdb.errors import EngineError
 
     rows = pa.table({"zip": [1, 1, 2]})

@@ -1,4 +1,7 @@
-"""`RulesAcross`: all that the rules of one table say of its parents, bound; what tells that parents have changed."""
+"""`RulesAcross`: all that the rules of one table say of its parents, bound; what tells that parents have changed.
+
+Most tables have no parents: what opens and binds them is loaded where there are some.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,12 @@ from sqlglot import exp
 
 from dpdb.constraints import DenialConstraint, Inclusion
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.parents.binding import BoundInclusion, bound_inclusion, orphan_column
-from dpdb.engine.parents.declared import DeclaredParent
-from dpdb.engine.parents.rules import refuse_undeclared
 from dpdb.engine.schema import TableSchema
 
 if TYPE_CHECKING:
     from dpdb.engine.interface import TableOptions
+    from dpdb.engine.parents.binding import BoundInclusion
+    from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.parents.opened import ParentTable
     from dpdb.engine.parents.orphans import OrphanColumn
     from dpdb.engine.sources.source import Reading, SourceLike
@@ -55,19 +57,32 @@ class RulesAcross:
         self._tables: Mapping[str, ParentTable] = {}
         self.constraints: tuple[DenialConstraint, ...] = tuple(constraints)
         said = [(dc, rule) for dc in constraints for rule in dc.inclusions]
-        if said and parents is None:
+        self._bound = self._bound_rules(said, schema, parents) if said else {}
+        self.bound: tuple[BoundInclusion, ...] = tuple(self._bound.values())
+
+    def _bound_rules(
+        self,
+        said: Sequence[tuple[DenialConstraint, Inclusion]],
+        schema: TableSchema,
+        parents: ParentsOfTable | None,
+    ) -> dict[Inclusion, BoundInclusion]:
+        from dpdb.engine.parents.binding import bound_inclusion
+        from dpdb.engine.parents.rules import refuse_undeclared
+
+        if parents is None:
             refuse_undeclared(*said[0], ())
-        if said and parents is not None:
-            self.constraints, self._tables = parents.found(database, constraints, schema)
+        else:
+            self.constraints, self._tables = parents.found(self._database, self.constraints, schema)
         rules: dict[Inclusion, DenialConstraint] = {}
         for dc in self.constraints:
             for rule in dc.inclusions:
                 rules.setdefault(rule, dc)
-        self._bound = {rule: bound_inclusion(dc, rule, schema, self._tables) for rule, dc in rules.items()}
-        self.bound: tuple[BoundInclusion, ...] = tuple(self._bound.values())
+        return {rule: bound_inclusion(dc, rule, schema, self._tables) for rule, dc in rules.items()}
 
     def column(self, rule: Inclusion) -> OrphanColumn:
         """Return the computed column of a rule, without a name."""
+        from dpdb.engine.parents.binding import orphan_column
+
         return orphan_column(self._bound[rule], self._tables)
 
     def content(self) -> str:

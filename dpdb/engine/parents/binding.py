@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dpdb.constraints import DenialConstraint, Inclusion
-from dpdb.engine.parents.opened import ParentTable
 from dpdb.engine.parents.orphans import KeyPair, OrphanColumn
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.comparison import common_type
 from dpdb.engine.sql.untyped import typing_advice
 from dpdb.errors import ConstraintTypeError
+
+if TYPE_CHECKING:
+    from dpdb.engine.parents.opened import ParentTable
 
 __all__ = ["BoundInclusion", "bound_inclusion", "orphan_column"]
 

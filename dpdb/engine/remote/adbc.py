@@ -1,4 +1,4 @@
-"""PostgreSQL as a remote table, through ADBC: an address, or an open connection of its driver.
+"""PostgreSQL as a remote table, through a connection of its ADBC driver.
 
 A table has a connection of its own (of an open connection a clone, whose transaction is not the user's) with one
 transaction, which may only read: every query of every release sees the rows as they were when the table was opened.
@@ -15,20 +15,17 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.remote.adbc_answer import answer, sql_text
-from dpdb.engine.remote.postgres_address import PostgresAddress, is_postgres_address
 from dpdb.engine.remote.postgres_catalog import UNORDERED, columns_query, declared_column, table_query, total
 from dpdb.engine.remote.postgres_spelling import with_extremes_of_all_types, written_table
 from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.extras import needed
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["PostgresSource", "PostgresTable"]
+__all__ = ["PostgresTable"]
 
 _ROWS, _ASKED = exp.to_table("remote_row"), "asked"
 _OLDEST = 140_000
 _LONGEST_NAME = 63
-_CONNECTION = "PostgreSQL connection"
 # Texts of times are written and read in one way, whatever the settings of server and user.
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -38,39 +35,6 @@ _BEGIN = (
 )
 _RELATIONS = "rpvmf"
 """In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
-
-
-class PostgresSource:
-    """The kind of sources that are tables of PostgreSQL."""
-
-    takes_table = True
-
-    def reads(self, source: Any) -> bool:
-        """Say whether it is an address or connection of PostgreSQL; no driver is imported for that."""
-        if isinstance(source, str):
-            return is_postgres_address(source)
-        kinds = {kind.__module__ for kind in type(source).__mro__}
-        if "adbc_driver_manager.dbapi" not in kinds or not hasattr(source, "adbc_clone"):
-            return False
-        with suppress(Exception):  # it may be closed
-            return bool(source.adbc_get_info().get("vendor_name") == "PostgreSQL")
-        return False
-
-    def open(self, source: Any, table: str | None) -> PostgresTable:
-        """Connect, and find the table.
-
-        Raises
-        ------
-        SourceError
-            If there is no driver, no server, no such table or none is named, or the user may not connect.
-        """
-        address = PostgresAddress.parse(source) if isinstance(source, str) else PostgresAddress("", _CONNECTION, ())
-        if not table:
-            raise SourceError(f"{address.shown}: name the table with --table (table=)")
-        if not isinstance(source, str):
-            return PostgresTable(_connected(source.adbc_clone, address), address.shown, table)
-        driver = needed("adbc_driver_postgresql.dbapi", "postgres", address.shown)
-        return PostgresTable(_connected(lambda: driver.connect(address.text), address), address.shown, table)
 
 
 class PostgresTable:
@@ -213,14 +177,3 @@ class PostgresTable:
     def _row(self, query: str) -> tuple[Any, ...]:
         (row,) = self._rows(query)
         return row
-
-
-def _connected(connect: Any, address: PostgresAddress) -> Any:
-    try:
-        return connect()
-    except Exception as error:  # of the driver, whose errors have no class in common with others
-        reason = address.without_secrets(str(error))
-        OWNER_LOG.error("%s", reason)
-        refused = "password" in reason or "authentication" in reason
-        problem = "the server refuses the user or the password" if refused else "no connection can be made"
-        raise SourceError(f"{address.shown}: {problem}; the reason is in the owner's log") from None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["REMOTE_KINDS", "RemoteEngine"]
 
-# Named by module and class, loaded when asked.
-REMOTE_KINDS = ("spark.SparkSource", "adbc.PostgresSource", "duckdb.DuckDBSource")
+# Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
+REMOTE_KINDS = ("spark.SparkSource", "postgres_source.PostgresSource", "duckdb.DuckDBSource")
 
 
 class RemoteEngine:

@@ -14,12 +14,13 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.measures import Answer, counted
 from dpdb.privacy import as_float, format_epsilon, format_rho, rho_as_float
 from dpdb.release.privacy_unit import PrivacyUnit
-from dpdb.release.published.change import Change, change_between
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import SHARE, releases_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from dpdb.release.published.change import Change
 
 __all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
 
@@ -62,6 +63,8 @@ class Release(ReleaseFields):
         ParameterError
             If they do not estimate the same statistic, or the noise of one gives no interval.
         """
+        from dpdb.release.published.change import change_between  # who makes one release compares none
+
         return change_between(self, earlier, confidence)
 
     def plot(self, axes: Any = None) -> Any:
