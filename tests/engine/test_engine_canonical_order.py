@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,24 @@ def test_rows_are_numbered_whatever_columns_are_called(rows: int, name: str, whe
         stored: list[tuple[Any, ...]] = opened.database.rows(part_values(part, name))
         assert [value for (value,) in stored] == [kept[row] for row in part.canonical_order()]
         assert part.degree_bound() == (1 if len(kept) > 1 else 0)
+
+
+@pytest.mark.parametrize("rule", ["a -> b", "a, b, c, d, e, f, g -> h"])
+def test_small_tables_take_as_many_queries_for_many_columns_as_for_few(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def counting(connection: Any, work: Callable[[], object]) -> object:
+        asked.append(work)
+        return work()
+
+    table = pa.table({name: range(5_000) for name in "abcdefgh"})  # three vectors of DuckDB
+    with open_local_table(table, constraints=rule) as opened:
+        monkeypatch.setattr("dpdb.engine.duckdb.database.interruptible", counting)
+        opened.slice()
+    # Schema, table, its rows, their number; hashes and codes, each a query, batches and their end; the table dropped.
+    assert len(asked) == 11
 
 
 def part_values(part: LocalSlice, name: str) -> exp.Select:

@@ -12,8 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from llvmlite import ir
 from numpy.typing import NDArray
 
 from dpdb.compiled import (
@@ -31,6 +33,7 @@ from dpdb.compiled import (
     tell_when_long,
     written_to,
 )
+from dpdb.compiled.processor import this_machine
 from dpdb.doors.cli import main
 from dpdb.graph import load_all_kernels
 
@@ -101,6 +104,28 @@ def test_machine_code_is_compiled_once(folder: Path) -> None:
     assert compiles(lambda: kernel(sum_of)(1, 2))
     assert not compiles(lambda: kernel(sum_of)(1, 2))
     assert len(list(folder.iterdir())) == 1
+
+
+def returning(number: int) -> object_file.ObjectCode:
+    """Machine code of a function that has the name of every other one of these."""
+    module, whole = ir.Module(), ir.IntType(64)
+    function = ir.Function(module, ir.FunctionType(ir.IntType(32), [whole.as_pointer(), whole]), "one_name")
+    builder = ir.IRBuilder(function.append_basic_block())
+    builder.store(whole(number), function.args[0])
+    builder.ret(ir.IntType(32)(0))
+    code = this_machine().emit_object(llvm.parse_assembly(str(module)))
+    return object_file.ObjectCode("one_name", "integer", code)
+
+
+def test_kernels_share_an_engine_but_for_those_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two versions of a kernel may have one name in machine code, for each process that compiles starts to count."""
+    monkeypatch.setattr(machine_code, "_engines", [])
+    assert kernel(sum_of)(1, 2) == 3
+    assert kernel(is_above)(np.array([1], np.uint32), 1) is False
+    assert len(machine_code._engines) == 1
+    calls = [machine_code._code(returning(number), 0) for number in (1, 2, 3)]
+    assert [call((), []) for call in calls] == [1, 2, 3]
+    assert len(machine_code._engines) == 3
 
 
 def test_threads_that_call_a_cold_kernel_compile_it_once() -> None:
