@@ -80,7 +80,7 @@ def test_start_of_a_process(tmp_path: Path) -> None:
         ours, naive = (median(seconds[which][unit] for seconds in rounds) for which in (0, 1))
         ratio = median(ours[unit] / naive[unit] for ours, naive in rounds)
         print(f"start, 10,000 rows, {name}: dpdb {ours:.2f} s, naive {naive:.2f} s, median ratio {ratio:.2f}")
-        assert ratio < 2
+        assert ratio < 1.25
 
 
 def test_first_use(tmp_path: Path) -> None:
