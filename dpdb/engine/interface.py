@@ -45,8 +45,8 @@ class TableOptions(TypedDict, total=False):
 
     Attributes
     ----------
-    table, csv_schema
-        See `open_source`.
+    table, csv_schema, delimiter
+        See `open_source`. The delimiter is also the likely one of parents.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
         Loaded with the table's names; duplicates count once.
     parents : sequence of DeclaredParent, optional
@@ -67,6 +67,7 @@ class TableOptions(TypedDict, total=False):
 
     table: str | None
     csv_schema: Mapping[str, str] | None
+    delimiter: str | None
     constraints: ConstraintsLike | None
     parents: Sequence[DeclaredParent]
     assumes_parents: bool

@@ -223,7 +223,14 @@ class LocalEngine:
             if options.get("gather_rows") is not None:
                 raise ParameterError("gather_rows applies to tables of other engines, whose rows come here")
             types, of_parents = types_of_parents(options.get("csv_schema") or {}, options.get("parents") or ())
-            opened = open_source(database, source, table=options.get("table"), csv_schema=types, rows=rows)
+            opened = open_source(
+                database,
+                source,
+                table=options.get("table"),
+                csv_schema=types,
+                rows=rows,
+                delimiter=options.get("delimiter"),
+            )
             parents = opener_of(source, options, of_parents, rows)
             return LocalTable(database, opened, parents=parents, **of_table(options))
         except BaseException:

@@ -47,6 +47,7 @@ def exact_measures(
     non_private: bool = False,
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
     where: str | None = None,
     unit: str | None = None,
     max_rows: int | None = None,
@@ -115,6 +116,7 @@ def exact_measures(
     options: TableOptions = {
         "table": table,
         "csv_schema": csv_schema,
+        "delimiter": delimiter,
         "constraints": constraints,
         "parents": declared_parents(public_parents, private_parents),
         "unit": asked.column,

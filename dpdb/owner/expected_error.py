@@ -52,6 +52,7 @@ def plan(
     epsilon: Epsilon = 1.0,
     table: str | None = None,
     schema: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
     distinct: Mapping[str, int] | None = None,
     max_degree: int | None = None,
     target: float | None = None,
@@ -79,6 +80,8 @@ def plan(
         Table or view of a DuckDB file or connection.
     schema : mapping of column to SQL type, optional
         Without a source: all columns that matter. With a CSV file: types of its columns.
+    delimiter : str, optional
+        Of a CSV file.
     distinct : mapping of column to int, optional
         Guessed numbers of distinct values; the square root of `rows` for the others, more where a key needs more.
     max_degree : int, optional
@@ -119,7 +122,7 @@ def plan(
     repetitions = check_count("repetitions", repetitions)
     if target is not None:
         target = check_real("target", target, low=0, above_low=True)
-    dcs, types, offer = _known(source, constraints, table, schema, rows)
+    dcs, types, offer = _known(source, constraints, table, schema, rows, delimiter=delimiter)
     ask = Ask("all", epsilon, max_degree=max_degree)
     made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
     with Session(made.rows, constraints=list(dcs), public_parents=made.parents, row_bound=NESTED_LOOP_ROWS) as session:
@@ -149,6 +152,8 @@ def _known(
     table: str | None,
     schema: Mapping[str, str] | None,
     rows: int,
+    *,
+    delimiter: str | None,
 ) -> tuple[tuple[DenialConstraint, ...], dict[str, str], str | None]:
     """Bind the constraints to the schema, and to nothing else; return the columns they name with their types.
 
@@ -159,7 +164,14 @@ def _known(
     with (
         declared_table(schema or {}, constraints=constraints, assumes_parents=True)
         if source is None
-        else empty_table(source, table=table, csv_schema=schema, constraints=constraints, assumes_parents=True)
+        else empty_table(
+            source,
+            table=table,
+            csv_schema=schema,
+            delimiter=delimiter,
+            constraints=constraints,
+            assumes_parents=True,
+        )
     ) as known:
         dcs = tuple(bound.constraint for bound in known.constraints)
         named = {name for dc in dcs for name in dc.table_columns}

@@ -77,6 +77,7 @@ def audit(
     *,
     table: str | None = None,
     schema: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
 ) -> Audit:
     """Recompute the charges of a ledger from the recorded requests and the schema of its table.
 
@@ -90,6 +91,8 @@ def audit(
         Table or view of a DuckDB file or connection.
     schema : mapping of column to SQL type, optional
         Without a source: all columns. With a CSV file: types of its columns.
+    delimiter : str, optional
+        Of a CSV file.
 
     Raises
     ------
@@ -100,7 +103,7 @@ def audit(
     SourceError
         The source cannot be read.
     """
-    with Ledger.open(ledger) as opened, declared_table(_columns(source, table, schema)) as columns:
+    with Ledger.open(ledger) as opened, declared_table(_columns(source, table, schema, delimiter)) as columns:
         opened.check_columns(table_text(columns.schema))
         recorded = opened.lines()
         read: dict[str, Region | str] = {}
@@ -128,10 +131,10 @@ class _Charge:
 
 
 def _columns(
-    source: SourceLike | None, table: str | None, schema: Mapping[str, str] | None
+    source: SourceLike | None, table: str | None, schema: Mapping[str, str] | None, delimiter: str | None
 ) -> TableSchema | Mapping[str, str]:
     if source is not None:
-        with empty_table(source, table=table, csv_schema=schema) as found:
+        with empty_table(source, table=table, csv_schema=schema, delimiter=delimiter) as found:
             # Text that nobody had declared was compared as text, and so it is read here.
             return TableSchema(tuple(replace(column, origin=TypeOrigin.SOURCE) for column in found.schema.columns))
     if not schema:

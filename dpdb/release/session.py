@@ -62,6 +62,9 @@ class Session(Verbs):
     csv_schema : mapping of column to SQL type, optional
         Types of columns that have none: of CSV files, and keys in names of folders (the others are text); of parents'
         columns as ``"customers.id"``.
+    delimiter : str, optional
+        The character at which CSV text is cut, or ``"tab"``; a file of any name is CSV then, unless its first bytes
+        say otherwise. It holds for parents, too, whose header line has it. None: as name and header line tell.
     row_bound : int, optional
         Public bound of the number of rows. Admits constraints that can only be checked row against row.
     max_group : int, optional
@@ -107,6 +110,7 @@ class Session(Verbs):
         public_parents: ParentsLike | None = None,
         private_parents: ParentsLike | None = None,
         csv_schema: Mapping[str, str] | None = None,
+        delimiter: str | None = None,
         row_bound: int | None = None,
         max_group: int | None = None,
         gather_rows: int | None = None,
@@ -125,6 +129,7 @@ class Session(Verbs):
             source,
             table=table,
             csv_schema=csv_schema,
+            delimiter=delimiter,
             parents=declared_parents(public_parents, private_parents),
             constraints=constraints,
             unit=asked.column,

@@ -17,6 +17,7 @@ def open_session(options: argparse.Namespace, **own: Any) -> Session:
     shared: dict[str, Any] = {
         "table": options.table,
         "csv_schema": csv_schema(options),
+        "delimiter": options.delimiter,
         "ledger": options.ledger,
         "who": options.who,
         "rows_per_person": options.rows_per_person,

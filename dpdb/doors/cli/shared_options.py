@@ -16,6 +16,7 @@ from dpdb.doors.cli.streams import describe_failure, say
 
 __all__ = [
     "command",
+    "delimiter_option",
     "format_option",
     "gather_option",
     "group_option",
@@ -69,6 +70,14 @@ def shape_options(
         )
     parser.add_argument("--table", metavar="T", help="table or view of a database")
     parser.add_argument("--schema", metavar="COLS", help=schema)
+    delimiter_option(parser)
+
+
+def delimiter_option(parser: argparse.ArgumentParser) -> None:
+    """The character at which CSV text is cut."""
+    parser.add_argument(
+        "--delimiter", metavar="C", help="of CSV text, such as ';' or tab (told by name and header line)"
+    )
 
 
 def parent_options(parser: argparse.ArgumentParser, *, children: bool = True) -> None:

@@ -28,6 +28,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
         constraints=job.constraints,
         table=job.table,
         csv_schema=job.schema,
+        delimiter=job.delimiter,
         ledger=job.ledger,
         who=job.who,
         rows_per_person=job.rows_per_person,

@@ -21,9 +21,9 @@ from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
-    "name", "source", "table", "schema", "constraints", "ledger", "results", "results_table", "rows_per_person",
-    "unit", "max_rows", "max_children", "public_parents", "private_parents", "row_bound", "max_group", "gather_rows",
-    "memory_limit", "threads", "who", "alert", "release",
+    "name", "source", "table", "schema", "delimiter", "constraints", "ledger", "results", "results_table",
+    "rows_per_person", "unit", "max_rows", "max_children", "public_parents", "private_parents", "row_bound",
+    "max_group", "gather_rows", "memory_limit", "threads", "who", "alert", "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -74,6 +74,7 @@ class Job:
     source: str
     table: str | None
     schema: Mapping[str, str] | None
+    delimiter: str | None
     constraints: str | Path
     ledger: Path
     results: Path
@@ -125,6 +126,7 @@ def load_job(path: str | Path) -> Job:
         source=_source(keys, folder),
         table=keys.text("table"),
         schema=schema or None,
+        delimiter=keys.character("delimiter"),
         constraints=_constraints(keys, folder),
         ledger=_file(
             keys,

@@ -44,6 +44,11 @@ class TomlKeys:
         found: str | None = self._typed(key, "a text", lambda value: isinstance(value, str) and bool(value.strip()))
         return found
 
+    def character(self, key: str) -> str | None:
+        """A text that may be a blank."""
+        found: str | None = self._typed(key, "a text", lambda value: isinstance(value, str) and bool(value))
+        return found
+
     def required_text(self, key: str, why: str = "") -> str:
         """A text that must be there."""
         found = self.text(key)

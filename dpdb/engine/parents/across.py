@@ -148,4 +148,5 @@ def opener_of(
     from dpdb.engine.parents.opened import Parents
 
     limits = {name: options.get(name) for name in ("memory_limit", "temp_directory", "threads")}
-    return Parents(declared, MeasuredSource(source, options.get("table")), types, rows, limits)
+    measured = MeasuredSource(source, options.get("table"), options.get("delimiter"))
+    return Parents(declared, measured, types, rows, limits)

@@ -25,10 +25,11 @@ _WITH_NAMES = {"DuckDBFile", "DuckDBConnection", "SQLiteFile", "AdbcConnection"}
 
 @dataclass(frozen=True)
 class MeasuredSource:
-    """What the user pointed at, and the table of it that is measured, where it has several."""
+    """What the user pointed at, the table of it that is measured, where it has several, and its text's delimiter."""
 
     source: SourceLike
     table: str | None
+    delimiter: str | None = None
 
 
 def table_beside(measured: MeasuredSource, declared: DeclaredParent) -> tuple[SourceLike, str | None]:
@@ -83,7 +84,7 @@ def _local(source: SourceLike) -> object:
     if not isinstance(source, (str, os.PathLike)):
         return source
     place = os.fspath(source)
-    return place if is_address(place) or place == STANDARD_INPUT else find_files(place)
+    return place if is_address(place) or place == STANDARD_INPUT else find_files(place, or_text=True)
 
 
 def _same_source(one: SourceLike, other: SourceLike) -> bool:

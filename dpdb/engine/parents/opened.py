@@ -50,6 +50,8 @@ class ParentTable:
         The files whose state is that of its rows; None if these were computed or streamed.
     opened : str
         The state of its rows when it was opened. Private where the parent is.
+    read_as : str
+        As in `Source`.
     """
 
     name: str
@@ -59,10 +61,11 @@ class ParentTable:
     keys: exp.Table
     path: str | None
     opened: str
+    read_as: str = ""
 
     def content(self) -> str:
         """Describe the state of its rows now; see `source_content`."""
-        return self._said(self.opened if self.path is None else state_of(self.path))
+        return self._said(self.opened if self.path is None else state_of(self.path) + self.read_as)
 
     def opened_content(self) -> str:
         """Describe the state of its rows when it was opened."""
@@ -153,7 +156,14 @@ class Parents:
         with Database(**self._limits) as own:  # type: ignore[arg-type]
             try:
                 source, table = table_beside(self._measured, declared)
-                found = open_source(own, source, table=table, csv_schema=types, rows=rows)
+                found = open_source(
+                    own,
+                    source,
+                    table=table,
+                    csv_schema=types,
+                    rows=rows,
+                    likely_delimiter=self._measured.delimiter,
+                )
             except SourceError as error:
                 raise SourceError(f"parent {declared.name!r}: {error}") from None
             schemas = {declared.name.casefold(): (declared.name, found.schema)}
@@ -180,4 +190,5 @@ class Parents:
             exp.table_(_KEYS, db="main", catalog=attached, quoted=True),
             found.path,
             state,
+            found.read_as,
         )

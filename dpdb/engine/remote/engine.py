@@ -66,6 +66,8 @@ class RemoteEngine:
         kind, table = _kind_of(source), options.get("table")
         if options.get("csv_schema"):
             raise SourceError("a CSV schema applies to files only")
+        if options.get("delimiter") is not None:
+            raise SourceError("a delimiter applies to CSV text only")
         if table is not None and not kind.takes_table:
             raise SourceError("a table name applies to databases, and this source is one table")
         if options.get("parents"):

@@ -21,12 +21,12 @@ def source_content(database: Database, source: Source) -> str:
     SourceError
         If a file is no longer there.
     """
-    return _digest(database, source) if source.path is None else state_of(source.path)
+    return _digest(database, source) if source.path is None else state_of(source.path) + source.read_as
 
 
 def opened_content(database: Database, source: Source) -> str:
     """Describe, as `source_content`, the state of the rows that a source had when it was opened."""
-    return _digest(database, source) if source.state is None else source.state
+    return _digest(database, source) if source.state is None else source.state + source.read_as
 
 
 def _digest(database: Database, source: Source) -> str:

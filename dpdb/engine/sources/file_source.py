@@ -29,6 +29,8 @@ class FileSource(ABC):
         Whether a file that begins like no kind is of this one if its name says so.
     many : bool
         Whether a folder or a glob of such files is one table.
+    takes_delimiter : bool
+        Whether its files are text that is cut at a delimiter.
     """
 
     kind: ClassVar[str]
@@ -36,6 +38,7 @@ class FileSource(ABC):
     endings: ClassVar[str] = ""
     known_by_name: ClassVar[bool] = False
     many: ClassVar[bool] = True
+    takes_delimiter: ClassVar[bool] = False
 
     @abstractmethod
     def begins(self, head: bytes) -> bool:

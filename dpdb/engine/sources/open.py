@@ -17,6 +17,8 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin
 from dpdb.engine.sources.addresses.adbc import AdbcAddress
 from dpdb.engine.sources.addresses.fetching import find_source
+from dpdb.engine.sources.csv.delimiter import parse_delimiter
+from dpdb.engine.sources.file_source import FileSource
 from dpdb.engine.sources.kinds import kind_of
 from dpdb.engine.sources.source import Reading, Source, SourceLike, Wanted
 from dpdb.errors import EngineError, SourceError
@@ -31,6 +33,8 @@ def open_source(
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
     rows: Reading = Reading.ALL,
+    delimiter: str | None = None,
+    likely_delimiter: str | None = None,
 ) -> Source:
     """Make `source` readable in `database` and read its schema.
 
@@ -50,18 +54,32 @@ def open_source(
         to its type is NULL.
     rows : Reading
         Which rows are wanted. Names and types are public, rows are not.
+    delimiter : str, optional
+        The character at which CSV text is cut, see `parse_delimiter`; a file of any other name that is of no known kind
+        is CSV text, too. Without it, see `told_delimiter`.
+    likely_delimiter : str, optional
+        See `Wanted`.
 
     Raises
     ------
+    ParameterError
+        If the delimiter is none.
     SourceError
         If there is no such file or table, its schema is not usable, or its rows cannot be read. All wanted rows are
         read here, so that no release fails on what they are; the message tells nothing of them.
     """
+    mark, likely = (None if text is None else parse_delimiter(text) for text in (delimiter, likely_delimiter))
     target = source
     if isinstance(source, (str, os.PathLike)):
         place = os.fspath(source)
-        target = AdbcAddress.parse(place) or find_source(place, database.directory)
-    return kind_of(target).open(database, target, Wanted(table, csv_schema or {}, rows))
+        target = AdbcAddress.parse(place) or find_source(
+            place, database.directory, or_text=mark is not None or likely is not None
+        )
+    kind = kind_of(target)
+    if mark is not None and not (isinstance(kind, FileSource) and kind.takes_delimiter):
+        shown = f"{target.place}: is {kind.title}; " if isinstance(kind, FileSource) else ""
+        raise SourceError(f"{shown}a delimiter applies to CSV text only")
+    return kind.open(database, target, Wanted(table, csv_schema or {}, rows, mark, likely))
 
 
 def declared_schema(database: Database, types: Mapping[str, str]) -> TableSchema:

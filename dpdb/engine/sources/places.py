@@ -26,12 +26,13 @@ from dpdb.errors import SourceError
 __all__ = ["find_files", "state_of"]
 
 
-def find_files(place: str) -> Files:
+def find_files(place: str, *, or_text: bool = False) -> Files:
     """Find the files of a path: one file, a folder of files, or a glob.
 
     A file is known by its first bytes, or by its name where bytes do not tell; in a folder, at any depth, those named
     .parquet, .csv, .tsv, .jsonl or .ndjson (the text ones also .gz and .zst) count. Names that begin with a dot are
-    passed over, as in a glob. A folder may also be a table of a lake; see `lake_table`.
+    passed over, as in a glob. A folder may also be a table of a lake; see `lake_table`. With `or_text` a file that is
+    of no known kind is text that is cut at a delimiter.
 
     Raises
     ------
@@ -44,7 +45,7 @@ def find_files(place: str) -> Files:
         raise SourceError("the path of the source is empty")
     refuse_url(place)
     try:
-        return lake_table(place) or _found(place)
+        return lake_table(place) or _found(place, or_text=or_text)
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
     except UnicodeEncodeError:
@@ -53,16 +54,17 @@ def find_files(place: str) -> Files:
         raise SourceError(f"{place!r}: is not a path") from None
 
 
-def _found(place: str) -> Files:
+def _found(place: str, *, or_text: bool) -> Files:
     paths = listed(place, _in_folder)
     for path in paths:
         path.encode()
     if not is_many(place):
-        return Files(_kind_of(place, paths[0]).kind, place, tuple(paths))
-    kinds = {_kind_by_name(path) if Path(place).is_dir() else _kind_of(place, path) for path in paths}
+        return Files(_kind_of(place, paths[0], or_text=or_text).kind, place, tuple(paths))
+    in_folder = Path(place).is_dir()
+    kinds = {_kind_by_name(path) if in_folder else _kind_of(place, path, or_text=or_text) for path in paths}
     root = root_of(place)
     refuse_logs(place, root, paths)
-    if Path(place).is_dir():
+    if in_folder:
         refuse_underscores(place, paths)
     if not paths:
         raise SourceError(f"{place}: no {' or '.join(kind.title for kind in file_kinds() if kind.many)} file there")
@@ -90,7 +92,7 @@ def _in_folder(name: str) -> bool:
     return any(kind.many and kind.is_named(name) for kind in file_kinds())
 
 
-def _kind_of(place: str, path: str) -> FileSource:
+def _kind_of(place: str, path: str, *, or_text: bool) -> FileSource:
     file = Path(path)
     if file.exists() and not file.is_file():
         raise SourceError(f"{place}: is not a regular file; write its rows to one")  # a pipe can be read only once
@@ -102,8 +104,12 @@ def _kind_of(place: str, path: str) -> FileSource:
     for kind in file_kinds():
         if kind.known_by_name and kind.is_named(path):
             return kind
+    if or_text:
+        return next(kind for kind in file_kinds() if kind.takes_delimiter)
     *others, last = (f"{kind.title}{kind.endings}" for kind in file_kinds())
-    raise SourceError(f"{place}: not a {', '.join(others)} or {last} file")
+    raise SourceError(
+        f"{place}: not a {', '.join(others)} or {last} file; for CSV text of another name give its delimiter"
+    )
 
 
 def _kind_by_name(path: str) -> FileSource:

@@ -74,6 +74,8 @@ class Source:
         That state when the source was opened. Private.
     faults : Faults, optional
         What the rule for bad lines was needed for in CSV files. Private.
+    read_as : str
+        What of the way in which the files are read makes their rows others than the files by themselves would tell.
     """
 
     description: str
@@ -82,6 +84,7 @@ class Source:
     path: str | None = None
     state: str | None = field(default=None, repr=False)
     faults: Faults | None = field(default=None, repr=False)
+    read_as: str = ""
 
 
 class Reading(Enum):
@@ -94,11 +97,19 @@ class Reading(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """A request for a source; see `open_source`."""
+    """A request for a source; see `open_source`.
+
+    Attributes
+    ----------
+    likely_delimiter : str, optional
+        Of CSV text, where its header line has it: the delimiter of the table that this one lies beside.
+    """
 
     table: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     rows: Reading = Reading.ALL
+    delimiter: str | None = None
+    likely_delimiter: str | None = None
 
 
 class SourceKind(Protocol):

@@ -75,13 +75,14 @@ def write_noisy(
     sample: int | None = None,
     table: str | None = None,
     csv_schema: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
     overwrite: bool = False,
 ) -> NoiseSummary:
     """Write a dirty copy of a source to a new file.
 
     Parameters
     ----------
-    source, table, csv_schema
+    source, table, csv_schema, delimiter
         See `dpdb.engine.open_table`. Only read.
     constraints : path, text, list of texts or of `DenialConstraint`
         See `load_constraints`.
@@ -121,7 +122,12 @@ def write_noisy(
     target = OutputFile(out, source, overwrite=overwrite)
     # Opening refuses what does not compare, as a measurement would.
     with open_local_table(
-        source, table=table, csv_schema=csv_schema, constraints=constraints, assumes_parents=True
+        source,
+        table=table,
+        csv_schema=csv_schema,
+        delimiter=delimiter,
+        constraints=constraints,
+        assumes_parents=True,
     ) as opened:
         schema, clean = opened.schema, _sampled(read_rows(opened), wanted, seed)
         loaded = load_constraints(constraints, schema.names)

@@ -71,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
         non_private=options.non_private,
         table=options.table,
         csv_schema=csv_schema(options),
+        delimiter=options.delimiter,
         where=options.where,
         **parents(options),
         unit=options.unit,

@@ -48,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
         asked(options, "dp_inconsistency"),
         table=options.table,
         csv_schema=csv_schema(options),
+        delimiter=options.delimiter,
         rows_per_person=options.rows_per_person,
         unit=options.unit,
         max_rows=options.max_rows,

@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
         sample=options.sample,
         table=options.table,
         csv_schema=csv_schema(options),
+        delimiter=options.delimiter,
         overwrite=options.overwrite,
     )
     show(

@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
         epsilon=options.epsilon,
         table=options.table,
         schema=csv_schema(options),
+        delimiter=options.delimiter,
         distinct=distinct(options),
         max_degree=options.max_degree,
         target=options.target,

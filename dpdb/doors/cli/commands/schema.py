@@ -7,7 +7,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.shared_options import command, format_option, limit_options
+from dpdb.doors.cli.shared_options import command, delimiter_option, format_option, limit_options
 from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("source", metavar="FILE", help="CSV file, or directory or glob of CSV or Parquet files")
     parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
+    delimiter_option(parser)
     limit_options(parser)
     format_option(parser)
 
@@ -41,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     proposed = propose_schema(
         options.source,
         table=options.table,
+        delimiter=options.delimiter,
         memory_limit=options.memory_limit,
         temp_directory=options.temp_directory,
         threads=options.threads,

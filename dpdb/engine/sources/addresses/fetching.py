@@ -26,10 +26,10 @@ def has_tables(place: str) -> bool:
     """Say whether a table can be named of a source; nothing is fetched, so a file behind an address is one table."""
     if is_address(place):
         return place.lower().startswith("adbc:")
-    return place != STANDARD_INPUT and find_files(place).kind in _DATABASES
+    return place != STANDARD_INPUT and find_files(place, or_text=True).kind in _DATABASES
 
 
-def find_source(place: str, folder: Path) -> Files:
+def find_source(place: str, folder: Path, *, or_text: bool = False) -> Files:
     """Find the files of a path as `find_files`, or fetch those of an address into a folder.
 
     Parameters
@@ -39,6 +39,8 @@ def find_source(place: str, folder: Path) -> Files:
         a folder of objects.
     folder : Path
         A private one, which lives as long as the table is open.
+    or_text : bool
+        See `find_files`.
 
     Raises
     ------
@@ -61,9 +63,9 @@ def find_source(place: str, folder: Path) -> Files:
             return Files("delta", place, (place,), is_fetched=True)
         shown, found = place, download_objects(place, _new(folder))
     else:
-        return find_files(place)
+        return find_files(place, or_text=or_text)
     try:
-        return replace(find_files(str(found)), place=shown, is_fetched=True)
+        return replace(find_files(str(found), or_text=or_text), place=shown, is_fetched=True)
     except SourceError as error:  # it names our copy
         raise SourceError(str(error).replace(str(found), shown)) from None
 

@@ -10,6 +10,7 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.cells.cell_files import CellFiles
 from dpdb.engine.sources.csv import rows as csv_rows
+from dpdb.engine.sources.csv.delimiter import named_delimiter
 from dpdb.engine.sources.csv.lines import Faults
 from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.source import Source, Wanted, text_column, without_rows
@@ -26,6 +27,7 @@ class CsvFiles(CellFiles):
     title = "CSV"
     known_by_name = True
     endings = " (.csv, .tsv, also .gz, .zst)"
+    takes_delimiter = True
 
     def begins(self, head: bytes) -> bool:
         """Return False: text begins with anything."""
@@ -34,18 +36,18 @@ class CsvFiles(CellFiles):
 
     def is_named(self, path: str) -> bool:
         """Say whether the name ends in .csv or .tsv, also compressed."""
-        return csv_rows.csv_delimiter(path) is not None
+        return named_delimiter(path) is not None
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the header lines; see `FileSource`."""
         refuse_table_name(files.place, wanted.table)
-        named = csv_rows.csv_columns(files)
+        named = csv_rows.csv_columns(files, wanted)
         names = (*named.own, *named.folders)
         kinds = declared_types(database, files.place, names, wanted.types)
         schema = TableSchema(tuple(text_column(name, kinds) for name in names))
-        return Source(files.place, schema, without_rows(schema)), False
+        return Source(files.place, schema, without_rows(schema), read_as=named.read_as), False
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read all rows by the rule of `lines`; see `CellFiles`."""
-        del schema, wanted
-        return csv_rows.csv_batches(files, csv_rows.csv_columns(files), faults)
+        del schema
+        return csv_rows.csv_batches(files, csv_rows.csv_columns(files, wanted), faults, wanted)

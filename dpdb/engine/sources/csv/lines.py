@@ -11,7 +11,8 @@ there on is what it was before; so if the line's own number is even, a row ends 
 the parity that it had without the line. An odd number makes the total odd.
 
 A row is cut into cells at delimiters outside quotes. Its cells stand in quotes as a whole, in which ``""`` is a quote,
-or have no quote at their beginning; blanks around the quotes are dropped. Then, by the row alone:
+or have no quote at their beginning; blanks around the quotes are dropped, unless a blank is
+the delimiter. Then, by the row alone:
 
 - cells that are missing at the end are NULL, empty ones beyond the header's are dropped;
 - a row of one line with more cells, or with quotes out of place, is a row of NULLs;
@@ -100,8 +101,9 @@ class CsvLines:
 
     def __post_init__(self) -> None:
         mark = re.escape(self.delimiter)
-        self._quoted = re.compile(rb' *+"((?:[^"]++|"")*+)" *+(?=' + mark + rb"|\Z)")
-        self._plain = re.compile(rb"(?! *+\")[^" + mark + re.escape(self.end) + rb"]*+(?=" + mark + rb"|\Z)")
+        blanks = b"" if self.delimiter == b" " else b" *+"
+        self._quoted = re.compile(blanks + rb'"((?:[^"]++|"")*+)"' + blanks + b"(?=" + mark + rb"|\Z)")
+        self._plain = re.compile(b"(?!" + blanks + b'")[^' + mark + re.escape(self.end) + b"]*+(?=" + mark + rb"|\Z)")
 
     def split(self, text: bytes) -> tuple[bytes, bytes]:
         """Split a text that begins with a row into complete rows and the rest.

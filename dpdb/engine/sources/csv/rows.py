@@ -5,7 +5,6 @@ They are read once, when the source is opened, block by block. Nothing is guesse
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,17 +15,15 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from dpdb.engine.schema import refuse_duplicate_names
-from dpdb.engine.sources.cells.compression import DAMAGED, opened, without_compression
+from dpdb.engine.sources.cells.compression import DAMAGED, opened
+from dpdb.engine.sources.csv.delimiter import delimiter_of, told_delimiter
 from dpdb.engine.sources.csv.lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
 from dpdb.engine.sources.files import FileColumns, Files
+from dpdb.engine.sources.source import Wanted
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["csv_batches", "csv_columns", "csv_delimiter"]
-
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-
-_OTHER_DELIMITERS = (b";", b"\t", b"|")
+__all__ = ["CsvColumns", "csv_batches", "csv_columns"]
 
 _BLOCK = 8 << 20
 _HEADER_BLOCK = 1 << 16
@@ -34,12 +31,23 @@ _LONGEST_HEADER = 1 << 20
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8 texts
 
 
-def csv_delimiter(path: str) -> str | None:
-    """Return the delimiter that a CSV file's name tells, or None if it is no CSV file's name."""
-    return next((mark for suffix, mark in _DELIMITERS.items() if without_compression(path).endswith(suffix)), None)
+_AS_TOLD = Wanted()
 
 
-def csv_columns(files: Files) -> FileColumns:
+@dataclass(frozen=True)
+class CsvColumns(FileColumns):
+    """The columns of CSV files.
+
+    Attributes
+    ----------
+    read_as : str
+        See `Source.read_as`: the delimiter, where it is another one than the files tell.
+    """
+
+    read_as: str = ""
+
+
+def csv_columns(files: Files, wanted: Wanted = _AS_TOLD) -> CsvColumns:
     """Return the columns of the header lines; no row is read.
 
     Raises
@@ -47,17 +55,22 @@ def csv_columns(files: Files) -> FileColumns:
     SourceError
         If a header line cannot be read, names no column or two alike, or the files' header lines differ.
     """
-    names = []
+    headers = []
     for path in files.paths:
         with opened(path) as stream:
-            names.append(_header(stream, files.place, path).names)
-    if len(set(names)) > 1:
+            headers.append(_header(stream, files.place, path, wanted))
+    names = headers[0].names
+    if any(header.names != names for header in headers):
         raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
-    refuse_duplicate_names(names[0])
-    return files.columns(names[0])
+    refuse_duplicate_names(names)
+    found = files.columns(names)
+    others = "".join(sorted({header.delimiter.decode() for header in headers if not header.is_as_told}))
+    return CsvColumns(found.own, found.folders, f"; delimiter {others!r}" if others else "")
 
 
-def csv_batches(files: Files, columns: FileColumns, faults: Faults) -> Iterator[pa.RecordBatch]:
+def csv_batches(
+    files: Files, columns: FileColumns, faults: Faults, wanted: Wanted = _AS_TOLD
+) -> Iterator[pa.RecordBatch]:
     """Read all rows as text; an empty cell is NULL.
 
     Parameters
@@ -76,7 +89,7 @@ def csv_batches(files: Files, columns: FileColumns, faults: Faults) -> Iterator[
     for path, partition in zip(files.paths, files.partitions, strict=True):
         values = [partition[files.keys.index(key)] for key in columns.folders]
         try:
-            for cells in _ahead(_cells(files.place, path, len(columns.own), faults)):
+            for cells in _ahead(_cells(files.place, path, len(columns.own), faults, wanted)):
                 folders = [pa.repeat(pa.scalar(value, pa.string()), cells.num_rows) for value in values]
                 yield from pa.table([*cells.columns, *folders], schema=schema).to_batches()
         except UnreadableError as error:
@@ -90,10 +103,10 @@ def csv_batches(files: Files, columns: FileColumns, faults: Faults) -> Iterator[
             raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
 
 
-def _cells(place: str, path: str, columns: int, faults: Faults) -> Iterator[pa.Table]:
+def _cells(place: str, path: str, columns: int, faults: Faults, wanted: Wanted) -> Iterator[pa.Table]:
     """Read the rows of one file, without the header line, as tables of text columns."""
     with opened(path) as stream:
-        header = _header(stream, place, path)
+        header = _header(stream, place, path, wanted)
         lines = CsvLines(header.delimiter, header.end, columns, faults, header.next_line)
         rest = b""
         for block in chain([header.rest], iter(lambda: stream.read(_BLOCK), b"")):
@@ -182,17 +195,19 @@ class _Header:
     end: bytes
     next_line: int
     rest: bytes
+    is_as_told: bool
 
 
-def _header(stream: BinaryIO, place: str, path: str) -> _Header:
-    delimiter = b","
+def _header(stream: BinaryIO, place: str, path: str, wanted: Wanted) -> _Header:
+    delimiter = told = b","
     try:
         text, found = b"", None
         while found is None and len(text) < _LONGEST_HEADER and (block := stream.read(_HEADER_BLOCK)):
             text += block
             found = first_row(text.removeprefix(_MARK))
         row, end, rest = found or (text.removeprefix(_MARK).rstrip(b"\r\n"), b"\n", b"")
-        delimiter = _delimiter(path, row)
+        told = told_delimiter(path, row)
+        delimiter = delimiter_of(path, row, wanted.delimiter, wanted.likely_delimiter)
         cells = CsvLines(delimiter, end, 1, Faults()).cells(row)
         names = tuple(cell.decode() for cell in cells or ())
     except (*DAMAGED, UnicodeDecodeError):
@@ -203,14 +218,4 @@ def _header(stream: BinaryIO, place: str, path: str) -> _Header:
     if not names or any(not name.strip() for name in names):
         OWNER_LOG.error("%s: the header line", path)
         raise SourceError(f"{place}: the first line must name every column")
-    return _Header(names, delimiter, end, row.count(end) + 2, rest)
-
-
-def _delimiter(path: str, header: bytes) -> bytes:
-    """Tell the delimiter: the one of the file's name, unless the header line has only another one outside quotes.
-
-    Both are public; no row is asked.
-    """
-    named = (csv_delimiter(path) or ",").encode()
-    names = re.sub(rb'"[^"]*"', b"", header)
-    return next((mark for mark in (named, *_OTHER_DELIMITERS) if mark in names), named)
+    return _Header(names, delimiter, end, row.count(end) + 2, rest, delimiter == told)

@@ -37,7 +37,13 @@ def run(options: argparse.Namespace) -> int:
     """Print every line that would be charged otherwise now, and what all would cost together."""
     from dpdb.owner import audit
 
-    found = audit(options.ledger, options.source, table=options.table, schema=csv_schema(options))
+    found = audit(
+        options.ledger,
+        options.source,
+        table=options.table,
+        schema=csv_schema(options),
+        delimiter=options.delimiter,
+    )
     show(json.dumps(found.to_dict(), indent=2) if options.format == "json" else _words(found))
     return 0
 
