@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dpdb.errors import LedgerError
-from dpdb.ledger.allowances import Window, refuse_retired, windows
-from dpdb.ledger.amounts import is_little
+from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
-from dpdb.ledger.refusal import refusal, refusal_by_allowance
+from dpdb.ledger.books import Books
+from dpdb.ledger.limits import Limits, RefusedError
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.clock import now, present, written
@@ -16,7 +16,6 @@ from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.store.seals import seal
 from dpdb.ledger.store.state import insert
-from dpdb.overlap import MOST_WEIGHT, Decision
 from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
@@ -60,25 +59,15 @@ def debit(
             if known is not None:
                 return known
             binding.check_rows(source)
-            if state.sequential + charge > MOST_WEIGHT:
-                raise LedgerError(f"{books.file.shown}: the ledger is full; make a new one for later releases")
-            decision = state.index.would_exceed(predicate, charge, state.available, deadline)
-            if not decision.allowed:
-                raise _RefusedError(decision)
-            is_low = is_little(state.available - decision.upper, state.budget)
             clock = present()
-            for window in windows(state, clock):
-                within = window.decide(predicate, charge, deadline)
-                if not within.allowed:
-                    raise _RefusedError(within, window)
-                is_low = is_low or is_little(window.units - within.upper, window.units)
+            fits = Limits(state, books.file.shown, clock, state.index).decide(predicate, charge, deadline)
             binding.bind(source)
             line = EntryLine(
                 number=state.last + 1,
                 epoch=state.epoch.number,
                 predicate=stored,
                 charge=charge,
-                upper=decision.upper,
+                upper=fits.upper,
                 source_mark=binding.rows_mark(source),
                 reserved=written(clock),
                 **asked._asdict(),
@@ -86,13 +75,11 @@ def debit(
             sealed = seal(state.terms.key, "entry", state.before, line)
             insert(books.file, "entry", (*line, sealed))
             reached("inserted")
-    except _RefusedError as error:
-        if error.window is None:
-            raise refusal(state, predicate, charge, error.decision) from None
-        raise refusal_by_allowance(state, error.window, predicate, charge, error.decision) from None
+    except RefusedError as refused:  # its words are found while others may spend
+        raise refused.in_words(state, predicate, charge) from None
     reached("reserved")
     state.add([line], [sealed])
-    return Reservation(state.last, is_low=is_low)
+    return Reservation(state.last, is_low=fits.is_low)
 
 
 @unbroken()
@@ -107,12 +94,3 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
         reached("written")
     books.write_head()
     reached("recorded")
-
-
-class _RefusedError(Exception):
-    """Ends the transaction, so that the words of a refusal are found while others may spend."""
-
-    def __init__(self, decision: Decision, window: Window | None = None) -> None:
-        super().__init__()
-        self.decision = decision
-        self.window = window

@@ -186,13 +186,15 @@ class Ledger(LedgerReading):
         ------
         BudgetExceededError
             One of them is refused, alone or with those before it.
+        LedgerError
+            The ledger is full or was retired.
         PredicateError
             One of them covers no row.
         """
         for predicate, _ in releases:
             predicate.refuse_no_row()
         self._books.refresh()
-        check_together(self._state, releases, deadline)
+        check_together(self._state, self._file.shown, releases, deadline)
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.

@@ -186,7 +186,9 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     assert plan["epsilon"] == plan["sequential_epsilon"] == 0
     assert [release["answered"] for release in plan["releases"]] == [True] * 3
     assert run(job, "tuesday", "--check") == 0
-    assert "may be NOT enough" in capsys.readouterr().out
+    assert (
+        "of 1 left for releases of the whole table; NOT enough: budget refused by the ledger" in capsys.readouterr().out
+    )
 
 
 def test_check_reads_no_row(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -393,3 +395,35 @@ def test_a_results_table_of_the_owners_own_making_is_kept(columns: str, job: Pat
     assert run(job) == 0
     assert run(job) == 0
     assert len(read_results(job.parent / "results.duckdb")) == 6
+
+
+@pytest.mark.parametrize("at_most", ["0.25", "0.35"], ids=["the first release", "those behind it"])
+def test_check_says_what_an_allowance_will_say(job: Path, at_most: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = job.parent / "t.ledger"
+    assert main(["budget", "allow", str(ledger), "--at-most", at_most, "--per", "30d"]) == 0
+    before = ledger.read_bytes()
+    capsys.readouterr()
+    assert run(job, "monday", "--check") == 0
+    words = capsys.readouterr().out.split("; NOT enough: ")[1].strip()
+    assert f"the allowance of {at_most} within any 30 days" in words
+    assert run(job, "monday", "--check", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["ledger"]["refusal"].partition("; ")[0] == words.partition("; ")[0]
+    assert ledger.read_bytes() == before
+    assert run(job, "monday") == 4
+    assert words.partition("; ")[0] in capsys.readouterr().err
+    assert main(["budget", "allow", str(ledger), "--at-most", "0.6", "--per", "30d"]) == 0
+    assert run(job, "monday", "--check") == 0
+    assert "left for releases of the whole table; enough\n" in capsys.readouterr().out
+
+
+def test_check_refuses_a_retired_ledger_as_the_run_does(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(job, "monday") == 0
+    assert main(["budget", "retire", str(job.parent / "t.ledger")]) == 0
+    capsys.readouterr()
+    said = []
+    for words in (["--check"], []):
+        assert run(job, "tuesday", *words) == 2
+        said.append(capsys.readouterr().err.partition("the ledger was retired")[2])
+    assert said[0] == said[1] != ""
+    for words in (["--check"], []):
+        assert run(job, "monday", *words) == 0  # answered already

@@ -58,6 +58,8 @@ class JobPlan:
         The same bound in the ledger's own parameter, also of what is not paid in epsilon.
     ledger : LedgerSummary
         What is left of the budget, in the ledger's own parameter.
+    refusal : str or None
+        Why the ledger would refuse the run now, in its own words: by its total or by an allowance.
     """
 
     job: Job
@@ -67,6 +69,7 @@ class JobPlan:
     sequential: float
     charge: float
     ledger: LedgerSummary
+    refusal: str | None = None
 
     @property
     def cost_words(self) -> str:
@@ -81,9 +84,9 @@ class JobPlan:
         """What is left in the ledger, and whether that is enough."""
         ledger = self.ledger
         left = f"{ledger.parameter} {ledger.remaining:g} of {ledger.budget:g}"
-        fits = "enough" if self.charge <= ledger.remaining else "may be NOT enough, then releases are refused"
         own = "" if ledger.notion == "pure" else f" for {ledger.parameter} {self.charge:.9g}"
-        return f"{left} left for releases of the whole table; {fits}{own}"
+        why = "" if self.refusal is None else f": {self.refusal}"
+        return f"{left} left for releases of the whole table; {'NOT ' if why else ''}enough{own}{why}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, ready for JSON."""
@@ -104,7 +107,7 @@ class JobPlan:
             "sequential_epsilon": self.sequential,
             "ledger": {
                 "parameter": self.ledger.parameter, "budget": self.ledger.budget, "remaining": self.ledger.remaining,
-                "charge": self.charge,
+                "charge": self.charge, "refusal": self.refusal,
             },
         }  # fmt: skip
 

@@ -6,6 +6,7 @@ from dpdb.doors.jobs.checks import check_run, job_charges, job_session
 from dpdb.doors.jobs.job_file import Job, ledger_run
 from dpdb.doors.jobs.job_plan import JobPlan, PlannedRelease
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
+from dpdb.errors import BudgetExceededError
 from dpdb.ledger import Ledger
 from dpdb.overlap import maximum_overlap
 from dpdb.privacy import as_float
@@ -19,7 +20,7 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
     Raises
     ------
     DpdbError
-        As `run_job`, except for a budget that does not suffice.
+        As `run_job`, except for a budget or an allowance that does not suffice: the plan says that.
     """
     check_run(job, run_id)
     with job_session(job, rows=False) as session, Ledger.open(job.ledger) as ledger:
@@ -34,6 +35,11 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
             )
             for release, charge in zip(job.releases, charges, strict=True)
         )
+        refusal: str | None = None
+        try:
+            session.check_together(charges)
+        except BudgetExceededError as error:
+            refusal = str(error)
         due = [charge for charge in charges if not ledger.is_debited(charge.run_id)]
         together = maximum_overlap([charge.coverage for charge in due], [charge.epsilon for charge in due])
         return JobPlan(
@@ -44,4 +50,5 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
             sequential=as_float(sum(charge.epsilon for charge in due)),
             charge=session.cost_together(due),
             ledger=ledger.summary(),
+            refusal=refusal,
         )

@@ -48,7 +48,7 @@ def plan(job: Job | str | Path, run_id: str | None = None) -> JobPlan:
     Raises
     ------
     DpdbError
-        As `run`, except for a budget that does not suffice.
+        As `run`, except for a budget or an allowance that does not suffice: the plan says that.
     """
     return plan_job(_job(job), _run_id(run_id))
 

@@ -101,6 +101,8 @@ class LedgerAccount:
     def check_together(self, charges: Sequence[Charge]) -> None:
         """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing."""
         self._refuse_changed_source()
+        if not any(map(self.will_draw, charges)):
+            return
         new = [(charge, self._units(charge)) for charge in charges if not self._ledger.is_debited(charge.run_id)]
         self._budget.check_together([charge for charge, _ in new if charge.rho is None])
         self._ledger.check_together([(charge.coverage, units) for charge, units in new])

@@ -1,0 +1,89 @@
+"""`Limits`: all that decides about one more debit. A debit asks them, and so does who only looks ahead."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from dpdb.errors import BudgetExceededError, LedgerError
+from dpdb.ledger.allowances import Window, windows
+from dpdb.ledger.amounts import is_little
+from dpdb.ledger.refusal import refusal, refusal_by_allowance
+from dpdb.ledger.store.state import LedgerState
+from dpdb.overlap import MOST_WEIGHT, Decision, OverlapIndex
+from dpdb.predicates import Region
+
+__all__ = ["Fits", "Limits", "RefusedError"]
+
+
+class Fits(NamedTuple):
+    """A debit that is allowed: a bound on what its rows have collected with it, and whether little is left."""
+
+    upper: int
+    is_low: bool
+
+
+class RefusedError(Exception):
+    """A debit is refused, by the total or by an allowance; carried out of a transaction before words are found."""
+
+    def __init__(self, decision: Decision, window: Window | None = None) -> None:
+        super().__init__()
+        self.decision = decision
+        self.window = window
+
+    def in_words(self, state: LedgerState, predicate: Region, charge: int) -> BudgetExceededError:
+        """Say it as the debit does."""
+        if self.window is None:
+            return refusal(state, predicate, charge, self.decision)
+        return refusal_by_allowance(state, self.window, predicate, charge, self.decision)
+
+
+class Limits:
+    """The total of a ledger and every allowance that holds now.
+
+    Parameters
+    ----------
+    state : LedgerState
+    shown : str
+        The ledger's file, for messages.
+    clock : datetime
+        What the machine's clock says.
+    index : OverlapIndex
+        The debits of the current epoch; who looks ahead gives a copy and adds to it.
+    """
+
+    def __init__(self, state: LedgerState, shown: str, clock: datetime, index: OverlapIndex) -> None:
+        self._state, self._shown, self._index = state, shown, index
+        self._sequential = state.sequential
+        self._windows = list(windows(state, clock))
+
+    def decide(self, predicate: Region, charge: int, deadline: float) -> Fits:
+        """Decide whether no row would collect more than the total or an allowance; an undecided debit is refused.
+
+        Raises
+        ------
+        RefusedError
+            Some row may.
+        LedgerError
+            The ledger is full.
+        """
+        state = self._state
+        if self._sequential + charge > MOST_WEIGHT:
+            raise LedgerError(f"{self._shown}: the ledger is full; make a new one for later releases")
+        decision = self._index.would_exceed(predicate, charge, state.available, deadline)
+        if not decision.allowed:
+            raise RefusedError(decision)
+        is_low = is_little(state.available - decision.upper, state.budget)
+        for window in self._windows:
+            within = window.decide(predicate, charge, deadline)
+            if not within.allowed:
+                raise RefusedError(within, window)
+            is_low = is_low or is_little(window.units - within.upper, window.units)
+        return Fits(decision.upper, is_low)
+
+    def add(self, predicate: Region, charge: int, fits: Fits) -> None:
+        """Count one more release, which was allowed; of a look ahead, never of a debit."""
+        self._index.add(predicate, charge, fits.upper)
+        self._sequential += charge
+        for window in self._windows:
+            window.add(predicate, charge)
