@@ -22,7 +22,15 @@ def published(project: Path) -> list[tuple[Any, ...]]:
         return connection.execute("FROM hospital_quality ORDER BY release_id").fetchall()
 
 
+def asked_by(project: Path, who: str) -> None:
+    """Give the profile a name and the count of rows a label."""
+    profile, model = project / "profiles.yml", project / "models" / "hospital_quality.sql"
+    profile.write_text(f"{profile.read_text().rstrip()}\n            who: {who}\n")
+    model.write_text(model.read_text().replace("run_id := 'rows", "label := 'rows of the day', run_id := 'rows"))
+
+
 def test_a_day_of_builds(project: Path) -> None:
+    asked_by(project, "nightly dbt")
     Ledger.create(project / "hospital.ledger", 1.4).close()
     assert dbt(project, "deps").returncode == 0
     first = dbt(project, "build", "--vars", "{run_date: 2026-01-31}")
@@ -33,6 +41,11 @@ def test_a_day_of_builds(project: Path) -> None:
     assert (nodes["zip_code_gives_city"], nodes["cities_are_in_one_state"]) == ("pass", "pass")
     releases = published(project)
     assert (len(releases), spent(project)) == (6, 1.4)
+
+    with Ledger.open(project / "hospital.ledger") as ledger:
+        told = ledger.history()
+    assert {debit.analyst for debit in told} == {"nightly dbt"}
+    assert [debit.run_id for debit in told if debit.label == "rows of the day"] == ["rows 2026-01-31"]
 
     lower = next(row[3] for row in releases if row[0] == "repair" and row[10] is None)
     gated = dbt(project, "build", "--vars", f"{{run_date: 2026-01-31, most_repairs: {lower - 1}}}")

@@ -13,6 +13,7 @@ from dpdb.constraints import ConstraintsLike, load_constraints, never_a_path
 from dpdb.engine import declared_parents
 from dpdb.engine.duckdb.owner_table import OwnerTable
 from dpdb.errors import ParameterError
+from dpdb.names import check_name
 from dpdb.release import Budget, Session
 
 __all__ = ["CLOSED", "Settings", "Tables"]
@@ -57,6 +58,8 @@ class Settings:
                 load_constraints(constraints)
         for budget in _values(self.budget):
             Budget(budget)
+        if self.who is not None:
+            check_name("who", self.who)
 
 
 @dataclass

@@ -177,7 +177,8 @@ class FrontEnd:
             with self._session_lock:
                 charge = self.session.prepare(ask).charge
             identity = charge.request_text, ask.run_id
-            table = releases.setdefault(identity, (f"release_{len(releases) + 1}", ask, charge))[0]
+            table, known, _ = releases.setdefault(identity, (f"release_{len(releases) + 1}", ask, charge))
+            _refuse_second_label(known, ask)
             placed.append((node, ask, table))
         _refuse_shared_runs(ask for _, ask, _ in releases.values())
         return _Checked(statement, rewritten(statement.tree, placed), releases)
@@ -219,6 +220,15 @@ def _refuse_shared_runs(asks: Iterable[Ask]) -> None:
         if ask.run_id is not None and ask.run_id in seen:
             raise StatementRefusedError(f"run id {ask.run_id!r} names two different releases: give each its own")
         seen.add(ask.run_id)
+
+
+def _refuse_second_label(one: Ask, other: Ask) -> None:
+    """Refuse two calls that are one release, of which the history could keep one label only."""
+    if one.label != other.label:
+        raise StatementRefusedError(
+            f"two calls that ask for the same are one release, which has one label: not {one.label!r} and "
+            f"{other.label!r}"
+        )
 
 
 def _with_cost(plan_rows: pa.Table, checked: _Checked) -> pa.Table:
