@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpdb.doors.notebook import progress_bar
     from dpdb.errors import BudgetExceededError, DpdbError
     from dpdb.owner.expected_error import plan
-    from dpdb.release import Release, Session
+    from dpdb.release import Release, Releases, Session
     from dpdb.release import open_session as open  # noqa: A004 - the public name is dpdb.open
     from dpdb.release.one_shot import dp_inconsistency
 
@@ -37,6 +37,7 @@ __all__ = [
     "DpdbError",
     "Registration",
     "Release",
+    "Releases",
     "Session",
     "__version__",
     "dp_inconsistency",
@@ -52,6 +53,7 @@ _HOMES = {
     "DpdbError": ("dpdb.errors", "DpdbError"),
     "Registration": ("dpdb.doors.duckdb_functions", "Registration"),
     "Release": ("dpdb.release", "Release"),
+    "Releases": ("dpdb.release", "Releases"),
     "Session": ("dpdb.release", "Session"),
     "dp_inconsistency": ("dpdb.release.one_shot", "dp_inconsistency"),
     "open": ("dpdb.release", "open_session"),

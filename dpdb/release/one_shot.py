@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import SourceLike
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
-from dpdb.release.published.release import Release
+from dpdb.release.published.release import Release, Releases
 from dpdb.release.session import Session
 from dpdb.release.verbs import spelled
 
@@ -24,22 +24,22 @@ def dp_inconsistency(
 def dp_inconsistency(
     source: SourceLike, constraints: ConstraintsLike, measure: Literal["all"], epsilon: Epsilon = ..., *,
     by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: bool = ..., **settings: Any,
-) -> tuple[Release, ...]: ...  # fmt: skip
+) -> Releases: ...  # fmt: skip
 @overload
 def dp_inconsistency(
     source: SourceLike, constraints: ConstraintsLike, measure: str = ..., epsilon: Epsilon = ..., *,
     by: str, keys: Sequence[Key], each_constraint: bool = ..., **settings: Any,
-) -> tuple[Release, ...]: ...  # fmt: skip
+) -> Releases: ...  # fmt: skip
 @overload
 def dp_inconsistency(
     source: SourceLike, constraints: ConstraintsLike, measure: str = ..., epsilon: Epsilon = ..., *,
     by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: Literal[True], **settings: Any,
-) -> tuple[Release, ...]: ...  # fmt: skip
+) -> Releases: ...  # fmt: skip
 @overload
 def dp_inconsistency(
     source: SourceLike, constraints: ConstraintsLike, measure: str, epsilon: Epsilon = ..., *,
     by: str | None = ..., keys: Sequence[Key] | None = ..., each_constraint: bool = ..., **settings: Any,
-) -> Release | tuple[Release, ...]: ...  # fmt: skip
+) -> Release | Releases: ...  # fmt: skip
 @spelled(EveryMeasureOption)
 def dp_inconsistency(
     source: SourceLike,
@@ -47,7 +47,7 @@ def dp_inconsistency(
     measure: str = Ask.measure,
     epsilon: Any = Ask.epsilon,
     **settings: Any,
-) -> Release | tuple[Release, ...]:
+) -> Release | Releases:
     """Make one release of a table: open a `Session`, release, close.
 
     Options of the release as `Session.dp_inconsistency`, other settings as `Session`; cost and errors as there.
@@ -61,5 +61,5 @@ def dp_inconsistency(
     """
     asked = {name: settings.pop(name) for name in OPTIONS if name in settings}
     with Session(source, constraints=constraints, **settings) as session:
-        released: Release | tuple[Release, ...] = session.dp_inconsistency(measure, epsilon, **asked)
+        released: Release | Releases = session.dp_inconsistency(measure, epsilon, **asked)
         return released

@@ -62,25 +62,25 @@ class Verbs(ABC):
     @overload
     def dp_inconsistency(
         self, measure: Literal["all"], epsilon: Epsilon = ..., **options: Unpack[EveryMeasureOption]
-    ) -> tuple[Release, ...]: ...
+    ) -> Releases: ...
     @overload
     def dp_inconsistency(
         self, measure: str = ..., epsilon: Epsilon = ..., *, by: str, keys: Sequence[Key],
         each_constraint: bool = ..., **options: Unpack[MeasureOptions],
-    ) -> tuple[Release, ...]: ...  # fmt: skip
+    ) -> Releases: ...  # fmt: skip
     @overload
     def dp_inconsistency(
         self, measure: str = ..., epsilon: Epsilon = ..., *, by: str | None = ..., keys: Sequence[Key] | None = ...,
         each_constraint: Literal[True], **options: Unpack[MeasureOptions],
-    ) -> tuple[Release, ...]: ...  # fmt: skip
+    ) -> Releases: ...  # fmt: skip
     @overload
     def dp_inconsistency(
         self, measure: str, epsilon: Epsilon = ..., **options: Unpack[EveryMeasureOption]
-    ) -> Release | tuple[Release, ...]: ...
+    ) -> Release | Releases: ...
     @spelled(EveryMeasureOption)
     def dp_inconsistency(
         self, measure: str = Ask.measure, epsilon: Any = Ask.epsilon, **options: Unpack[EveryMeasureOption]
-    ) -> Release | tuple[Release, ...]:
+    ) -> Release | Releases:
         """Release one measure, or all three, of the table or of a slice.
 
         Parameters
@@ -95,7 +95,7 @@ class Verbs(ABC):
 
         Returns
         -------
-        Release or tuple of Release
+        Release or Releases
             One release; all of them for ``"all"``; with `each_constraint`, for each constraint in order, those of it;
             with `by`, for each key in order, those of its slice.
 
@@ -130,15 +130,11 @@ class Verbs(ABC):
     @overload
     def dp_count(
         self, epsilon: Epsilon | None = ..., *, by: str, keys: Sequence[Key], **options: Unpack[CountOptions]
-    ) -> tuple[Release, ...]: ...
+    ) -> Releases: ...
     @overload
-    def dp_count(
-        self, epsilon: Epsilon | None = ..., **options: Unpack[EveryCountOption]
-    ) -> Release | tuple[Release, ...]: ...
+    def dp_count(self, epsilon: Epsilon | None = ..., **options: Unpack[EveryCountOption]) -> Release | Releases: ...
     @spelled(EveryCountOption)
-    def dp_count(
-        self, epsilon: Epsilon | None = None, **options: Unpack[EveryCountOption]
-    ) -> Release | tuple[Release, ...]:
+    def dp_count(self, epsilon: Epsilon | None = None, **options: Unpack[EveryCountOption]) -> Release | Releases:
         """Release the number of rows of the table, of a slice, or of one slice per key.
 
         Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
@@ -159,7 +155,7 @@ class Verbs(ABC):
         """
         return self._called("dp_count", {"epsilon": epsilon, **options})
 
-    def _called(self, function: str, given: Mapping[str, Any]) -> Release | tuple[Release, ...]:
+    def _called(self, function: str, given: Mapping[str, Any]) -> Release | Releases:
         ask = Ask.called(function, given)
         releases = self.release(ask)
         return releases if ask.several else releases[0]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
@@ -84,7 +84,7 @@ class Release(ReleaseFields):
 
 
 class Releases(tuple[Release, ...]):
-    """The releases of one call, in order: a tuple that a notebook shows as a table.
+    """The releases of one call, in order: a tuple that a notebook shows as a table; so are slices and sums.
 
     Examples
     --------
@@ -95,9 +95,24 @@ class Releases(tuple[Release, ...]):
     ...     found = s.dp_inconsistency("repair", epsilon=1, by="state", keys=["AL", "AK"])
     >>> found.to_pandas()["where"].tolist()
     ["state = 'AL'", "state = 'AK'"]
+    >>> found[1:].to_pandas()["where"].tolist()
+    ["state = 'AK'"]
     """
 
     __slots__ = ()
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Release: ...
+    @overload
+    def __getitem__(self, place: slice) -> Releases: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Release | Releases:
+        return Releases(super().__getitem__(place)) if isinstance(place, slice) else super().__getitem__(place)
+
+    def __add__(self, others: tuple[Any, ...]) -> Any:
+        return _joined(self, others)
+
+    def __radd__(self, others: tuple[Any, ...]) -> Any:
+        return _joined(others, self)
 
     def to_arrow(self) -> pa.Table:
         """Return them as an Arrow table, one row each, with the columns of results tables. Costs nothing."""
@@ -137,6 +152,14 @@ class Releases(tuple[Release, ...]):
         from dpdb.release.published.html import releases_table
 
         return releases_table(self)
+
+
+def _joined(first: tuple[Any, ...], second: tuple[Any, ...]) -> Any:
+    """Return two tuples as one: `Releases` if it holds nothing else; what is no tuple is not added."""
+    if not (isinstance(first, tuple) and isinstance(second, tuple)):
+        return NotImplemented
+    both = (*first, *second)
+    return Releases(both) if all(isinstance(one, Release) for one in both) else both
 
 
 def recorded_releases(answer: str) -> Releases:
