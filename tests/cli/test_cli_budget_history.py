@@ -62,7 +62,7 @@ def test_cells_of_the_csv_are_never_formulas_and_lines_never_steer_a_terminal(
     count = ("count", visits, "--ledger", ledger, "--epsilon", "0.1")
     names = {
         ("=1+1", "@SUM(A1)"): ("'=1+1", "'@SUM(A1)"),
-        ("-2", "+3"): ("'-2", "'+3"),
+        ("-2", "+3*1"): ("-2", "'+3*1"),
         ("<b>", 'a",b'): ("<b>", 'a",b'),
         ("\uff1d1+1", "\uff20SUM(A1)"): ("'\uff1d1+1", "'\uff20SUM(A1)"),
     }

@@ -19,8 +19,8 @@ import pytest
 
 import dpdb
 from dpdb.doors.cli import main
-from dpdb.doors.cli.prompt import run_prompt
-from dpdb.doors.cli.prompt_lines import completer
+from dpdb.doors.cli.prompt.lines import completer
+from dpdb.doors.cli.prompt.prompt import run_prompt
 from dpdb.doors.cli.result_formats import as_arrow, as_csv, as_json, as_parquet, as_text
 from dpdb.doors.sql import FrontEnd
 from dpdb.ledger import Ledger
@@ -195,6 +195,18 @@ def test_odd_values_survive_every_format() -> None:
     for table in (pq.read_table(pa.BufferReader(as_parquet(ODD))), pa.ipc.open_stream(as_arrow(ODD)).read_all()):
         assert table.num_rows == 3
         assert table.column_names == header
+
+
+def test_no_cell_of_csv_is_a_formula(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "-", "+1-555-0100"]  # noqa: RUF001
+    numbers = ["-3.5", "+4", "-.5e-3", "7"]
+    pq.write_table(pa.table({"=a": texts + numbers, "n": [-3.5] * 14}), tmp_path / "p.parquet")
+    public = ["--public", f"p={tmp_path / 'p.parquet'}", "--format", "csv", "--quiet"]
+    assert main([*command, "--budget", "1", *public, "SELECT *, -1 AS d, -1.5::DECIMAL(3, 1) AS e FROM p"]) == 0
+    header, *rows = csv.reader(io.StringIO(capsys.readouterr().out, newline=""))
+    assert header == ["'=a", "n", "d", "e"]
+    assert [row[0] for row in rows] == [f"'{text}" for text in texts] + numbers
+    assert {tuple(row[1:]) for row in rows} == {("-3.5", "-1", "-1.5")}
 
 
 # -- the prompt -----------------------------------------------------------------------------------------------

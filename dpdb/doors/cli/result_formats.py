@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -12,6 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+
+from dpdb.doors.cli.csv_cells import csv_text
 
 __all__ = ["as_arrow", "as_csv", "as_json", "as_parquet", "as_text"]
 
@@ -41,13 +41,9 @@ def as_text(table: pa.Table, width: int) -> str:
 
 
 def as_csv(table: pa.Table) -> str:
-    """Return a header line and rows; NULL is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_names(table))
+    """Return a header line and rows; NULL is an empty cell, and no cell is a formula (see `csv_cells`)."""
     columns = [[_flat(value) for value in column.to_pylist()] for column in table.columns]
-    writer.writerows(zip(*columns, strict=True))
-    return text.getvalue()
+    return csv_text(_names(table), zip(*columns, strict=True))
 
 
 def as_json(tables: Sequence[pa.Table]) -> str:

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
     ):
         if text is None:
-            from dpdb.doors.cli.prompt import run_prompt
+            from dpdb.doors.cli.prompt.prompt import run_prompt
 
             return run_prompt(front_end, ledger=options.ledger)
         answer_statements(front_end, split_statements(text), options)

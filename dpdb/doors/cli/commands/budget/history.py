@@ -41,7 +41,7 @@ def add(actions: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print every debit, answered or not, and what the owner has done in between."""
-    from dpdb.doors.cli.commands.budget.csv_cells import csv_text
+    from dpdb.doors.cli.csv_cells import csv_text
     from dpdb.ledger import Ledger
 
     with Ledger.open(options.ledger) as ledger:
@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
         show(json.dumps(lists, indent=2))
     elif options.format == "csv":
         cells = [(_place(entry), _cells(entry, parameter)) for entry in entries]
-        show(csv_text(_COLUMNS, _in_order([*cells, *((_place_of_act(act), _act_cells(act)) for act in acts)])))
+        lines = _in_order([*cells, *((_place_of_act(act), _act_cells(act)) for act in acts)])
+        show(csv_text(_COLUMNS, lines).removesuffix("\n"))
     else:
         words = [(_place(entry), _words(entry, parameter)) for entry in entries]
         shown = _in_order([*words, *((_place_of_act(act), _act_words(act)) for act in acts)])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dpdb.doors.cli.answers import AnswerOutput, UnshownError
-from dpdb.doors.cli.prompt_commands import described, run_command
-from dpdb.doors.cli.prompt_lines import prompt_lines
+from dpdb.doors.cli.prompt.commands import described, run_command
+from dpdb.doors.cli.prompt.lines import prompt_lines
 from dpdb.doors.cli.result_formats import as_text
 from dpdb.doors.cli.sql_words import budget_words, release_words, text_width
 from dpdb.doors.cli.streams import one_line, show

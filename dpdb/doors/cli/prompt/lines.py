@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.cli.prompt_commands import DOT_COMMANDS
+from dpdb.doors.cli.prompt.commands import DOT_COMMANDS
 from dpdb.doors.sql import FrontEnd, statement_words
 
 __all__ = ["PromptLines", "prompt_lines"]

@@ -1,0 +1,1 @@
+"""The prompt of `dpdb sql`: its lines, its commands, its loop."""
