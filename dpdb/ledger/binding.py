@@ -44,7 +44,8 @@ class LedgerBinding:
         if (source.rows_per_person, source.unit) != (terms.rows_per_person, terms.unit):
             bound = unit_words(terms.rows_per_person or 1, terms.unit)
             raise LedgerError(
-                f"{self._file.shown}: this ledger counts for {bound}, not for {source.protects}; nothing was released"
+                f"{self._file.shown}: this ledger counts for {bound}, not for {source.protects}; nothing was released. "
+                "Give the unit, the private parents and their rules as its first release did"
             )
 
     def check_rows(self, source: SourceMark) -> None:

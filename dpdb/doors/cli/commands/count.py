@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
+    children_option,
     command,
     format_option,
     limit_options,
     output_option,
+    parent_options,
     slice_options,
     source_options,
     spending_options,
 )
+from dpdb.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpdb.release import Session
 
 __all__ = ["add", "run"]
 
@@ -29,6 +36,14 @@ def add(commands: Any) -> None:
         "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1",
     )
     source_options(parser, constraints=False)
+    parser.add_argument(
+        "--constraints",
+        metavar="FILE_OR_TEXT",
+        action="append",
+        help="beside --private-parent: the rules that say which of its rows belong to a unit",
+    )
+    parent_options(parser)
+    children_option(parser)
     slice_options(parser, epsilon=None)
     parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
     spending_options(parser)
@@ -40,14 +55,35 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
     from dpdb.doors.cli.asked import asked
-    from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.releases_text import releases_text
 
     ask = asked(options, "dp_count")
     with (
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
-        open_session(options, budget=one_release(options)) as session,
+        _session(options) as session,
     ):
         releases = session.release(ask)
         output.show(releases_text(releases, options.format), releases)
     return 0
+
+
+def _session(options: argparse.Namespace) -> Session:
+    """Open the table; rules matter only where they say what a unit has in private parents."""
+    from dpdb.doors.cli.open_session import one_release, open_session
+    from dpdb.engine import NESTED_LOOP_ROWS
+
+    declared = parents(options)
+    if not declared["private_parents"]:
+        if options.max_children is not None:
+            raise ParameterError("--max-children is for rows that refer to a --private-parent")
+        return open_session(options, budget=one_release(options))
+    if not options.constraints:
+        raise ParameterError("--private-parent needs --constraints: its rules say which of its rows belong to a unit")
+    return open_session(
+        options,
+        budget=one_release(options),
+        constraints=options.constraints,
+        row_bound=NESTED_LOOP_ROWS,  # a count compares no rows
+        max_children=options.max_children,
+        **declared,
+    )
