@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from dpdb.doors.cli.intermixed import Parser
 
@@ -39,15 +39,58 @@ complete -o filenames -F _dpdb dpdb"""
 # Names of files may have blanks: only a line break ends one.
 _FILES = """{ IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$word")); }"""
 
-_ZSH = "#compdef dpdb\nautoload -Uz bashcompinit && bashcompinit\n"
+# `path` is the list of commands in zsh, and `words` what stands on the line. The file may lie in a folder of `fpath`,
+# where it is the body of the function that completes, or be read by `source`.
+_ZSH = """\
+#compdef dpdb
+_dpdb() {{
+    local at=dpdb option=${{words[CURRENT-1]}} word
+    local -a shown
+    for word in "${{(@)words[2,CURRENT-1]}}"; do
+        case "$at $word" in
+{paths}
+        esac
+    done
+    if [[ $PREFIX == --*=* ]]; then
+        option=${{PREFIX%%=*}}
+        compset -P '*='
+    fi
+    case "$at $option" in
+{values}
+    esac
+    case $at in
+{options}
+    esac
+    if [[ $PREFIX == -* ]]; then
+        _describe -o option shown
+        return
+    fi
+    shown=()
+    case $at in
+{words}
+    esac
+    if (( $#shown )); then _describe word shown; else _files; fi
+}}
+if [[ $funcstack[1] == _dpdb ]]; then _dpdb "$@"; else compdef _dpdb dpdb; fi"""
+
+_FISH = """\
+function __dpdb_at
+    set -l at dpdb
+    for word in (commandline -opc)[2..-1]
+        switch "$at $word"
+            case {paths}
+                set at "$at $word"
+        end
+    end
+    test "$at" = "$argv"
+end"""
 
 
 def script(shell: str, parser: Parser) -> str:
     """Return the script of a shell for the parser of all commands."""
     if shell == "fish":
         return "\n".join(_fish(parser))
-    bash = _bash(parser)
-    return bash if shell == "bash" else _ZSH + bash
+    return _bash(parser) if shell == "bash" else _zsh(parser)
 
 
 def _commands(parser: Parser, path: tuple[str, ...] = ("dpdb",)) -> Iterator[tuple[tuple[str, ...], Parser]]:
@@ -91,18 +134,55 @@ def _bash(parser: Parser) -> str:
     return _BASH.format(paths="\n".join(paths), values="\n".join(values), words="\n".join(shown), files=_FILES)
 
 
-def _fish(parser: Parser) -> Iterator[str]:
+def _zsh(parser: Parser) -> str:
+    paths, values, options, words = [], [], [], []
     for path, found in _commands(parser):
-        seen = [f"__fish_seen_subcommand_from {name}" for name in path[1:]]
+        here = " ".join(path)
+        paths += [
+            f"            {shlex.quote(f'{here} {name}')}) at={shlex.quote(f'{here} {name}')} ;;"
+            for name in _below(found)
+        ]
+        for name, action in found.options.items():
+            if action.nargs != 0:
+                reply = f"compadd -- {shlex.join(_choices(action))}" if action.choices else "_files"
+                values.append(f"        {shlex.quote(f'{here} {name}')}) {reply}; return ;;")
+        described = [_described(name, action.help) for name, action in found.options.items()]
+        options.append(f"        {shlex.quote(here)}) shown=({' '.join(described)}) ;;")
+        described = [_described(name, text) for name, text in _described_commands(found)]
+        described += [_described(word, None) for word in _plain(found)]
+        words.append(f"        {shlex.quote(here)}) shown=({' '.join(described)}) ;;")
+    lists = {"paths": paths, "values": values, "options": options, "words": words}
+    return _ZSH.format(**{name: "\n".join(lines) for name, lines in lists.items()})
+
+
+def _described(word: str, text: str | None) -> str:
+    """A word with its help, as zsh's `_describe` takes them."""
+    return shlex.quote(word.replace(":", "\\:") + (f":{_one_text(text)}" if _one_text(text) else ""))
+
+
+def _one_text(text: str | None) -> str:
+    return "" if not text or text == argparse.SUPPRESS else text.replace("%%", "%")
+
+
+def _described_commands(parser: Parser) -> Iterator[tuple[str, str | None]]:
+    for action in parser._actions:
+        if isinstance(action.choices, dict):
+            for choice in action._get_subactions():  # type: ignore[attr-defined]  # argparse's own list of commands
+                yield choice.dest, choice.help
+
+
+def _fish(parser: Parser) -> Iterator[str]:
+    paths = [f"{' '.join(path)} {name}" for path, found in _commands(parser) for name in _below(found)]
+    yield _FISH.format(paths=" ".join(map(_in_quotes, paths)))
+    for path, found in _commands(parser):
+        here = " ".join(path)
+        for name, text in _described_commands(found):
+            yield _fish_line(here, f"-f -a {name}", text)
         for action in found._actions:
-            if isinstance(action.choices, dict):
-                unseen = f"not __fish_seen_subcommand_from {' '.join(action.choices)}"
-                for choice in action._get_subactions():  # type: ignore[attr-defined]  # argparse's own list of commands
-                    yield _fish_line([*seen, unseen], f"-f -a {choice.dest}", choice.help)
-            elif action.option_strings:
-                yield _fish_line(seen or ["__fish_use_subcommand"], _fish_option(action), action.help)
-            elif action.choices:
-                yield _fish_line(seen, f"-f -a {shlex.quote(' '.join(_choices(action)))}", action.help)
+            if action.option_strings:
+                yield _fish_line(here, _fish_option(action), action.help)
+            elif words := _choices(action):
+                yield _fish_line(here, f"-f -a {shlex.quote(' '.join(words))}", action.help)
 
 
 def _fish_option(action: argparse.Action) -> str:
@@ -111,9 +191,9 @@ def _fish_option(action: argparse.Action) -> str:
     return names + (f" -x -a {shlex.quote(' '.join(choices))}" if choices else "" if action.nargs == 0 else " -r")
 
 
-def _fish_line(conditions: Sequence[str], what: str, text: str | None) -> str:
-    described = "" if not text or text == argparse.SUPPRESS else f" -d {_in_quotes(text.replace('%%', '%'))}"
-    return f"complete -c dpdb -n {_in_quotes('; and '.join(conditions))} {what}{described}"
+def _fish_line(here: str, what: str, text: str | None) -> str:
+    described = f" -d {_in_quotes(_one_text(text))}" if _one_text(text) else ""
+    return f"complete -c dpdb -n {_in_quotes(f'__dpdb_at {here}')} {what}{described}"
 
 
 def _in_quotes(text: str) -> str:
