@@ -209,6 +209,15 @@ def test_no_cell_of_csv_is_a_formula(command: list[str], tmp_path: Path, capsys:
     assert {tuple(row[1:]) for row in rows} == {("-3.5", "-1", "-1.5")}
 
 
+def test_long_values_are_broken_at_the_width_of_the_terminal() -> None:
+    shown = as_text(pa.table({"name": ["words " * 40], "x": ["y" * 90], "z": ["a\nb"]}), 60).splitlines()
+    assert [line[:4] for line in shown[1:5]] == ["name", "    ", "    ", "    "]
+    assert max(len(line) for line in shown if "y" not in line) <= 60
+    assert " ".join(line[6:] for line in shown[1:]).startswith(" ".join(["words"] * 40))
+    assert f"x     {'y' * 90}" in shown  # what has no blank is copied whole
+    assert shown[-3:] == ["z     a", "      b", "(1 row)"]
+
+
 # -- the prompt -----------------------------------------------------------------------------------------------
 
 

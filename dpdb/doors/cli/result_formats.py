@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -16,6 +17,7 @@ from dpdb.doors.cli.csv_cells import csv_text
 __all__ = ["as_arrow", "as_csv", "as_json", "as_parquet", "as_text"]
 
 _PLAN = ["explain_key", "explain_value"]
+_NARROWEST = 30  # of values beside their names, however narrow the terminal is
 
 
 def as_text(table: pa.Table, width: int) -> str:
@@ -29,7 +31,7 @@ def as_text(table: pa.Table, width: int) -> str:
         pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type) for f in table.schema
     ]
     if sum(widths) + 2 * len(widths) > width:
-        return _one_field_per_line(names, columns, table.num_rows)
+        return _one_field_per_line(names, columns, table.num_rows, width)
 
     def line(cells: Iterable[str]) -> str:
         padded = zip(cells, widths, numbers, strict=True)
@@ -99,15 +101,23 @@ def _storable(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=_names(table))
 
 
-def _one_field_per_line(names: Sequence[str], columns: Sequence[Sequence[str]], rows: int) -> str:
+def _one_field_per_line(names: Sequence[str], columns: Sequence[Sequence[str]], rows: int, width: int) -> str:
     widest = max(map(len, names))
+    room = max(width - widest - 2, _NARROWEST)
     lines = []
     for row in range(rows):
         lines.append(f"-- row {row + 1}")
         for name, cells in zip(names, columns, strict=True):
-            first, *others = cells[row].split("\n")
+            first, *others = [part for line in cells[row].split("\n") for part in _wrapped(line, room)]
             lines += [f"{name.ljust(widest)}  {first}", *(f"{' ' * widest}  {other}" for other in others)]
     return "\n".join([*lines, _counted(rows)])
+
+
+def _wrapped(line: str, room: int) -> list[str]:
+    """Break a long line at its blanks; a longer word stays whole."""
+    if len(line) <= room:
+        return [line]
+    return textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [line]
 
 
 def _counted(rows: int) -> str:

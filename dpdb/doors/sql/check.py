@@ -153,7 +153,7 @@ class _Checker:
             raise refused(
                 node, "looks like a file, and statements read none: its owner can add it with --public NAME=FILE"
             )
-        raise refused(node, f"is not a public table{nearest(name, sorted(self._public | scope))}")
+        raise refused(node, f"is not a public table{nearest(name, sorted(self._public | scope | {self._private}))}")
 
 
 def _check_column(node: exp.Expr) -> None:

@@ -19,8 +19,8 @@ _HELP = """\
 Statements end with a semicolon and may take several lines. The private table is reached through releases only:
   SELECT * FROM dp_inconsistency('{table}', measure := 'repair', epsilon := 0.5);
   SELECT (dp_count('{table}', epsilon := 0.1, where := 'age >= 65')).value;
-  EXPLAIN SELECT ...;     the plan and the privacy cost; spends nothing
-  DESCRIBE {name};        columns and types of a table
+  {explain}  the plan and the privacy cost; spends nothing
+  {describe}  columns and types of a table
 .budget   what is spent and left        .tables   what statements may name
 .schema   the private table's columns   .rules    its constraints
 .help     this text                     .quit     leave (also Ctrl-D)
@@ -47,7 +47,10 @@ def run_command(front_end: FrontEnd, line: str) -> bool | None:
             show("\n".join(dc.label for dc in front_end.session.constraints) or "no constraints")
         case ".help":
             named = table if table.isidentifier() else in_double_quotes(table)
-            show(_HELP.format(table=table.replace("'", "''"), name=named).rstrip("\n"))
+            explain, describe = "EXPLAIN SELECT ...;", f"DESCRIBE {named};"
+            width = max(len(explain), len(describe))
+            shown = {"explain": explain.ljust(width), "describe": describe.ljust(width)}
+            show(_HELP.format(table=table.replace("'", "''"), **shown).rstrip("\n"))
         case _:
             show(f"unknown command {name}{nearest_words(name, DOT_COMMANDS)}")
     return False
