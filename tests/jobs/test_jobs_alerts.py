@@ -13,6 +13,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from dpdb.doors.cli import main
+from dpdb.doors.cli.junit import write_junit
+from dpdb.doors.jobs.alert import Alert
 from dpdb.ledger import Ledger
 
 GATE = "[release.gate]\nrepair = 1000000000\n"
@@ -24,6 +26,7 @@ class Hook(ThreadingHTTPServer):
 
     daemon_threads = True
     told: list[Any]
+    logins: list[str | None]
     answer = 200
 
 
@@ -32,7 +35,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.server.logins.append(self.headers["Authorization"])
         self.send_response(self.server.answer)
+        if self.server.answer == 301:
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/elsewhere")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.server.told.append("followed")
+        self.send_response(200)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
@@ -42,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def hook() -> Iterator[Hook]:
     with Hook(("127.0.0.1", 0), Handler) as server:
-        server.told = []
+        server.told, server.logins = [], []
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -158,3 +169,42 @@ def test_a_file_that_is_no_junit_is_not_replaced(job: Path, capsys: pytest.Captu
     assert "name another file" in capsys.readouterr().err
     with Ledger.open(job.parent / "t.ledger") as ledger:
         assert ledger.summary().spent == 0
+
+
+def test_nothing_in_a_message_of_slack_is_a_link_or_calls_people(hook: Hook) -> None:
+    error = "city = '<!channel>' & <http://evil.example|click> @here @everyone, a@example.org"
+    alert = Alert(f"http://127.0.0.1:{hook.server_port}", format="slack")
+    assert alert.send("<@U1>", "monday", [], error) is None
+    text = hook.told[0]["text"]
+    assert not {"<", ">"} & set(text)
+    assert (
+        "&lt;!channel&gt;' &amp; &lt;http://evil.example|click&gt; @\u200bhere @\u200beveryone, a@example.org" in text
+    )
+    assert Alert(alert.url).send("<@U1>", "monday", [], error) is None
+    assert (hook.told[1]["job"], hook.told[1]["error"]) == ("<@U1>", error)  # JSON is data
+
+
+def test_a_password_of_the_address_is_sent_and_shown_nowhere(
+    hook: Hook, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv("HOOK", f"http://ann:open%20sesame@127.0.0.1:{hook.server_port}/x\n")
+    assert Alert("$HOOK").send("job", "monday", [], "why") is None
+    assert hook.logins == ["Basic YW5uOm9wZW4gc2VzYW1l"]  # ann:open sesame
+    hook.answer = 301
+    problems = [Alert("$HOOK").send("job", "monday", [], "why")]
+    for broken in ("http://ann:sesame@127.0.0.1:1/", "http://ann:sesame@[/", "http://ann:sesame@x:port/"):
+        problems.append(Alert(broken).send("job", "monday", [], "why"))
+    assert problems == ["the alert's server answers 301", *["the alert's server could not be reached"] * 3]
+    assert "followed" not in hook.told  # a redirection would lose the message, and show the password elsewhere
+    assert "sesame" not in caplog.text + str(problems)
+
+
+def test_junit_holds_whatever_an_error_or_a_name_holds(tmp_path: Path) -> None:
+    hostile = "".join(map(chr, [*range(0x20), 0x7F, 0x85, 0x2028, 0x202E, 0xD800, 0xFFFE, 0x1F600])) + "]]><error/>\"'&"
+    write_junit(tmp_path / "j.xml", hostile, hostile, [], hostile)
+    [suite] = Xml.parse(tmp_path / "j.xml").getroot()
+    [case] = suite
+    [error] = case
+    assert error.get("message", "").endswith("\U0001f600]]><error/>\"'&")
+    assert case.get("name") == "run"

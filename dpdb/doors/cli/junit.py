@@ -49,7 +49,7 @@ def write_junit(path: str | Path, job: str, run_id: str, outcomes: Sequence[Outc
     failures = sum(case.find("failure") is not None for case in cases)
     counts = {"tests": str(len(cases)), "failures": str(failures), "errors": str(int(error is not None))}
     root = Xml.Element(_ROOT, counts)
-    suite = Xml.SubElement(root, "testsuite", {"name": f"{job} / {_clean(run_id)}", **counts})
+    suite = Xml.SubElement(root, "testsuite", {"name": _clean(f"{job} / {run_id}"), **counts})
     suite.extend(cases)
     Xml.indent(root)
     try:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 
 from dpdb._version import __version__
 from dpdb.errors import ParameterError
@@ -26,6 +29,7 @@ STATUSES = ("ok", "warn", "fail", "error")
 _DEFAULT_STATUSES = STATUSES[1:]
 _FORMATS = ("json", "slack")
 _SECONDS = 10
+_CALLS = re.compile(r"@(?=(?:all|channel|everyone|here)\b)")
 
 
 @dataclass(frozen=True)
@@ -57,23 +61,43 @@ class Alert:
         document: dict[str, Any] = {"job": job, "run_id": run_id, "status": status, "error": error}
         document |= {"gates": lines, "releases": releases}
         if self.format == "slack":
-            document = {"text": message}
-        url = os.environ.get(self.url[1:], "") if self.url.startswith("$") else self.url
+            document = {"text": _slack_text(message)}
+        url = (os.environ.get(self.url[1:], "") if self.url.startswith("$") else self.url).strip()
         if not url.lower().startswith(("https://", "http://")):
             return "the alert's url is no https address"
-        request = urllib.request.Request(
-            url,
-            data=json.dumps(document).encode(),
-            headers={"Content-Type": "application/json", "User-Agent": f"dpdb/{__version__}"},
-        )
+        headers = {"Content-Type": "application/json", "User-Agent": f"dpdb/{__version__}"}
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS):
+            url, login = _without_login(url)
+            request = urllib.request.Request(url, data=json.dumps(document).encode(), headers=headers | login)
+            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS):
                 return None
         except urllib.error.HTTPError as answer:
             return f"the alert's server answers {answer.code}"
         except (OSError, http.client.HTTPException, ValueError) as problem:
             OWNER_LOG.error("alert of job %s: %s", job, type(problem).__name__)
             return "the alert's server could not be reached"
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Takes a redirection for a refusal: followed, it would lose the message, and show a password to another server."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow nothing."""
+
+
+def _without_login(url: str) -> tuple[str, dict[str, str]]:
+    """Part an address into one without name and password, and the header that has them."""
+    parts = urlsplit(url)
+    login, at, server = parts.netloc.rpartition("@")
+    if not at:
+        return url, {}
+    token = base64.b64encode(unquote_to_bytes(login)).decode()
+    return urlunsplit(parts._replace(netloc=server)), {"Authorization": f"Basic {token}"}
+
+
+def _slack_text(text: str) -> str:
+    """Write a text so that nothing in it is a link or calls people: not by Slack, nor by what reads its messages."""
+    return _CALLS.sub("@\u200b", text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def read_alert(keys: TomlKeys | None) -> Alert | None:
