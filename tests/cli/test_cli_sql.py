@@ -279,6 +279,41 @@ def test_the_prompt_answers_until_it_is_left(
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("kind", ["open to others", "a link", "a pipe", "a folder"])
+def test_the_history_is_a_file_of_its_user_alone(
+    kind: str, front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    history, other = tmp_path / "dpdb" / "history", tmp_path / "other"
+    history.parent.mkdir()
+    other.write_text("mine\n")
+    make = {"open to others": lambda: history.write_text(""), "a link": lambda: history.symlink_to(other),
+            "a pipe": lambda: os.mkfifo(history), "a folder": history.mkdir}  # fmt: skip
+    make[kind]()
+    if kind == "open to others":
+        history.chmod(0o666)
+
+    def seen(prompt: str) -> str:
+        del prompt
+        if kind == "open to others":
+            assert stat.S_IMODE(history.stat().st_mode) == 0o600
+        raise EOFError
+
+    assert run_prompt(front_end, seen) == 0  # type: ignore[arg-type]
+    assert other.read_text() == "mine\n"
+
+
+def test_a_relative_place_of_state_does_not_count(
+    front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", "state")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert run_prompt(front_end, typed()) == 0  # type: ignore[arg-type]
+    assert not (tmp_path / "state").exists()
+    assert (tmp_path / "home" / ".local" / "state" / "dpdb" / "history").exists()
+
+
 def test_names_are_completed(front_end: FrontEnd) -> None:
     complete = completer(front_end)
     found = {text: [word for at in range(9) if (word := complete(text, at))] for text in ("dp_c", "ZIP", ".sch", "")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,10 +47,7 @@ def prompt_lines(front_end: FrontEnd) -> Iterator[PromptLines]:
     try:
         import readline
 
-        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpdb"
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = state / "history"
-        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        path = _history_file()
         readline.set_history_length(_MOST_LINES)
         readline.read_history_file(path)
     except (ImportError, OSError, RuntimeError):  # no readline, no home, not writable: a prompt without history
@@ -67,6 +65,25 @@ def prompt_lines(front_end: FrontEnd) -> Iterator[PromptLines]:
         with suppress(OSError):
             readline.write_history_file(path)
             path.chmod(0o600)
+
+
+def _history_file() -> Path:
+    """Return the file, which from now on only its user can read; `OSError` where it is no plain file of his own."""
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():  # then it does not count
+        state = Path.home() / ".local" / "state"
+    path = state / "dpdb" / "history"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # nobody reads a pipe
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            raise PermissionError(path)
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+    return path
 
 
 def completer(front_end: FrontEnd) -> Callable[[str, int], str | None]:
