@@ -40,6 +40,11 @@ def test_rules_are_called_by_their_names() -> None:
     assert HOSTILE not in html
 
 
+def test_a_slice_that_is_called_by_our_own_words_is_a_choice_of_its_own() -> None:
+    html = report_page(Results((row(release()), row(release(where="whole table")))), generated=START)
+    assert re.findall(r'id="(w\d)"[^>]*> whole table<', html) == ["w1", "w2"]
+
+
 def test_choices_hide_what_they_do_not_name(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text(report_page(several(), generated=START), encoding="utf-8")

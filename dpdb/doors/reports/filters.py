@@ -7,16 +7,16 @@ from html import escape
 
 from dpdb.doors.reports.series import Series
 from dpdb.doors.reports.words import rule_name
-from dpdb.release import slice_words, words_of
+from dpdb.release import words_of
 
 __all__ = ["Filters"]
 
-_ALL_RULES = "all rules together"
-_GROUPS: tuple[tuple[str, str, Callable[[Series], str]], ...] = (
-    ("Table", "t", lambda series: series.latest.job),
-    ("Measure", "m", lambda series: words_of(series.latest.release).heading),
-    ("Slice", "w", lambda series: slice_words(series.latest.release)),
-    ("Rule", "r", lambda series: rule_name(series.latest.release) or _ALL_RULES),
+# Of each choice what it is called; None is a word of ours, which a slice or a rule may be called, too.
+_GROUPS: tuple[tuple[str, str, Callable[[Series], str | None], str], ...] = (
+    ("Table", "t", lambda series: series.latest.job, ""),
+    ("Measure", "m", lambda series: words_of(series.latest.release).heading, ""),
+    ("Slice", "w", lambda series: series.latest.release.where or None, "whole table"),
+    ("Rule", "r", lambda series: rule_name(series.latest.release) or None, "all rules together"),
 )
 _MANY = 12  # choices from which on a group begins folded
 
@@ -31,17 +31,17 @@ class Filters:
     """
 
     def __init__(self, series: Sequence[Series]) -> None:
-        found = [(title, letter, of, list(dict.fromkeys(map(of, series)))) for title, letter, of in _GROUPS]
+        found = [(*group, list(dict.fromkeys(map(group[2], series)))) for group in _GROUPS]
         self._groups = [group for group in found if len(group[-1]) > 1]
 
     def classes(self, series: Series) -> str:
         """Names of classes by which the rules find what belongs to a series."""
-        numbers = (f" {letter}{choices.index(of(series)) + 1}" for _, letter, of, choices in self._groups)
+        numbers = (f" {letter}{choices.index(of(series)) + 1}" for _, letter, of, _, choices in self._groups)
         return f"series{''.join(numbers)}"
 
     def job_class(self, job: str) -> str:
         """Name of the class of a table's section; empty where there is one table."""
-        return next((f"t{choices.index(job) + 1}" for _, letter, _, choices in self._groups if letter == "t"), "")
+        return next((f"t{choices.index(job) + 1}" for _, letter, _, _, choices in self._groups if letter == "t"), "")
 
     @property
     def rules(self) -> str:
@@ -49,14 +49,17 @@ class Filters:
         return "".join(
             f"main:has(#{letter}{number}:checked) :is(.series{',section.job' if letter == 't' else ''})"
             f":not(.{letter}{number}){{display:none}}"
-            for _, letter, _, choices in self._groups
+            for _, letter, _, _, choices in self._groups
             for number in range(1, len(choices) + 1)
         )
 
     @property
     def controls(self) -> str:
         """The buttons; empty where there is nothing to choose."""
-        groups = "".join(self._group(title, letter, choices) for title, letter, _, choices in self._groups)
+        groups = "".join(
+            self._group(title, letter, [ours if choice is None else choice for choice in choices])
+            for title, letter, _, ours, choices in self._groups
+        )
         return f'<div class="filters" role="group" aria-label="Show">{groups}</div>' if groups else ""
 
     @staticmethod
