@@ -64,6 +64,15 @@ def test_nobody_is_made_an_owner_by_the_environment(
         ("[measure]\nepsilom = 1", "dpdb.toml, [measure]: unknown key 'epsilom'; did you mean 'epsilon'?"),
         ("quiet = 7", "dpdb.toml, key 'quiet': expected true or false"),
         ("epsilon = true", "dpdb.toml, key 'epsilon': expected a text or a number"),
+        ("epsilon = 2026-11-22", "dpdb.toml, key 'epsilon': expected a text or a number"),
+        ("epsilon = nan", "epsilon must be"),
+        ("epsilon = [0.5, 1]", "dpdb.toml, key 'epsilon': expected one value"),
+        ("fail_above = [['a']]", "dpdb.toml, key 'fail-above': expected a text or a number"),
+        ("ledger = ''", "dpdb.toml, key 'ledger': is empty; give it a value, or take it away"),
+        ("epsilom = 1", "dpdb.toml: unknown key 'epsilom'; did you mean 'epsilon'?"),
+        ("[mesure]\nepsilon = 1", "dpdb.toml: [mesure] is no command; did you mean 'measure'?"),
+        ("[budget.histroy]\nformat = 'csv'", "dpdb.toml: [budget.histroy] is no command; did you mean 'history'?"),
+        ("[exact]\nnon_private = true", "dpdb.toml, [exact]: unknown key 'non_private'"),
     ],
 )
 def test_a_bad_file_is_one_line(folder: Path, text: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,3 +81,24 @@ def test_a_bad_file_is_one_line(folder: Path, text: str, says: str, capsys: pyte
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert says in err
+
+
+def test_an_environment_variable_that_is_empty_is_no_value(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where a CI system has no such secret: a release without a ledger would be nobody's wish."""
+    for name in ("DPDB_LEDGER", "DPDB_DELIMITER"):
+        monkeypatch.setenv(name, "")
+        assert main([*MEASURE, "--constraints", "zip_code -> city", "--epsilon", "1"]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err) == ("", f"dpdb: environment variable {name}: is empty; give it a value, or take it away\n")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("DPDB_QUIET", "")  # of an option without a value: as if it was not there
+    assert released(capsys, "--constraints", "zip_code -> city", "--epsilon", "1")["epsilon"] == 1
+
+
+def test_names_that_other_commands_have_are_welcome(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "dpdb.toml").write_text(
+        "alpha = 0.1\njunit = 'j.xml'\n[run]\nquiet = true\n[budget.history]\nformat = 'csv'\n"
+    )
+    assert released(capsys, "--constraints", "zip_code -> city", "--epsilon", "1")["epsilon"] == 1

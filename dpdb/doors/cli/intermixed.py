@@ -7,7 +7,12 @@ from typing import Any, NoReturn
 
 from dpdb.doors.cli.streams import say
 
-__all__ = ["Parser"]
+__all__ = ["Parser", "is_repeated"]
+
+
+def is_repeated(action: argparse.Action) -> bool:
+    """Say whether an option may be given several times, each time with one more value."""
+    return isinstance(action, argparse._AppendAction)
 
 
 class Parser(argparse.ArgumentParser):

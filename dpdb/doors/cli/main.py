@@ -117,7 +117,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             given = sys.argv[1:] if arguments is None else list(arguments)
             _refuse_undecodable(given)
             parser = build_parser(given[:1])
-            options = parser.parse_args(with_defaults(parser, given))
+            options = parser.parse_args(with_defaults(parser, given, build_parser))
             _say_when_compiling_takes_long(options)
             with warnings.catch_warnings():
                 _say_when_little_is_left(options)
