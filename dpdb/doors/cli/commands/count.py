@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
-    children_option,
     command,
     format_option,
     limit_options,
@@ -43,7 +42,6 @@ def add(commands: Any) -> None:
         help="beside --private-parent: the rules that say which of its rows belong to a unit",
     )
     parent_options(parser)
-    children_option(parser)
     slice_options(parser, epsilon=None)
     parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
     spending_options(parser)
