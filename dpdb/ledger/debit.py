@@ -7,7 +7,6 @@ from typing import NamedTuple
 from dpdb.errors import LedgerError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
-from dpdb.ledger.books import Books
 from dpdb.ledger.limits import Limits, RefusedError
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
