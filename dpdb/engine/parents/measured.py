@@ -6,12 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
-
 from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.sources.addresses.fetching import STANDARD_INPUT
 from dpdb.engine.sources.addresses.urls import is_address
-from dpdb.engine.sources.duckdb_connection import file_of
+from dpdb.engine.sources.duckdb_connection import are_of_one_database
 from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.kinds import kind_of
 from dpdb.engine.sources.places import find_files
@@ -94,17 +92,7 @@ def _same_source(one: SourceLike, other: SourceLike) -> bool:
         return any(_identity(path) in files for path in theirs.paths)
     if isinstance(mine, str) and isinstance(theirs, str):
         return mine == theirs
-    return mine is theirs or _are_of_one_database(mine, theirs)
-
-
-def _are_of_one_database(one: object, other: object) -> bool:
-    """Return whether two DuckDB connections may see the same tables, as those do that `cursor` makes.
-
-    Databases in memory cannot be told apart: tables of one name in them count as one table.
-    """
-    if not (isinstance(one, duckdb.DuckDBPyConnection) and isinstance(other, duckdb.DuckDBPyConnection)):
-        return False
-    return file_of(one) == file_of(other)
+    return mine is theirs or are_of_one_database(mine, theirs)
 
 
 def _identity(path: str) -> tuple[int, int]:

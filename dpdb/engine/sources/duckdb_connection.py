@@ -13,7 +13,7 @@ from dpdb.engine.sources.stream_source import Stream, StreamSource
 from dpdb.engine.sources.table_choice import choose_table
 from dpdb.errors import SourceError
 
-__all__ = ["DuckDBConnection", "file_of"]
+__all__ = ["DuckDBConnection", "are_of_one_database"]
 
 _FILE = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
 
@@ -48,7 +48,17 @@ class DuckDBConnection(StreamSource):
         return Stream(description, run("DuckDB relation", relation.limit(0)))
 
 
-def file_of(connection: duckdb.DuckDBPyConnection) -> str | None:
+def are_of_one_database(one: object, other: object) -> bool:
+    """Return whether two DuckDB connections may see the same tables, as those do that `cursor` makes.
+
+    Databases in memory cannot be told apart: tables of one name in them count as one table.
+    """
+    if not (isinstance(one, duckdb.DuckDBPyConnection) and isinstance(other, duckdb.DuckDBPyConnection)):
+        return False
+    return _file_of(one) == _file_of(other)
+
+
+def _file_of(connection: duckdb.DuckDBPyConnection) -> str | None:
     """Return the file of a connection's database; None in memory, and of a connection that was closed."""
     with suppress(duckdb.Error):
         [(path,)] = connection.execute(_FILE).fetchall()
