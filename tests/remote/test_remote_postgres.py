@@ -40,6 +40,13 @@ def test_repair_from_some_of_the_rows_in_conflict(postgres: Server, monkeypatch:
         assert there == cover(rows, constraints, where) > 0
 
 
+def test_texts_are_read_and_written_in_one_encoding(postgres: Server) -> None:
+    """Whatever the one that the user, the address or PGCLIENTENCODING names."""
+    rows = pa.table({"zip": [1, 1, 2, 2], "city": ["é", "b", "Ł", "ł"]})
+    address = f"{postgres.address}&client_encoding=LATIN1"
+    assert compare(rows, address, ["zip -> city"], "city <> 'é'", remote_table=postgres.holding(rows))["rows"] == 3
+
+
 @pytest.mark.slow
 def test_two_hundred_random_tables(postgres: Server) -> None:
     check(postgres, range(200, 400))

@@ -26,9 +26,10 @@ __all__ = ["PostgresTable"]
 _ROWS, _ASKED = exp.to_table("remote_row"), "asked"
 _OLDEST = 140_000
 _LONGEST_NAME = 63
-# Texts of times are written and read in one way, whatever the settings of server and user.
+# Texts, and those of times among them, are written and read in one way, whatever the settings of server and user.
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL client_encoding = 'UTF8'",
     "SET LOCAL TimeZone = 'UTC'",
     "SET LOCAL DateStyle = 'ISO, YMD'",
     "SET LOCAL standard_conforming_strings = on",
