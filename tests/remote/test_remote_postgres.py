@@ -40,6 +40,15 @@ def test_repair_from_some_of_the_rows_in_conflict(postgres: Server, monkeypatch:
         assert there == cover(rows, constraints, where) > 0
 
 
+def test_repair_where_dependent_values_have_no_least_one(postgres: Server) -> None:
+    """PostgreSQL has no MIN of booleans and none of binary values, under whatever name a query passes them on."""
+    odd = {"flag": [True] * 3 + [False] * 197, "raw": [b"a"] * 190 + [b"b"] * 10}
+    rows = pa.table({"zip": [1] * 200, **odd}, pa.schema({"zip": pa.int32(), "flag": pa.bool_(), "raw": pa.binary()}))
+    rules = ["zip -> flag", "[] -> raw", "not(t1.flag=t2.flag&t1.raw<t2.raw&t1.zip<t2.zip)"]
+    there = cover(postgres.address, rules, table=postgres.holding(rows), gather_rows=100)
+    assert there == cover(rows, rules) == 26
+
+
 def test_texts_are_read_and_written_in_one_encoding(postgres: Server) -> None:
     """Whatever the one that the user, the address or PGCLIENTENCODING names."""
     rows = pa.table({"zip": [1, 1, 2, 2], "city": ["é", "b", "Ł", "ł"]})

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from dpdb.engine.remote.adbc_answer import answer, sql_text
 from dpdb.engine.remote.postgres_catalog import UNORDERED, columns_query, declared_column, table_query, total
-from dpdb.engine.remote.postgres_spelling import with_extremes_of_all_types, written_table
+from dpdb.engine.remote.postgres_spelling import with_extremes, written_table
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
@@ -128,10 +128,7 @@ class PostgresTable:
                 ) from None
 
     def _query(self, tree: exp.Expr) -> exp.Select:
-        ordered = {c.name for each in tree.find_all(exp.Min, exp.Max) for c in each.find_all(exp.Column)}
-        if any(column.type in UNORDERED and column.name in ordered for column in self._schema.columns):
-            tree = with_extremes_of_all_types(tree)
-        tree = tree.copy()
+        tree = with_extremes(tree, {column.name for column in self._schema.columns if column.type in UNORDERED})
         for each in list(tree.find_all(exp.Identifier)):
             if len(each.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
                 each.set("this", f"c_{hashlib.sha256(each.name.encode()).hexdigest()[:40]}")
