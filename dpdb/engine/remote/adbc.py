@@ -75,6 +75,8 @@ class PostgresTable:
         server, encoding = self._row(
             "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
         )
+        if not isinstance(server, int):  # the driver found no type by its name
+            raise SourceError(f"{self.description}: the setting quote_all_identifiers has to be off")
         if server < _OLDEST:
             raise SourceError(f"{self.description}: the server is older than PostgreSQL 14")
         if encoding != "UTF8":
