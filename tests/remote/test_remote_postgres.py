@@ -193,7 +193,7 @@ def test_what_has_no_like_here_is_null_or_not_compared(postgres: Server) -> None
 
 
 def test_no_null_is_believed_where_every_row_read_keeps_it(postgres: Server) -> None:
-    """Heirs may drop it, views promise nothing, and some values are read as NULL. Rules are merged by it, so it bounds what a row changes."""
+    """Heirs may drop it, views promise nothing, some values are read as NULL. Rules are merged by it."""
     columns = "(k int NOT NULL, v int NOT NULL)"
     postgres.run(
         f"CREATE TABLE alone {columns}", f"CREATE TABLE elder {columns}", "CREATE TABLE heir () INHERITS (elder)",
