@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
@@ -12,6 +14,7 @@ from helpers_postgres import Server
 from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
 from dpdb.engine import open_table
+from dpdb.engine.remote import adbc
 from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
 from dpdb.release import thinned_cover
 
@@ -38,6 +41,55 @@ def test_repair_from_some_of_the_rows_in_conflict(postgres: Server, monkeypatch:
         rows, constraints, where = random_question(random.Random(seed))
         there = cover(postgres.address, constraints, where, table=postgres.holding(rows), gather_rows=100)
         assert there == cover(rows, constraints, where) > 0
+
+
+def test_repair_where_dependent_values_have_no_least_one(postgres: Server) -> None:
+    """PostgreSQL has no MIN of booleans and none of binary values, under whatever name a query passes them on."""
+    odd = {"flag": [True] * 3 + [False] * 197, "raw": [b"a"] * 190 + [b"b"] * 10}
+    rows = pa.table({"zip": [1] * 200, **odd}, pa.schema({"zip": pa.int32(), "flag": pa.bool_(), "raw": pa.binary()}))
+    rules = ["zip -> flag", "[] -> raw", "not(t1.flag=t2.flag&t1.raw<t2.raw&t1.zip<t2.zip)"]
+    there = cover(postgres.address, rules, table=postgres.holding(rows), gather_rows=100)
+    assert there == cover(rows, rules) == 26
+
+
+def test_no_setting_of_server_or_user_changes_a_value(postgres: Server) -> None:
+    """Nor what the user's search path finds before PostgreSQL's own functions."""
+    postgres.run(
+        "CREATE SCHEMA evil", "CREATE FUNCTION evil.char_length(text) RETURNS int LANGUAGE sql AS 'SELECT 0'"
+    )  # fmt: skip
+    settings = (
+        "client_encoding=LATIN1", "TimeZone=Asia/Tokyo", "DateStyle=SQL,DMY", "standard_conforming_strings=off",
+        "search_path=evil,pg_catalog,public", "transform_null_equals=on", "bytea_output=escape", "row_security=off",
+        "default_transaction_isolation=serializable", "extra_float_digits=-15",
+    )  # fmt: skip
+    address = f"{postgres.address}&options={quote(' '.join(f'-c {setting}' for setting in settings))}"
+    day = datetime(2026, 3, 4, 5)
+    rows = pa.table(
+        {
+            "zip": [1, 1, 2, 2, 2],
+            "city": ["é", "a\\b", "Ł", "ł", None],
+            "m": [day] * 5,
+            "z": pa.array([datetime(2026, 3, 4, 1)] * 3 + [day] * 2, pa.timestamp("us", "UTC")),
+        },
+    )
+    name = postgres.holding(rows)
+    rules = ["zip -> city", "zip -> z", "city -> m"]
+    where = "(length(city) > 0 AND m <= z) OR city = 'a\\b' OR city = 'é'"
+    assert compare(rows, address, rules, where, remote_table=name)["rows"] == 3
+
+
+def test_databases_and_drivers_that_would_read_other_values_are_refused(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = postgres.holding(pa.table({"zip": [1]}))
+    with pytest.raises(SourceError, match="quote_all_identifiers has to be off"):
+        open_table(f"{postgres.address}&options=-cquote_all_identifiers%3Don", table=name)
+    postgres.run("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0")
+    with pytest.raises(SourceError, match="encoding of the database is SQL_ASCII, which has to be UTF8"):
+        open_table(postgres.address.replace("/postgres?", "/bytes?"), table="pg_catalog.pg_type")
+    monkeypatch.setattr(adbc, "_OLDEST", 990_000)
+    with pytest.raises(SourceError, match="the server is older"):
+        open_table(postgres.address, table=name)
 
 
 @pytest.mark.slow
@@ -141,15 +193,17 @@ def test_what_has_no_like_here_is_null_or_not_compared(postgres: Server) -> None
 
 
 def test_no_null_is_believed_where_every_row_read_keeps_it(postgres: Server) -> None:
-    """Heirs may drop it, views promise nothing. Rules are merged by it, so it bounds what a row changes."""
+    """Heirs may drop it, views promise nothing, some values are read as NULL. Rules are merged by it."""
     columns = "(k int NOT NULL, v int NOT NULL)"
     postgres.run(
         f"CREATE TABLE alone {columns}", f"CREATE TABLE elder {columns}", "CREATE TABLE heir () INHERITS (elder)",
         "CREATE TABLE grandheir () INHERITS (heir)", "ALTER TABLE grandheir ALTER v DROP NOT NULL",
         f"CREATE TABLE divided {columns} PARTITION BY LIST (k)", "CREATE TABLE rest PARTITION OF divided DEFAULT",
         "CREATE VIEW over_alone AS SELECT * FROM alone",
+        "CREATE TABLE read_as_null (k int NOT NULL, d date NOT NULL, z timestamptz NOT NULL, n numeric(4,1) NOT NULL)",
     )  # fmt: skip
     for table, promised in (
+        ("read_as_null", [True, False, False, False]),
         ("alone", [True, True]), ("elder", [True, False]), ("divided", [True, True]), ("over_alone", [False, False])
     ):  # fmt: skip
         with open_table(postgres.address, table=table) as there:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from helpers_remote import FEW_ROWS, cover, random_question
@@ -16,6 +17,8 @@ from helpers_remote import FEW_ROWS, cover, random_question
 import dpdb
 from dpdb.engine import Partners
 from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
+from dpdb.engine.remote.thinned_rows import ALL, HASH, OPEN, SHARE
+from dpdb.engine.remote.thinning import _by_hash
 from dpdb.errors import EngineError
 from dpdb.graph.thinned import certified_cover
 from dpdb.measures import Run, measure_named
@@ -124,6 +127,22 @@ def test_order_rules(rounds: Counter[tuple[int, bool]], rule: str) -> None:
     ):
         assert there(table, rule) == cover(table, rule)
     assert sum(rounds.values())
+
+
+def test_of_many_rows_of_one_value_a_part_comes(rounds: Counter[tuple[int, bool]]) -> None:
+    """Of 100 plain rows about 60, and in some tables fewer than the 60 special ones need."""
+    values = {"x": [1] * 100 + [0] * 60, "y": [1] * 100 + [2] * 60}
+    for first in range(0, 6_000, 1_000):
+        table = pa.table({"id": range(first, first + 160), **values})
+        assert there(table, "not(t1.x<t2.x&t1.y>t2.y)") == 120
+    assert rounds[1, False], rounds
+    assert rounds[1, True], rounds
+
+
+def test_of_values_of_one_hash_the_most_is_said() -> None:
+    share, is_open = np.array([1.0, 0.3, 0.0, 0.25]), np.array([False, True, True, False])
+    lent = _by_hash(pa.array([7, 7, 8, 9]), share, is_open).sort_by(HASH)
+    assert lent.to_pylist() == [{HASH: 7, SHARE: ALL, OPEN: 1}, {HASH: 9, SHARE: ALL // 4, OPEN: 0}]
 
 
 def test_columns_may_have_the_names_that_the_queries_use() -> None:

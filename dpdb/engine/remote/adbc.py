@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from dpdb.engine.remote.adbc_answer import answer, sql_text
 from dpdb.engine.remote.postgres_catalog import UNORDERED, columns_query, declared_column, table_query, total
-from dpdb.engine.remote.postgres_spelling import with_extremes_of_all_types, written_table
+from dpdb.engine.remote.postgres_spelling import with_extremes, written_table
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
@@ -26,9 +26,10 @@ __all__ = ["PostgresTable"]
 _ROWS, _ASKED = exp.to_table("remote_row"), "asked"
 _OLDEST = 140_000
 _LONGEST_NAME = 63
-# Texts of times are written and read in one way, whatever the settings of server and user.
+# Texts, and those of times among them, are written and read in one way, whatever the settings of server and user.
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL client_encoding = 'UTF8'",
     "SET LOCAL TimeZone = 'UTC'",
     "SET LOCAL DateStyle = 'ISO, YMD'",
     "SET LOCAL standard_conforming_strings = on",
@@ -74,6 +75,8 @@ class PostgresTable:
         server, encoding = self._row(
             "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
         )
+        if not isinstance(server, int):  # the driver found no type by its name
+            raise SourceError(f"{self.description}: the setting quote_all_identifiers has to be off")
         if server < _OLDEST:
             raise SourceError(f"{self.description}: the server is older than PostgreSQL 14")
         if encoding != "UTF8":
@@ -127,10 +130,7 @@ class PostgresTable:
                 ) from None
 
     def _query(self, tree: exp.Expr) -> exp.Select:
-        ordered = {c.name for each in tree.find_all(exp.Min, exp.Max) for c in each.find_all(exp.Column)}
-        if any(column.type in UNORDERED and column.name in ordered for column in self._schema.columns):
-            tree = with_extremes_of_all_types(tree)
-        tree = tree.copy()
+        tree = with_extremes(tree, {column.name for column in self._schema.columns if column.type in UNORDERED})
         for each in list(tree.find_all(exp.Identifier)):
             if len(each.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
                 each.set("this", f"c_{hashlib.sha256(each.name.encode()).hexdigest()[:40]}")

@@ -5,7 +5,7 @@ PostgreSQL has no TRY; its NUMERIC holds whole numbers of any length; its lower 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from sqlglot import exp
 from dpdb.engine.remote.foreign_spelling import MOMENT, ForeignSpelling
 from dpdb.predicates import Literal
 
-__all__ = ["PostgresSpelling", "with_extremes_of_all_types", "written_table"]
+__all__ = ["PostgresSpelling", "with_extremes", "written_table"]
 
 _WRITTEN = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "TEXT"}
 _NUMERIC = exp.DataType.build("NUMERIC", dialect="postgres")
@@ -72,19 +72,34 @@ class PostgresSpelling(ForeignSpelling):
         return exp.Anonymous(this="btrim", expressions=[text, signs])
 
 
-def with_extremes_of_all_types(tree: exp.Expr) -> exp.Expr:
-    """Write every MIN and MAX as that of arrays of one value: those of booleans and UUIDs are not there otherwise."""
+def with_extremes(tree: exp.Expr, unordered: Collection[str]) -> exp.Expr:
+    """Write MIN and MAX of what comes of some columns as that of arrays of one value: there is no other of their types.
+
+    Parameters
+    ----------
+    unordered
+        Names of the table's columns whose types have neither. Under which names a tree passes them on is seen there.
+    """
     root = exp.Paren(this=tree.copy())
-    for extreme in list(root.find_all(exp.Min, exp.Max)):
+    names, more = set[str](), set(unordered)
+    while more - names:
+        names |= more
+        more = {alias.alias for alias in root.find_all(exp.Alias) if _reads(alias, names)}
+    extremes = [each for each in root.find_all(exp.Min, exp.Max) if _reads(each, names)]
+    for extreme in extremes:
         value = extreme.this
         unknown = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
         extreme.set("this", exp.Case(ifs=[unknown], default=exp.Array(expressions=[value.copy()])))
-    for extreme in list(root.find_all(exp.Min, exp.Max)):
+    for extreme in extremes:
         whole = extreme.parent if isinstance(extreme.parent, exp.Window) else extreme
         assert whole is not None
         whole.replace(exp.Bracket(this=exp.paren(whole.copy()), expressions=[exp.convert(0)]))
     plain: exp.Expr = root.this
     return plain
+
+
+def _reads(part: exp.Expr, names: Collection[str]) -> bool:
+    return any(column.name in names for column in part.find_all(exp.Column))
 
 
 def written_table(table: pa.Table) -> exp.Select:
