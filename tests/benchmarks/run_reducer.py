@@ -1,7 +1,8 @@
 """Run in a fresh process: statistics of all rows, and of the rows in conflict alone; prints processor time as JSON.
 
 Arguments: rows, how many of a hundred groups of 1,000 rows have a dirty one in each of two dependencies. One table,
-both ways in turn, the fastest of five rounds each: blocks, order, degrees, three witness counts and projections, 2 tau*.
+both ways in turn, the fastest of five rounds each: blocks, order, degrees, three witness counts and projections, and
+2 tau*.
 """
 
 from __future__ import annotations
