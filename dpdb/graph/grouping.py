@@ -12,10 +12,11 @@ from dpdb.graph import steps
 from dpdb.graph.steps import go_on_if_wanted, ranges
 
 __all__ = [
-    "chain_members",
-    "crossed_rows",
+    "chain_places",
+    "crossed_places",
     "factorize",
     "find_places",
+    "group_starts",
     "largest_class",
     "looked_up",
     "sort_into_groups",
@@ -71,35 +72,69 @@ def sort_into_groups(
 
     Returns the rows, shape `(kept,)`, and where each group starts, shape `(count + 1,)`.
     """
-    return _sorted(rows, groups, count, out)
+    from dpdb.graph.kernels.grouping import place_all, place_rows
+
+    starts = group_starts(groups if rows is None else groups[rows], count)
+    out = np.empty(starts[-1], np.int32) if out is None else out[: starts[-1]]
+    place = starts[:-1].copy()
+    for first, last in ranges(groups.size if rows is None else rows.size):
+        if rows is None:
+            place_all(groups, place, out, first, last)
+        else:
+            place_rows(groups, rows, place, out, first, last)
+    return out, starts
+
+
+def group_starts(groups: Codes, count: int) -> Codes:
+    """Return where each group starts in a list of rows by group, shape `(count + 1,)`; of -1 it has none."""
+    from dpdb.graph.kernels.grouping import count_keys
+
+    starts = np.zeros(count + 1, np.int32)
+    for first, last in ranges(groups.size):
+        count_keys(groups, starts, first, last)
+    return np.cumsum(starts, out=starts)
 
 
 def sorted_by(keys: Sequence[Codes]) -> Codes:
     """Sort rows by several keys, stably, the last one first (as `numpy.lexsort`); rows with a negative key are out."""
+    place = keys[0].size.bit_length()
     rows: Codes | None = None
-    for key in keys:
-        rows, _ = _sorted(rows, key, int(key.max(initial=-1)) + 1)
+    for turn in _turns(keys, 1 << 63 - place):
+        rows = _sorted_at_once(turn, place, rows)
     assert rows is not None
     return rows
 
 
-def _sorted(listed: Codes | None, keys: Codes, count: int, out: Codes | None = None) -> tuple[Codes, Codes]:
-    """Sort the rows `listed` (default: all); keys of all others are negative, or will be dropped by the caller."""
-    from dpdb.graph.kernels.grouping import count_keys, place_all, place_rows
+def _turns(keys: Sequence[Codes], most: int) -> list[list[tuple[Codes, int]]]:
+    """Cut keys into runs of at most so many different values together; with each key, how many it may have."""
+    turns: list[list[tuple[Codes, int]]] = [[]]
+    together = 1
+    for key in keys:
+        values = int(key.max(initial=0)) + 1
+        together *= values
+        if together > most:
+            turns.append([])
+            together = values
+        turns[-1].append((key, values))
+    return turns
 
-    starts = np.zeros(count + 1, np.int32)
-    own = keys if listed is None or listed.size == keys.size else keys[listed]
-    for first, last in ranges(own.size):
-        count_keys(own, starts, first, last)
-    np.cumsum(starts, out=starts)
-    out = np.empty(starts[-1], np.int32) if out is None else out[: starts[-1]]
-    place = starts[:-1].copy()
-    for first, last in ranges(own.size):
-        if listed is None:
-            place_all(keys, place, out, first, last)
-        else:
-            place_rows(keys, listed, place, out, first, last)
-    return out, starts
+
+def _sorted_at_once(keys: Sequence[tuple[Codes, int]], place: int, rows: Codes | None) -> Codes:
+    """Sort rows (default: all) by one sort of integers: of the keys, and below them the place, of `place` bits."""
+    packed = np.zeros(keys[0][0].size if rows is None else rows.size, np.int64)
+    for first, last in ranges(packed.size):
+        part = packed[first:last]
+        for key, values in reversed(keys):
+            own = key[first:last] if rows is None else key[rows[first:last]]
+            part *= values
+            part += own
+            part[own < 0] = -1  # negative for good
+        part <<= place
+        part |= np.arange(first, last)
+    packed.sort()
+    packed = packed[np.searchsorted(packed, 0) :]
+    packed &= (1 << place) - 1
+    return packed.astype(np.int32) if rows is None else rows[packed]
 
 
 def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> tuple[Codes, Codes]:
@@ -120,31 +155,30 @@ def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: 
     return largest, group_of
 
 
-def chain_members(rows: Codes, starts: Codes, y: Codes) -> NDArray[np.bool_]:
+def chain_places(starts: Codes, y: Codes) -> NDArray[np.bool_]:
     """Mark a longest non-decreasing subsequence of y in each group (patience sorting, O(n log n)).
 
-    `rows` lists each group's rows by ascending x, then y: the marked rows have no pair with x < x' and y > y'.
-    Shape `(all rows,)`.
+    `y` of each group's rows by ascending x, then y: the marked ones have no pair with x < x' and y > y'.
     """
     from dpdb.graph.kernels.grouping import extend_chains, mark_chains
 
-    tails, before = np.empty(rows.size, np.int32), np.empty(y.size, np.int32)
+    tails, values, before = np.empty((3, y.size), np.int32)
     ends, marked = np.empty(starts.size - 1, np.int32), np.zeros(y.size, np.bool_)
-    _done(lambda state: extend_chains(rows, starts, y, tails, before, ends, state, steps.WORK))
+    _done(lambda state: extend_chains(starts, y, tails, values, before, ends, state, steps.WORK))
     _done(lambda state: mark_chains(before, ends, marked, state, steps.WORK))
     return marked
 
 
-def crossed_rows(rows: Codes, starts: Codes, x: Codes, y: Codes) -> NDArray[np.bool_]:
+def crossed_places(starts: Codes, x: Codes, y: Codes) -> NDArray[np.bool_]:
     """Mark the rows that some row of their group is above in x and below in y, or the other way round.
 
-    `rows` lists each group's rows by ascending x. Shape `(all rows,)`.
+    `x` and `y` of each group's rows by ascending x.
     """
     from dpdb.graph.kernels.grouping import mark_above, mark_below
 
     marked = np.zeros(x.size, np.bool_)
-    _done(lambda state: mark_above(rows, starts, x, y, marked, state, steps.WORK))
-    _done(lambda state: mark_below(rows, starts, x, y, marked, state, steps.WORK))
+    _done(lambda state: mark_above(starts, x, y, marked, state, steps.WORK))
+    _done(lambda state: mark_below(starts, x, y, marked, state, steps.WORK))
     return marked
 
 

@@ -26,7 +26,7 @@ from dpdb.graph import (
     minimum_vertex_cover,
     steps,
 )
-from dpdb.graph.grouping import factorize
+from dpdb.graph.grouping import factorize, sorted_by
 from dpdb.graph.steps import finished
 from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
 from dpdb.graph.unlisted_edges.block_scans import maximum_matching
@@ -259,6 +259,18 @@ def test_factorize_numbers_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
     expected = [-1 if min(pair) < 0 else known.setdefault(pair, len(known)) for pair in pairs]
     assert numbers.tolist() == expected
     assert count == len(known)
+
+
+SIZES = [-1, 0, 1, 2, 2**31 - 2, 2**31 - 1]
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.lists(st.lists(st.sampled_from(SIZES), min_size=8, max_size=8), min_size=1, max_size=6))
+def test_rows_are_sorted_by_keys_of_any_size(columns: list[list[int]]) -> None:
+    """One integer has no room for two keys of 31 bits and the place."""
+    keys = [np.array(column, np.int32) for column in columns]
+    known = np.logical_and.reduce([key >= 0 for key in keys])
+    assert sorted_by(keys).tolist() == [row for row in np.lexsort(keys).tolist() if known[row]]
 
 
 def test_rows_without_constraints_have_no_edges() -> None:

@@ -56,6 +56,8 @@ def canonical_order(hashes: npt.NDArray[np.uint64], codes: Sequence[Codes], rows
     array
         Their positions: that of the first row, that of the second one, and so on.
     """
+    if rows is not None and rows.size == hashes.size:
+        rows = None  # all of them
     wanted = hashes if rows is None else hashes[rows]
     # One sort of integers: of the hash as many bits as the place leaves, and the place below them.
     bits = np.uint64(max(1, int(wanted.size).bit_length()))

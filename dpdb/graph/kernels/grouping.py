@@ -148,11 +148,12 @@ def compare_classes(
 
 @kernel
 def extend_chains(
-    rows: Codes, starts: Codes, y: Codes, tails: Codes, before: Codes, ends: Codes, state: State, work: int
+    starts: Codes, y: Codes, tails: Codes, values: Codes, before: Codes, ends: Codes, state: State, work: int
 ) -> bool:
-    """Patience sorting of each group's y: the row before each in a longest chain that ends there; each group's last.
+    """Patience sorting of each group's y: the place before each in a longest chain that ends there; each group's last.
 
-    `state`: group, rows of it that are done, length of its longest chain.
+    `tails`, `values`: for each length of a chain, the place at which one ends lowest, and its y. Scratch.
+    `state`: group, places of it that are done, length of its longest chain.
     """
     group, place, length = state[0], starts[state[0]] + state[1], state[2]
     while group < starts.shape[0] - 1:
@@ -161,16 +162,17 @@ def extend_chains(
                 state[0], state[1], state[2] = group, place - starts[group], length
                 return False
             work -= 1
-            row = rows[place]
             low, high = np.int64(0), length
+            if length > 0 and values[length - 1] <= y[place]:
+                low = length
             while low < high:
                 middle = (low + high) // 2
-                if y[tails[middle]] <= y[row]:
+                if values[middle] <= y[place]:
                     low = middle + 1
                 else:
                     high = middle
-            before[row] = tails[low - 1] if low > 0 else -1
-            tails[low] = row
+            before[place] = tails[low - 1] if low > 0 else -1
+            tails[low], values[low] = place, y[place]
             if low == length:
                 length += 1
             place += 1
@@ -182,30 +184,28 @@ def extend_chains(
 
 @kernel
 def mark_chains(before: Codes, ends: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
-    """Mark the rows of each group's longest chain, from its end. `state`: group, next row + 1 (0: its last)."""
-    group, row = state[0], state[1] - 1
+    """Mark the places of each group's longest chain, from its end. `state`: group, next place + 1 (0: its last)."""
+    group, place = state[0], state[1] - 1
     while group < ends.shape[0]:
-        if row < 0:
-            row = np.int64(ends[group])
-        while row >= 0:
+        if place < 0:
+            place = np.int64(ends[group])
+        while place >= 0:
             if work <= 0:
-                state[0], state[1] = group, row + 1
+                state[0], state[1] = group, place + 1
                 return False
             work -= 1
-            marked[row] = True
-            row = np.int64(before[row])
+            marked[place] = True
+            place = np.int64(before[place])
         group += 1
         work -= 1
     return True
 
 
 @kernel
-def mark_above(
-    rows: Codes, starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int
-) -> bool:
-    """Mark the rows that have a row of smaller x and greater y in their group; rows ascend in x.
+def mark_above(starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
+    """Mark the places that have one of smaller x and greater y before them in their group; x ascends.
 
-    `state`: group, rows of it that are done, of these the ones taken into the greatest y, that y + 1 (0: none).
+    `state`: group, places of it that are done, of these the ones taken into the greatest y, that y + 1 (0: none).
     """
     group = state[0]
     while group < starts.shape[0] - 1:
@@ -216,12 +216,12 @@ def mark_above(
                 state[0], state[1], state[2], state[3] = group, place - begin, run - begin, top + 1
                 return False
             work -= 1
-            if x[rows[place]] != x[rows[run]]:
+            if x[place] != x[run]:
                 while run < place:  # a run of equal x counts once the next one begins
-                    if y[rows[run]] > top:
-                        top = np.int64(y[rows[run]])
+                    if y[run] > top:
+                        top = np.int64(y[run])
                     run += 1
-            marked[rows[place]] |= top > y[rows[place]]
+            marked[place] |= top > y[place]
             place += 1
         group += 1
         work -= 1
@@ -231,12 +231,10 @@ def mark_above(
 
 
 @kernel
-def mark_below(
-    rows: Codes, starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int
-) -> bool:
-    """Mark the rows that have a row of greater x and smaller y in their group; rows ascend in x.
+def mark_below(starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
+    """Mark the places that have one of greater x and smaller y behind them in their group; x ascends.
 
-    `state`: group, rows of it that are done from its end, of these the ones taken into the smallest y, that y + 1 (0:
+    `state`: group, places of it that are done from its end, of these the ones taken into the smallest y, that y + 1 (0:
     none).
     """
     group = state[0]
@@ -249,12 +247,12 @@ def mark_below(
                 state[0], state[1], state[2], state[3] = group, end - 1 - place, end - 1 - run, bottom + 1
                 return False
             work -= 1
-            if x[rows[place]] != x[rows[run]]:
+            if x[place] != x[run]:
                 while run > place:
-                    if y[rows[run]] < bottom:
-                        bottom = np.int64(y[rows[run]])
+                    if y[run] < bottom:
+                        bottom = np.int64(y[run])
                     run -= 1
-            marked[rows[place]] |= bottom < y[rows[place]]
+            marked[place] |= bottom < y[place]
             place -= 1
         group += 1
         work -= 1

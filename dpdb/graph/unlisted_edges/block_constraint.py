@@ -15,7 +15,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.grouping import chain_members, crossed_rows, factorize, largest_class, looked_up, sorted_by
+from dpdb.graph.grouping import (
+    chain_places,
+    crossed_places,
+    factorize,
+    group_starts,
+    largest_class,
+    looked_up,
+    sorted_by,
+)
 from dpdb.graph.steps import called_all
 
 __all__ = ["BlockConstraint", "all_of_rows", "by_class", "by_order", "by_two_classes"]
@@ -44,6 +52,8 @@ class BlockConstraint:
         The class (y is x), the two classes, or the two order positions.
     minority : bool
         Rows outside the majority of their group; two rows of the majority never conflict.
+    of_class : int32 (classes + 1,), optional
+        Where group and minority depend on x alone, 2 group + minority of each class; the last one is no group.
     """
 
     ordered: bool
@@ -53,6 +63,7 @@ class BlockConstraint:
     x: Codes
     y: Codes
     minority: NDArray[np.bool_]
+    of_class: Codes | None = None
 
     def violated(self, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark the pairs (u, v) that are in conflict through this constraint."""
@@ -67,7 +78,11 @@ class BlockConstraint:
         """
         found = looked_up(self.x, rows, x)
         y = found if self.y is self.x else looked_up(self.y, rows)
-        group, minority = _apart(looked_up(2 * self.group + self.minority, rows), group)
+        if self.of_class is None:
+            doubled = looked_up(2 * self.group + self.minority, rows)
+        else:
+            doubled = looked_up(self.of_class, found)  # a small table, mostly
+        group, minority = _apart(doubled, group)
         return replace(self, group=group, x=found, y=y, minority=minority)
 
     def with_more_rows(self, count: int) -> BlockConstraint:
@@ -102,9 +117,9 @@ def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockCo
     number, group_count = _numbers(largest >= 0)
     of_class = number[group_of]
     minor = (of_class >= 0) & (np.arange(class_count + 1) != largest[group_of])
-    # What a row is depends on its class alone.
-    group, minority = _apart(looked_up((2 * of_class + minor).astype(np.int32), classes))
-    return BlockConstraint(False, False, group, group_count, classes, classes, minority)
+    doubled = (2 * of_class + minor).astype(np.int32)  # what a row is depends on its class alone
+    group, minority = _apart(looked_up(doubled, classes))
+    return BlockConstraint(False, False, group, group_count, classes, classes, minority, doubled)
 
 
 def by_two_classes(lhs: Sequence[Codes], first: Codes, second: Codes, row_count: int) -> BlockConstraint:
@@ -143,11 +158,16 @@ def by_order(
     x, y = first, second if opposite else np.where(second < 0, second, second.max(initial=0) - second).astype(np.int32)
     if any(ties):
         x, y = _without_ties(x, y, ties)
-    rows = sorted_by((y, x, group))
-    starts = np.searchsorted(group[rows], np.arange(group_count + 1)).astype(np.int32)
-    majority = chain_members(rows, starts, y)
-    group, group_count = _numbered(np.where(crossed_rows(rows, starts, x, y), group, np.int32(-1)), group_count)
-    return BlockConstraint(True, False, group, group_count, x, y, (group >= 0) & ~majority)
+    rows, starts = sorted_by((y, x, group)), group_starts(group, group_count)
+    x_there, y_there = looked_up(x, rows), looked_up(y, rows)
+    crossed = crossed_places(starts, x_there, y_there)
+    minor = ~chain_places(starts, y_there)
+    sizes = np.diff(np.append(0, np.cumsum(crossed, dtype=np.int32))[starts])
+    number, group_count = _numbers(sizes > 0)
+    doubled = np.full(row_count, -2, np.int32)
+    doubled[rows[crossed]] = np.repeat(2 * number, sizes) + minor[crossed]
+    group, minority = _apart(doubled)
+    return BlockConstraint(True, False, group, group_count, x, y, minority)
 
 
 def _without_ties(x: Codes, y: Codes, ties: tuple[bool, bool]) -> tuple[Codes, Codes]:
