@@ -21,6 +21,7 @@ from dpdb.engine.sql.rank import integer_column
 __all__ = ["count_keys"]
 
 _HASH, _SHARED = exp.column("row_hash"), exp.to_table("shared_hash")
+_ALONE = "SELECT NULL::BIGINT[] AS sizes, 1::BIGINT AS singles, {alone}::BIGINT AS groups WHERE {alone} > 0"
 _MOST_HASHES = 2**26
 """Of more rows (half a gigabyte of hashes) a database that spills to disk takes better care."""
 _FEW = 16
@@ -38,7 +39,7 @@ def count_keys(
     shared, alone = _shared(hashes)
     if shared.size > hashes.size // _FEW:
         return _grouped(database, class_histogram(histogram, rows, conditions))
-    counted = _grouped(database, f"SELECT NULL::BIGINT[] AS sizes, 1::BIGINT AS singles, {alone}::BIGINT AS groups")
+    counted = _grouped(database, _ALONE.format(alone=alone))
     if not shared.size:
         return counted
     values = pa.Array.from_buffers(pa.uint64(), shared.size, [None, pa.py_buffer(shared)])

@@ -43,8 +43,9 @@ def sizes(table: pa.Table) -> Counter[int]:
     counted: Counter[int] = Counter()
     for row in table.to_pylist():
         assert row["sizes"] is None
+        assert row["groups"] > 0
         counted[row["singles"]] += row["groups"]
-    return +counted
+    return counted
 
 
 def check(source: pa.Table, rule: str) -> list[Counter[int]]:
