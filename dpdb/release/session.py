@@ -154,8 +154,6 @@ class Session(Verbs):
                     who=who,
                 )
                 self._compares_rows = self._account.compares_rows
-            if rows and not self._compares_rows:
-                self._table.refuse_change()
         except BaseException:
             self._table.close()
             raise

@@ -36,8 +36,8 @@ class RemoteTable(Protocol):
     description : str
         The table as the user named it, for messages.
     is_fixed : bool
-        Whether all queries see the same rows for certain. Else the rows are compared with those of the opening: a view
-        may call ``random()``, and others may write to the table.
+        Whether all queries see the same rows for certain. Else rows are compared with those of the opening before an
+        answer is published: a view may call ``random()``, and others may write to the table.
     """
 
     dialect: str
