@@ -21,6 +21,7 @@ from dpdb.engine.sql.rank import integer_column
 __all__ = ["count_keys"]
 
 _HASH, _SHARED = exp.column("row_hash"), exp.to_table("shared_hash")
+_DROP = "DROP TABLE IF EXISTS shared_hash"
 _ALONE = "SELECT NULL::BIGINT[] AS sizes, 1::BIGINT AS singles, {alone}::BIGINT AS groups WHERE {alone} > 0"
 _MOST_HASHES = 2**26
 """Of more rows (half a gigabyte of hashes) a database that spills to disk takes better care."""
@@ -43,13 +44,14 @@ def count_keys(
     if not shared.size:
         return counted
     values = pa.Array.from_buffers(pa.uint64(), shared.size, [None, pa.py_buffer(shared)])
+    database.execute(_DROP)  # by a signal it may be left, and the next release must not fail after its debit
     with database.arrow_table("shared_hashes", pa.Table.from_arrays([values], [_HASH.name])):
         database.execute(exp.select("*").from_("shared_hashes").ctas(_SHARED.copy()))
     try:
         among = exp.In(this=hashed, query=exp.select(_HASH).from_(_SHARED.copy()).subquery())
         return pa.concat_tables([counted, _grouped(database, class_histogram(histogram, rows, [*conditions, among]))])
     finally:
-        database.execute(f"DROP TABLE IF EXISTS {_SHARED.sql('duckdb')}")
+        database.execute(_DROP)
 
 
 def _row_hash(columns: Sequence[exp.Expr]) -> exp.Expr:

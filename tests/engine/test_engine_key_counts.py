@@ -110,3 +110,12 @@ def test_an_empty_table_and_a_table_of_equal_rows() -> None:
     assert check(rows(5, 0), "UNIQUE(own)") == [{}, {}]
     equal = pa.table({"own": ["x"] * 40, "whole": [1] * 40})
     assert check(equal, "UNIQUE(own)") == [{40: 1}, {40: 1}]
+
+
+def test_what_a_signal_has_left_hinders_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_counts, "_FEW", 1)
+    with open_table(rows(6, 30), constraints="UNIQUE(whole)") as table:
+        assert isinstance(table, LocalTable)
+        wanted = sizes(table.class_histograms()[1][0])
+        table.database.execute("CREATE TABLE shared_hash (left_over INTEGER)")
+        assert sizes(table.class_histograms()[1][0]) == wanted
