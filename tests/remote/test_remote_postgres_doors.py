@@ -16,7 +16,7 @@ from helpers_postgres import Server
 import dpdb
 from dpdb.doors.cli.main import main
 from dpdb.engine import open_table
-from dpdb.engine.remote.adbc import PostgresSource
+from dpdb.engine.remote.postgres_source import PostgresSource
 from dpdb.errors import ConstraintTypeError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 
