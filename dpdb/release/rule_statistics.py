@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpdb.graph import Histogram
 
@@ -67,8 +68,12 @@ class RuleStatistics:
 
 
 def _histogram(table: pa.Table) -> Histogram:
-    sizes = table["sizes"].combine_chunks()
-    lengths = sizes.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    sizes, singles, groups = (table[name].combine_chunks() for name in ("sizes", "singles", "groups"))
+    lengths = np.diff(_integers(sizes.offsets)) * _integers(sizes.is_valid().cast("int8"))
     starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    singles, groups = (table[name].to_numpy() for name in ("singles", "groups"))
-    return Histogram(sizes.flatten().to_numpy(zero_copy_only=False), starts, singles, groups)
+    return Histogram(_integers(sizes.flatten()), starts, _integers(singles), _integers(groups))
+
+
+def _integers(values: pa.Array) -> NDArray[Any]:
+    """Read integers without NULL (`to_numpy` would import pandas where it is installed)."""
+    return np.from_dlpack(values)

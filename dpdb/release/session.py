@@ -123,6 +123,7 @@ class Session(Verbs):
         asked = parse_unit(rows_per_person, unit, max_rows, max_children, private_parents)
         self._closed = self._has_warned = False
         self._account: Account = as_budget(budget)
+        self._compares_rows = False
         self._has_ledger, self._reads_rows, self._progress = ledger is not None, rows, progress
         max_group = parse_max_group(max_group)
         self._table = open_table(
@@ -157,6 +158,7 @@ class Session(Verbs):
                     unit=protected,
                     who=who,
                 )
+                self._compares_rows = self._account.compares_rows
         except BaseException:
             self._table.close()
             raise
@@ -174,7 +176,10 @@ class Session(Verbs):
 
         def drawn() -> Releases:
             with self._private.forgotten_if_stopped():
-                return labelled(prepared, draw(prepared, self._private, self._progress))
+                releases = labelled(prepared, draw(prepared, self._private, self._progress))
+                if not self._compares_rows:
+                    self._table.refuse_change()
+                return releases
 
         releases = publish(self._account, prepared, load=lambda: load(prepared), draw=drawn)
         self._warn_of_little()

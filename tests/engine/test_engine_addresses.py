@@ -97,6 +97,10 @@ def test_iceberg(catalog: Any, tmp_path: Path) -> None:
     table.append(TABLE.slice(0, 1))
     table.delete("zip = '02'")
     assert rows("iceberg:lake.ns.visits") == [ROWS[0], ROWS[0], ROWS[1]]
+    before, snapshot = token("iceberg:lake.ns.visits"), table.current_snapshot()
+    table.overwrite(table.scan().to_arrow())
+    assert table.current_snapshot() != snapshot
+    assert token("iceberg:lake.ns.visits") == before  # a new snapshot of the same rows is no change
     assert rows(table.metadata_location.removeprefix("file://")) == [ROWS[0], ROWS[0], ROWS[1]]
     folder = tmp_path / "ns" / "visits"
     refused(folder / "data", "belongs to a Iceberg table|Iceberg")

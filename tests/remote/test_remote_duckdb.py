@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,6 +19,7 @@ from dpdb.engine import open_table
 from dpdb.engine.remote import fetched as remote_fetched
 from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.errors import BudgetExceededError, EngineError, ParameterError, SourceError
+from dpdb.ledger import Ledger
 from dpdb.owner.exact import exact_measures
 
 ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a", "b", "c", "d"]})
@@ -138,6 +140,53 @@ def test_nothing_is_asked_before_the_debit(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(asked) == before
 
 
+class _OtherRows(DuckDBRemote):
+    """A view that gives other rows from one of its readings on."""
+
+    is_fixed, first_other = False, 0
+
+    def ask(self, tree: Any) -> pa.Table:
+        if "bit_xor" in tree.sql().lower():
+            self.first_other -= 1
+            if self.first_other == 0:
+                self._database.execute("UPDATE remote_row SET zip = 3 - zip WHERE city = 'a'")
+        return super().ask(tree)
+
+
+@pytest.mark.parametrize("append_only", [None, True])
+def test_rows_that_change_between_queries_are_no_table(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, append_only: bool | None
+) -> None:
+    """A ledger of one state of the rows compares them itself; who has none, or one of any state, is no worse off."""
+    options: dict[str, Any] = {"constraints": "zip -> city", "gather_rows": 10, "budget": 9}
+    if append_only:
+        Ledger.create(tmp_path / "t.ledger", epsilon=9, append_only=True)
+        options["ledger"] = tmp_path / "t.ledger"
+    monkeypatch.setattr("dpdb.engine.remote.duckdb.DuckDBRemote", _OtherRows)
+    for right in range(3):
+        monkeypatch.setattr(_OtherRows, "first_other", right + 2)  # they are read by the opening and after each count
+        with dpdb.open(AskedThere(ROWS), **options) as session:
+            before = session.spent()
+            for _ in range(right):
+                session.dp_count(epsilon=0.25)
+            with pytest.raises(EngineError, match="the release failed after its budget was debited"):
+                session.dp_count(epsilon=0.25)
+            assert session.spent() == before + (right + 1) / 4
+
+
+def test_rows_that_one_state_gives_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    ask = DuckDBRemote.ask
+    monkeypatch.setattr(DuckDBRemote, "ask", lambda self, tree: asked.append(tree.sql()) or ask(self, tree))
+    for is_fixed, readings in ((True, 1), (False, 2)):
+        monkeypatch.setattr(DuckDBRemote, "is_fixed", is_fixed)
+        asked.clear()
+        with dpdb.open(AskedThere(ROWS), constraints="zip -> city", gather_rows=10) as session:
+            for _ in range(3):  # the second and the third ask nothing
+                session.dp_inconsistency("repair", 1)
+        assert sum("bit_xor" in text.lower() for text in asked) == readings
+
+
 def test_rows_that_cannot_be_read_are_refused_when_the_table_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(self: DuckDBRemote, tree: object) -> pa.Table:
         raise EngineError("row 7 holds 'Alice'")
@@ -152,8 +201,6 @@ def test_rows_that_cannot_be_read_are_refused_when_the_table_is_opened(monkeypat
 def test_a_failure_after_the_debit_says_one_thing_and_is_paid_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from dpdb.ledger import Ledger
-
     path = tmp_path / "t.ledger"
     Ledger.create(path, epsilon=3)
     with dpdb.open(AskedThere(ROWS), constraints="zip -> city", ledger=path, gather_rows=10) as session:

@@ -16,6 +16,7 @@ from helpers_postgres import Server
 import dpdb
 from dpdb.doors.cli.main import main
 from dpdb.engine import open_table
+from dpdb.engine.remote.postgres_source import PostgresSource
 from dpdb.errors import ConstraintTypeError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 
@@ -207,7 +208,7 @@ def test_what_a_view_says_of_its_rows_is_shown_to_nobody(
     assert "said" not in captured.out + captured.err + "".join(log)
 
 
-def test_a_view_that_is_drawn_anew_every_time_is_refused_by_a_ledger(
+def test_nothing_is_published_of_a_view_that_is_drawn_anew_every_time(
     postgres: Server, people: str, tmp_path: Path
 ) -> None:
     """Two readings that are equal by chance: 6 rows of 2^52 values."""
@@ -218,6 +219,30 @@ def test_a_view_that_is_drawn_anew_every_time_is_refused_by_a_ledger(
         with pytest.raises(LedgerError, match="the source changed"):
             session.dp_inconsistency("repair", 1)
         assert session.spent() == 0
+    with dpdb.open(postgres.address, table="drawn", constraints="zip -> city", gather_rows=9) as session:
+        with pytest.raises(EngineError, match="the release failed after its budget was debited"):
+            session.dp_inconsistency("repair", 1)
+        assert session.spent() == 1
+
+
+def test_rows_that_are_stored_are_one_table_for_certain(postgres: Server, people: str) -> None:
+    postgres.run(
+        "CREATE FOREIGN DATA WRAPPER elsewhere", "CREATE SERVER far FOREIGN DATA WRAPPER elsewhere",
+        "CREATE TABLE divided (a int) PARTITION BY LIST (a)", "CREATE TABLE first PARTITION OF divided DEFAULT",
+        "CREATE TABLE outside (a int) PARTITION BY LIST (a)",
+        "CREATE FOREIGN TABLE fetched PARTITION OF outside DEFAULT SERVER far",
+        "CREATE TABLE guarded (a int)", "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY",
+        "CREATE VIEW now_there AS SELECT zip, now() AS at, city FROM clinic.people",
+        "CREATE MATERIALIZED VIEW drawn_once AS SELECT random() AS a",
+    )  # fmt: skip
+    fixed = {"divided": True, "outside": False, "fetched": False, "guarded": False, "now_there": False, people: True}
+    for table, is_fixed in {**fixed, "drawn_once": True}.items():
+        remote = PostgresSource().open(postgres.address, table)
+        assert remote.is_fixed == is_fixed, table
+        remote.close()
+    options: dict[str, Any] = {"constraints": "zip -> city", "gather_rows": 9, "budget": 1}
+    with dpdb.open(postgres.address, table="now_there", **options) as session:  # a transaction has one time
+        session.dp_inconsistency("repair", 1)
 
 
 def test_views_and_partitions_are_tables(postgres: Server, people: str) -> None:

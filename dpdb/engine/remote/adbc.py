@@ -15,7 +15,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.remote.adbc_answer import answer, sql_text
-from dpdb.engine.remote.postgres_catalog import UNORDERED, columns_query, declared_column, table_query, total
+from dpdb.engine.remote.postgres_catalog import (
+    UNORDERED,
+    columns_query,
+    declared_column,
+    stored_query,
+    table_query,
+    total,
+)
 from dpdb.engine.remote.postgres_spelling import with_extremes, written_table
 from dpdb.engine.schema import TableSchema
 from dpdb.errors import EngineError, SourceError
@@ -94,6 +101,7 @@ class PostgresTable:
         if kind not in _RELATIONS:
             raise SourceError(f"{self.description}: that is no table or view")
         self._run("SET LOCAL search_path = pg_catalog")
+        (self.is_fixed,) = self._row(stored_query(number))
         described = self._rows(columns_query(number))
         columns = TableSchema(tuple(declared_column(*each) for each in described))
         if not any(readable for *_, readable in described):

@@ -45,6 +45,7 @@ class DuckDBRemote:
     """A table in a DuckDB of its own (implements `dpdb.engine.remote.table.RemoteTable`)."""
 
     dialect = "duckdb"
+    is_fixed = True  # a copy
 
     def __init__(self, source: SourceLike) -> None:
         self._database = Database()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -44,6 +45,8 @@ class Asking:
         Of them, with computed columns.
     gather_rows : int
         How many rows are expected to come at most, as the owner says.
+    has_asked : Event
+        Set by every question.
     """
 
     database: Database
@@ -52,9 +55,11 @@ class Asking:
     rows: exp.Expr
     schema: TableSchema
     gather_rows: int
+    has_asked: Event
 
     def ask(self, tree: exp.Expr) -> pa.Table:
         """Ask in the engine's own SQL."""
+        self.has_asked.set()
         return self.table.ask(self.spelling.spelled(self.database, tree))
 
     def row(self, tree: exp.Expr) -> tuple[Any, ...]:

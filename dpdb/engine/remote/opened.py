@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from threading import Event
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -47,6 +48,7 @@ class GatheredTable(LocalTable):
         self._most = options.get("most", 1)
         self._gather_rows = gather_rows(options)
         self._opened: str | None = None
+        self._has_asked = Event()
         for dc in self.constraints:
             self._refuse_foreign(dc)
 
@@ -147,13 +149,35 @@ class GatheredTable(LocalTable):
         values = ",".join(str(value) for value in self._asking.row(digest))
         return f"{self._remote.dialect}: {values}{self._choice()}"
 
+    def refuse_change(self) -> None:
+        """Compare the rows with those of the opening, unless there is but one state of them; see the base class.
+
+        A release asks several queries, and its sensitivity is that of one table, which all of them see. Rows that
+        differ from query to query are no such table: which rows are in conflict would be decided on other rows than
+        those that come.
+        """
+        if self._remote.is_fixed or not self._has_asked.is_set():
+            return
+        if self.content() != self.opened_content():
+            raise SourceError(
+                f"{self.description}: its rows are not those that were there when it was opened: somebody writes to "
+                "it, or it is a view that gives other rows to every query (random, now); save them as a table"
+            )
+        self._has_asked.clear()
+
     def _choice(self) -> str:
         return "" if self.unit is None else f"; {self._remote.version()}"
 
     @property
     def _asking(self) -> Asking:
         return Asking(
-            self.database, self._remote, self._spelling, self._used_rows(), self.rows.schema, self._gather_rows or 0
+            self.database,
+            self._remote,
+            self._spelling,
+            self._used_rows(),
+            self.rows.schema,
+            self._gather_rows or 0,
+            self._has_asked,
         )
 
     def _used_rows(self) -> exp.Expr:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpdb.engine.schema import Column
 from dpdb.engine.sql.known import is_known
 
-__all__ = ["UNORDERED", "columns_query", "declared_column", "table_query", "total"]
+__all__ = ["UNORDERED", "columns_query", "declared_column", "stored_query", "table_query", "total"]
 
 _TYPES = {
     "smallint": "SMALLINT", "integer": "INTEGER", "bigint": "BIGINT", "real": "FLOAT", "double precision": "DOUBLE",
@@ -47,11 +47,7 @@ def columns_query(number: int) -> str:
     not, nor views, nor a constraint that was never validated. Tables that inherit may have dropped it.
     """
     return f"""
-        WITH RECURSIVE read AS (
-            SELECT {number}::oid AS number
-          UNION
-            SELECT inhrelid FROM pg_catalog.pg_inherits JOIN read ON inhparent = number
-        ), typed AS (
+        WITH RECURSIVE {_read(number)}, typed AS (
             SELECT attnum, attname, atttypid AS type, atttypmod AS modifier FROM pg_catalog.pg_attribute
             WHERE attrelid = {number} AND attnum > 0 AND NOT attisdropped
           UNION ALL
@@ -68,6 +64,27 @@ def columns_query(number: int) -> str:
         ), pg_catalog.has_column_privilege({number}::oid, attnum, 'SELECT')
         FROM typed JOIN pg_catalog.pg_type t ON t.oid = typed.type AND t.typtype <> 'd' ORDER BY attnum
     """
+
+
+def stored_query(number: int) -> str:
+    """Ask whether the rows of a relation are stored, so that a transaction sees them as they were when it began.
+
+    Views compute them, foreign tables fetch them, and a policy chooses among them: perhaps otherwise for every query.
+    """
+    return f"""
+        WITH RECURSIVE {_read(number)}
+        SELECT bool_and(c.relkind IN ('r', 'p', 'm') AND NOT c.relrowsecurity)
+        FROM read JOIN pg_catalog.pg_class c ON c.oid = number
+    """
+
+
+def _read(number: int) -> str:
+    """Define `read`: the relations whose rows are those of a relation."""
+    return f"""read AS (
+            SELECT {number}::oid AS number
+          UNION
+            SELECT inhrelid FROM pg_catalog.pg_inherits JOIN read ON inhparent = number
+        )"""
 
 
 def declared_column(name: str, kind: str, required: bool, readable: bool) -> Column:

@@ -83,6 +83,7 @@ class SparkTable:
     """
 
     dialect = "spark"
+    is_fixed = False
 
     def __init__(self, frame: Any, description: str, stop: Any = None) -> None:
         self.description = description

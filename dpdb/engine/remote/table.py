@@ -35,10 +35,14 @@ class RemoteTable(Protocol):
         Sqlglot's name of the engine's SQL, by which its `Spelling` is found, too.
     description : str
         The table as the user named it, for messages.
+    is_fixed : bool
+        Whether all queries see the same rows for certain. Else rows are compared with those of the opening before an
+        answer is published: a view may call ``random()``, and others may write to the table.
     """
 
     dialect: str
     description: str
+    is_fixed: bool
 
     def schema(self) -> TableSchema:
         """Return names and types, in the types of our own DuckDB; what it lacks keeps the engine's name. Public."""

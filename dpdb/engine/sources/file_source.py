@@ -56,11 +56,13 @@ class FileSource(ABC):
         """Read every value that a release can read, as it will read them, and keep nothing."""
         del files, wanted
         if source.schema.usable:
-            columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in source.schema.usable]
-            row = exp.Anonymous(this="hash", expressions=columns)
-            digest = exp.select(exp.Anonymous(this="bit_xor", expressions=[row])).from_(source.scan.copy())
+            # One column at a time: where a file has dictionaries, only their values are hashed then.
+            digests = [
+                exp.Anonymous(this="bit_xor", expressions=[exp.func("hash", exp.column(name, quoted=True))])
+                for name in source.schema.usable
+            ]
             try:
-                database.execute(digest)
+                database.execute(exp.select(*digests).from_(source.scan.copy()))
             except EngineError:
                 raise unreadable(source) from None
         return source

@@ -3,8 +3,8 @@
 A constraint says that rows of one group (equal left-hand sides) belong to one class (equal right-hand sides): two rows
 of a group are in conflict iff their classes differ. Of each group only the sizes of its classes matter, so groups with
 equal sizes are counted together, and nothing but small integers leaves the engine. The trees are of no dialect, and
-hold only what every SQL has: comparisons, GROUP BY, COUNT, array_agg with FILTER. Where an engine drops the ORDER BY
-of array_agg, groups with equal sizes may come as several rows; the meaning is the same.
+hold only what every SQL has: comparisons, GROUP BY, COUNT, array_agg with FILTER. Nothing sorts the sizes of a group,
+which takes longer than to aggregate them, so that groups with equal sizes may come as several rows.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ __all__ = [
     "class_histogram",
     "class_histograms",
     "has_class_histogram",
+    "histogram_rows",
     "self_conflict_count",
 ]
 
@@ -76,6 +77,11 @@ class ClassHistogram:
     def columns(self) -> tuple[str, ...]:
         """The columns that it reads, sorted."""
         return tuple(sorted({name for bound in self.constraints for name in bound.columns}))
+
+    @property
+    def group(self) -> list[exp.Column]:
+        """The columns whose values are the group, of `CLASS_ROWS`."""
+        return [_column(name) for name in self.equal]
 
     @property
     def is_key(self) -> bool:
@@ -151,8 +157,8 @@ def _together(alike: Sequence[ClassHistogram], classes: tuple[str, ...]) -> Clas
 def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
     """Return the query of a histogram: (sizes, singles, groups), in no order.
 
-    One result row stands for `groups` groups that have classes of these `sizes` (of two rows or more each; NULL if
-    there is none), and besides `singles` classes of one row each. All numbers are BIGINT. Private.
+    One result row stands for `groups` groups that have classes of these `sizes` (of two rows or more each, in no order;
+    NULL if there is none), and besides `singles` classes of one row each. All numbers are BIGINT. Private.
 
     Parameters
     ----------
@@ -161,15 +167,10 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
     conditions : sequence of exp.Expr
         Which rows are meant, called `CLASS_ROWS`: those of the slice, and none in conflict with itself.
     """
-    group = [_column(name) for name in histogram.equal]
-    named = [exp.alias_(column.copy(), f"g{k}") for k, column in enumerate(group)]
+    group = histogram.group
     names = [exp.column(f"g{k}") for k in range(len(group))]
-    known = [is_known(_column(name)) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
-    met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in histogram.conditions]
-    if not (known or met or conditions):
-        known = [exp.true()]
-    source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
-    chosen = exp.select(*named).from_(source).where(*known, *met, *(each.copy() for each in conditions))
+    named = [exp.alias_(column.copy(), name.name) for column, name in zip(group, names, strict=True)]
+    chosen = histogram_rows(histogram, rows, conditions).select(*named)
     count = exp.Count(this=exp.Star())
     if histogram.is_key:
         counted = _grouped(chosen.select(exp.alias_(count, "singles")), group)
@@ -188,6 +189,16 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
     keys = [exp.column("singles")] if histogram.is_key else [exp.column("sizes"), exp.column("singles")]
     answer = exp.select(exp.alias_(sizes, "sizes"), "singles", exp.alias_(count.copy(), "groups"))
     return answer.from_(counted.subquery("grouped")).group_by(*keys)
+
+
+def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
+    """Query the rows that are in a group; it lacks what to select. Parameters as `class_histogram`."""
+    known = [is_known(_column(name)) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
+    met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in histogram.conditions]
+    if not (known or met or conditions):
+        known = [exp.true()]
+    source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
+    return exp.select().from_(source).where(*known, *met, *(each.copy() for each in conditions))
 
 
 def self_conflict_count(
@@ -222,11 +233,11 @@ def _side(histogram: ClassHistogram) -> exp.Case | None:
 
 def _class_sizes(*, sided: bool) -> tuple[exp.Expr, exp.Expr]:
     """Return a group's large classes as a list, and the number of its classes of one row."""
-    order = exp.Order(this=_SIZE.copy(), expressions=[exp.Ordered(this=_SIZE.copy(), desc=True)])
+    sizes = exp.ArrayAgg(this=_SIZE.copy())
     one = exp.EQ(this=_SIZE.copy(), expression=exp.convert(1))
     many: exp.Expr = exp.GT(this=_SIZE.copy(), expression=exp.convert(1))
     if not sided:
-        return _where(exp.ArrayAgg(this=order), many), _where(exp.Count(this=exp.Star()), one)
+        return _where(sizes, many), _where(exp.Count(this=exp.Star()), one)
     apart = exp.GT(this=_SIDE.copy(), expression=exp.convert(_BOTH))
     # Of rows that meet both conditions each is a class.
     is_both = exp.EQ(this=_SIDE.copy(), expression=exp.convert(_BOTH))
@@ -235,7 +246,7 @@ def _class_sizes(*, sided: bool) -> tuple[exp.Expr, exp.Expr]:
         default=exp.convert(0),
     )
     total = exp.func("coalesce", exp.Sum(this=singles), exp.convert(0))
-    return _where(exp.ArrayAgg(this=order), exp.and_(apart, many)), exp.cast(total, "BIGINT")
+    return _where(sizes, exp.and_(apart, many)), exp.cast(total, "BIGINT")
 
 
 def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:

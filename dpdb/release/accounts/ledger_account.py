@@ -158,8 +158,13 @@ class LedgerAccount:
         if self._budget.remaining() is not None:
             raise ParameterError("the budget of this session is in epsilon and cannot hold a charge in rho")
 
+    @property
+    def compares_rows(self) -> bool:
+        """Whether it looks before and after each draw that the rows are those of its epoch."""
+        return not self._ledger.append_only
+
     def _refuse_changed_source(self) -> None:
-        if not self._ledger.append_only and self._content() != self._source.content:
+        if self.compares_rows and self._content() != self._source.content:
             raise LedgerError(
                 "the source changed after this session opened it; nothing is published: open a new session"
             )

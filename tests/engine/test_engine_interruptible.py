@@ -1,0 +1,57 @@
+"""A signal may come between any two steps of the thread that waits for a query: nobody waits for ever then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import count
+from types import FrameType
+from typing import Any
+
+from dpdb.engine.duckdb.interruptible import interruptible
+
+ENOUGH = 500
+"""Calls of `interrupt`, at least 20 ms apart: after so many nobody ends any more."""
+
+
+class Query:
+    """Takes a moment if nobody stops it."""
+
+    def __init__(self) -> None:
+        self.stopped, self.calls = False, 0
+
+    def run(self) -> str:
+        for _ in range(5):
+            if not self.stopped:
+                time.sleep(0.001)
+        return "answer"
+
+    def interrupt(self) -> None:
+        self.stopped, self.calls = True, self.calls + 1
+        assert self.calls < ENOUGH, "the main thread waits for ever"
+
+
+def test_a_signal_at_any_step_stops_the_query_and_is_raised() -> None:
+    for step in count(1):
+        query, steps = Query(), [0]
+
+        def trace(frame: FrameType, event: str, _: Any, steps: list[int] = steps, step: int = step) -> Any:
+            frame.f_trace_opcodes = True
+            steps[0] += event == "opcode"
+            if steps[0] == step:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        try:
+            sys.settrace(trace)
+            answer = interruptible(query, query.run)
+        except KeyboardInterrupt:
+            pass
+        else:
+            assert answer == "answer"
+            break
+        finally:
+            sys.settrace(before)
+    assert step > 50
