@@ -268,8 +268,8 @@ def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
     rows = pa.table({"a": [1], "b": [1]})
     find_files = source.find_files
 
-    def adding(place: str) -> Any:
-        found = find_files(place)
+    def adding(place: str, **options: Any) -> Any:
+        found = find_files(place, **options)
         pq.write_table(rows, folder / "2.parquet")
         return found
 
