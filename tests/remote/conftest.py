@@ -39,9 +39,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.stop()
 
 
+@pytest.fixture(scope="module")
+def postgres(server: Server) -> Server:
+    """The server, in a database of this test file's own."""
+    server.use_new_database()
+    return server
+
+
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
-    """A server whose socket has a short path, which its user may enter."""
+def server() -> Iterator[Server]:
+    """A PostgreSQL server whose socket has a short path, which its user may enter."""
     reason = why_no_postgres()
     if reason is not None:
         pytest.skip(reason)

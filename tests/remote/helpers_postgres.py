@@ -56,7 +56,7 @@ class Server:
     """A server; its role 'owner' needs no password, 'analyst' has the one 'sesame%1'."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self._data = folder, folder / "data"
+        self.folder, self._data, self._database = folder, folder / "data", "postgres"
         found = programs()
         assert found is not None
         self._programs = found
@@ -74,8 +74,14 @@ class Server:
     def address(self) -> str:
         return self.address_of("owner")
 
-    def address_of(self, user: str) -> str:
-        return f"postgresql://{user}@/postgres?host={quote(str(self.folder), safe='')}"
+    def address_of(self, user: str, database: str | None = None) -> str:
+        return f"postgresql://{user}@/{database or self._database}?host={quote(str(self.folder), safe='')}"
+
+    def use_new_database(self) -> None:
+        """Go on in a database of its own, where no table of an earlier test file is."""
+        name = f"tests_{next(_NUMBERS)}"
+        self.run(f"CREATE DATABASE {name}")
+        self._database = name
 
     def start(self) -> None:
         options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync=off"

@@ -86,7 +86,7 @@ def test_databases_and_drivers_that_would_read_other_values_are_refused(
         open_table(f"{postgres.address}&options=-cquote_all_identifiers%3Don", table=name)
     postgres.run("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0")
     with pytest.raises(SourceError, match="encoding of the database is SQL_ASCII, which has to be UTF8"):
-        open_table(postgres.address.replace("/postgres?", "/bytes?"), table="pg_catalog.pg_type")
+        open_table(postgres.address_of("owner", "bytes"), table="pg_catalog.pg_type")
     monkeypatch.setattr(adbc, "_OLDEST", 990_000)
     with pytest.raises(SourceError, match="the server is older"):
         open_table(postgres.address, table=name)
