@@ -8,9 +8,7 @@ from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
-from dpdb.constraints.lexer import MAX_LENGTH
 from dpdb.constraints.load import ConstraintsLike, load_constraints, never_a_path
-from dpdb.constraints.parser import parse_constraint
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,
@@ -24,7 +22,9 @@ from dpdb.constraints.shape import (
     never_null,
     order_dependency,
 )
-from dpdb.constraints.source import shortened
+from dpdb.constraints.text.lexer import MAX_LENGTH
+from dpdb.constraints.text.parser import parse_constraint
+from dpdb.constraints.text.source import shortened
 from dpdb.names import quoted_name
 
 __all__ = [

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.lexer import Kind
-from dpdb.constraints.names import ColumnNames
-from dpdb.constraints.parser import parse_from
-from dpdb.constraints.source import Source, shortened
+from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.lexer import Kind
+from dpdb.constraints.text.names import ColumnNames
+from dpdb.constraints.text.parser import parse_from
+from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
 __all__ = ["ConstraintsLike", "load_constraints", "never_a_path"]

@@ -9,7 +9,7 @@ from enum import Enum
 
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.inclusion import Inclusion
-from dpdb.constraints.source import shortened
+from dpdb.constraints.text.source import shortened
 from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 

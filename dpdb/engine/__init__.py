@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.degree_bound import CrossTerm, DegreeTerms, GroupTerm, degree_terms
     from dpdb.engine.sql.explained import ExplainedConstraint, explained_constraint
     from dpdb.engine.sql.files import sql_file
+    from dpdb.engine.sql.for_owner.suggestions import suggestions
+    from dpdb.engine.sql.for_owner.text_cells import count_cells
+    from dpdb.engine.sql.for_owner.violations import export_edges, listed_rows, source_rows, violating_pairs
     from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, refuse_nested_loops
-    from dpdb.engine.sql.suggestions import suggestions
-    from dpdb.engine.sql.text_cells import count_cells
     from dpdb.engine.sql.untyped import untyped_problem
-    from dpdb.engine.sql.violations import export_edges, listed_rows, source_rows, violating_pairs
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.table import LocalTable
     from dpdb.engine.unit_rows import kept_rows_sql
@@ -161,11 +161,11 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.degree_bound": "CrossTerm DegreeTerms GroupTerm degree_terms",
             "sql.explained": "ExplainedConstraint explained_constraint",
             "sql.files": "sql_file",
+            "sql.for_owner.suggestions": "suggestions",
+            "sql.for_owner.text_cells": "count_cells",
+            "sql.for_owner.violations": "export_edges listed_rows source_rows violating_pairs",
             "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
-            "sql.suggestions": "suggestions",
-            "sql.text_cells": "count_cells",
             "sql.untyped": "untyped_problem",
-            "sql.violations": "export_edges listed_rows source_rows violating_pairs",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "LocalTable",
             "unit_rows": "kept_rows_sql",

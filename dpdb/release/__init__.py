@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import parse_slices
-    from dpdb.release.privacy_unit import parse_unit
     from dpdb.release.published.change import Change
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
     from dpdb.release.published.html import html_table, releases_table
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     )
     from dpdb.release.risk import Risk, risk_of
     from dpdb.release.session import Session, open_session
+    from dpdb.release.units.privacy_unit import parse_unit
 
 __all__ = [
     "COUNT",
@@ -95,7 +95,6 @@ if not TYPE_CHECKING:
             "offer": "by_rule_offer",
             "prepared.public_theta": "PublicTheta",
             "prepared.slices": "parse_slices",
-            "privacy_unit": "parse_unit",
             "published.change": "Change",
             "published.gates": "Gate GateResult check_gates parse_gate",
             "published.html": "html_table releases_table",
@@ -105,5 +104,6 @@ if not TYPE_CHECKING:
             "number_words releases_words slice_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
+            "units.privacy_unit": "parse_unit",
         },
     )

@@ -44,8 +44,8 @@ from dpdb.release.offer import by_rule_offer
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.prepared.shares import Share, measure_shares
-from dpdb.release.privacy_unit import PrivacyUnit, parse_unit
-from dpdb.release.private_parents import unit_of_table
+from dpdb.release.units.privacy_unit import PrivacyUnit, parse_unit
+from dpdb.release.units.private_parents import unit_of_table
 
 __all__ = ["explain"]
 

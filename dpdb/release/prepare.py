@@ -14,8 +14,8 @@ from dpdb.release.accounts.account import Charge
 from dpdb.release.ask import Ask
 from dpdb.release.prepared.parts import CountPart, MeasurePart, count_part, for_each_constraint, measure_part
 from dpdb.release.prepared.slices import Slices, parse_slices
-from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.release.published.release import constraints_digest
+from dpdb.release.units.privacy_unit import PrivacyUnit
 
 __all__ = ["Prepared", "PublicTable", "prepare"]
 

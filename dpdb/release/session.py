@@ -18,11 +18,11 @@ from dpdb.release.draw import draw, labelled, load
 from dpdb.release.numbers import parse_max_group
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
-from dpdb.release.privacy_unit import parse_unit
-from dpdb.release.private_parents import unit_of_table
 from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
 from dpdb.release.published.release import Releases
+from dpdb.release.units.privacy_unit import parse_unit
+from dpdb.release.units.private_parents import unit_of_table
 from dpdb.release.verbs import Verbs
 
 __all__ = ["Session", "open_session"]
@@ -51,14 +51,14 @@ class Session(Verbs):
         At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
     unit, max_rows : str and int, optional
         A column whose values own the rows: of each value at most `max_rows` rows are used (of NULL none), and releases
-        are epsilon-DP for adding or removing one value with all its rows; see `dpdb.release.privacy_unit`.
+        are epsilon-DP for adding or removing one value with all its rows; see `dpdb.release.units.privacy_unit`.
     public_parents, private_parents : mapping of name to source, or list of names, optional
         Other tables that constraints look into (``customer_id IN customers.id``): every one is declared public or
         private. A name alone, or with None, is a table of the same DuckDB file or connection. The rows of private ones
-        are protected, too, and need `unit` (see `dpdb.release.private_parents`) or `max_children`.
+        are protected, too, and need `unit` (see `dpdb.release.units.private_parents`) or `max_children`.
     max_children : int, optional
         Beside private parents a row of either table is the unit, and at most so many rows of each key that refers to
-        them are used (all rows where it is NULL); see `dpdb.release.limited_children` for what that costs.
+        them are used (all rows where it is NULL); see `dpdb.release.units.limited_children` for what that costs.
     csv_schema : mapping of column to SQL type, optional
         Types of columns that have none: of CSV files, and keys in names of folders (the others are text); of parents'
         columns as ``"customers.id"``.

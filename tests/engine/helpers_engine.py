@@ -23,7 +23,7 @@ from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.degree_bound import degree_terms
-from dpdb.engine.sql.violations import violating_pairs
+from dpdb.engine.sql.for_owner.violations import violating_pairs
 from dpdb.engine.sql.where import WherePredicate
 
 ARROW_TYPES = {

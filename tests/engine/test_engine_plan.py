@@ -12,8 +12,8 @@ from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.constraint_sql import ordered_edges
+from dpdb.engine.sql.for_owner.violations import export_edges
 from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, join_plan, refuse_nested_loops
-from dpdb.engine.sql.violations import export_edges
 from dpdb.errors import ParameterError
 
 ROWS = 20_000

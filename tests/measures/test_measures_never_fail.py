@@ -16,7 +16,7 @@ from dpdb.release import Session
 from dpdb.release.ask import Ask
 from dpdb.release.draw import draw_measures, labelled
 from dpdb.release.prepare import prepare
-from dpdb.release.privacy_unit import PrivacyUnit
+from dpdb.release.units.privacy_unit import PrivacyUnit
 
 usually = settings(derandomize=True, deadline=None, max_examples=150)
 

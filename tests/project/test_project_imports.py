@@ -180,7 +180,7 @@ def test_measure_of_a_file_loads_what_it_needs_only() -> None:
         "dpdb.ledger.store",
         "dpdb.overlap",
         "dpdb.owner",
-        "dpdb.release.limited_children",
+        "dpdb.release.units.limited_children",
         "dpdb.release.published.change",
         "dpdb.release.published.gates",
         *("adbc_driver_manager", "matplotlib", "pandas", "polars", "pyspark", "rich"),

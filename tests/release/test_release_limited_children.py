@@ -23,7 +23,7 @@ from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.table import LocalTable
 from dpdb.engine.unit_rows import value_order
-from dpdb.release.limited_children import LimitedChildren
+from dpdb.release.units.limited_children import LimitedChildren
 
 Read = Counter[tuple[Any, ...]]  # rows without and with what they are orphans of
 

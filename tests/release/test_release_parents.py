@@ -301,7 +301,7 @@ def test_a_ledger_is_bound_to_the_unit_in_both_tables(files: Path) -> None:
 
 
 def test_disjoint_slices_of_two_tables_are_charged_once(files: Path) -> None:
-    """The unit's rows in the parent have no charge of their own: see `dpdb.release.private_parents`."""
+    """The unit's rows in the parent have no charge of their own: see `dpdb.release.units.private_parents`."""
     with opened(files, **private(files)) as session:
         session.dp_inconsistency("problematic", 1, where="a = 0")
         session.dp_inconsistency("problematic", 1, where="a = 1")

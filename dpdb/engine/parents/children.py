@@ -10,7 +10,8 @@ Children are grouped by their values *as the comparison takes them*: a row of th
 most, also where several values are one in that type (2^53 and 2^53 + 1 as DOUBLE).
 
 Equal rows are told apart by a number, the same for all keys, so that one copy is kept by all of them or by none, and
-the rows kept are the same whatever order the table is in. See `dpdb.release.limited_children` for what that bounds.
+the rows kept are the same whatever order the table is in. See `dpdb.release.units.limited_children` for what that
+bounds.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ adding or removing a row of D changes one value, group sizes by 1, and the order
 P that is all that is needed: P is the same in neighbouring databases, an orphan is a self-conflict of its own row,
 and every statistic keeps the sensitivity that it has for single-tuple constraints.
 
-For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.private_parents` says when that is
-sound.
+For a *private* P a row of P may decide over any number of rows of D; `dpdb.release.units.private_parents` says when
+that is sound.
 
 SQL's logic holds: NULL in a key violates nothing (MATCH SIMPLE), and NULL in P equals nothing. Both sides are read in
 the common type of the comparison, as columns compared with one another are; a value that has no counterpart there

@@ -16,7 +16,7 @@ from dpdb.overlap import maximum_overlap
 from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
 from dpdb.release.accounts.account import Charge, Reservation
 from dpdb.release.accounts.budget import Budget, as_budget
-from dpdb.release.privacy_unit import PrivacyUnit
+from dpdb.release.units.privacy_unit import PrivacyUnit
 
 __all__ = ["LedgerAccount", "pure_units", "table_text"]
 

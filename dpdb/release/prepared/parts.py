@@ -19,7 +19,7 @@ from dpdb.measures import Mechanism, at_theta, declared, measure_named, takes_th
 from dpdb.privacy import format_epsilon, format_rho, split
 from dpdb.release.ask import Ask
 from dpdb.release.numbers import parse_share
-from dpdb.release.privacy_unit import PrivacyUnit
+from dpdb.release.units.privacy_unit import PrivacyUnit
 
 __all__ = ["CountPart", "MeasurePart", "count_part", "for_each_constraint", "measure_part", "refuse_by_rule"]
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from dpdb.constraints import Operator
-from dpdb.constraints.source import shortened
+from dpdb.constraints.text.source import shortened
 from dpdb.engine import Table, WherePredicate, comparable_column, untyped_problem
 from dpdb.errors import ParameterError, PredicateError
 from dpdb.predicates import TRUE, Column, Comparison, Literal, LiteralValue, Region, all_of, covered_groups

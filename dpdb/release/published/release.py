@@ -13,9 +13,9 @@ from dpdb.constraints import DenialConstraint
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.measures import Answer, counted
 from dpdb.privacy import as_float, format_epsilon, format_rho, rho_as_float
-from dpdb.release.privacy_unit import PrivacyUnit
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import SHARE, releases_words
+from dpdb.release.units.privacy_unit import PrivacyUnit
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpdb.constraints.lexer import Kind, Token, tokenize
-from dpdb.constraints.names import ColumnNames
-from dpdb.constraints.source import Source, printable
+from dpdb.constraints.text.lexer import Kind, Token, tokenize
+from dpdb.constraints.text.names import ColumnNames
+from dpdb.constraints.text.source import Source, printable
 from dpdb.errors import ConstraintSyntaxError
 
 __all__ = ["Cursor"]

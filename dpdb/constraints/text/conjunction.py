@@ -8,12 +8,12 @@ from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from dpdb.constraints.column_ref import ColumnRef
-from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
-from dpdb.constraints.lexer import Kind, Token
-from dpdb.constraints.names import TupleNames
 from dpdb.constraints.predicate import Constant, Operator, Predicate
-from dpdb.constraints.sql_fragment import is_rich
+from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.lexer import Kind, Token
+from dpdb.constraints.text.names import TupleNames
+from dpdb.constraints.text.sql_fragment import is_rich
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
 __all__ = ["conjunction", "denied", "function"]
@@ -69,7 +69,7 @@ def denied(cursor: Cursor, tuples: TupleNames) -> DenialConstraint:
     except (ConstraintSyntaxError, UnknownColumnError):
         if not rich:
             raise
-    from dpdb.constraints.conditions import conditions  # loads sqlglot
+    from dpdb.constraints.text.conditions import conditions  # loads sqlglot
 
     cursor.position = start
     return DenialConstraint(conditions(cursor, tuples.without_uses(), bare=False))

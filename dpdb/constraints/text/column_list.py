@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.denial import MAX_PREDICATES
-from dpdb.constraints.lexer import Kind, Token
+from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.lexer import Kind, Token
 
 __all__ = ["WrittenColumn", "column_list", "columns_of", "distinct_columns"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.constraints.lexer import Token
-from dpdb.constraints.source import Source, shortened
+from dpdb.constraints.text.lexer import Token
+from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ParameterError
 from dpdb.names import most_similar_name
 

@@ -44,7 +44,7 @@ column (`(company, manager_id) IN employees(company, id)` with company as the un
 the theorem holds. A public table is no private one, so it cannot be its own public parent.
 
 **A row as the unit** is the other way: then at most k children of each key are used, and one row of P decides over no
-more (`dpdb.release.limited_children`).
+more (`dpdb.release.units.limited_children`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpdb.errors import ParameterError
-from dpdb.release.privacy_unit import PrivacyUnit
+from dpdb.release.units.privacy_unit import PrivacyUnit
 
 if TYPE_CHECKING:  # most tables have no parents
     from dpdb.engine import BoundInclusion, KeyPair, Table

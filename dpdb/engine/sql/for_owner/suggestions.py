@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from dpdb.constraints import DenialConstraint, FunctionalDependency, functional_dependency
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sql.violations import kept_values
+from dpdb.engine.sql.for_owner.violations import kept_values
 
 __all__ = ["suggestions"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dpdb.constraints.column_list import column_list, columns_of, distinct_columns
 from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
-from dpdb.constraints.conjunction import conjunction, denied, function
-from dpdb.constraints.cursor import Cursor
 from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.inclusion_text import at_inclusion, inclusion
-from dpdb.constraints.lexer import Kind
-from dpdb.constraints.names import ColumnNames, TupleNames
 from dpdb.constraints.predicate import Constant, Operator, Predicate
-from dpdb.constraints.source import Source
+from dpdb.constraints.text.column_list import column_list, columns_of, distinct_columns
+from dpdb.constraints.text.conjunction import conjunction, denied, function
+from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.inclusion_text import at_inclusion, inclusion
+from dpdb.constraints.text.lexer import Kind
+from dpdb.constraints.text.names import ColumnNames, TupleNames
+from dpdb.constraints.text.source import Source
 
 __all__ = ["parse_constraint", "parse_from"]
 
@@ -114,7 +114,7 @@ def _has_colon(cursor: Cursor) -> bool:
 
 
 def _condition(cursor: Cursor) -> tuple[Predicate, ...]:
-    from dpdb.constraints.conditions import conditions  # loads sqlglot
+    from dpdb.constraints.text.conditions import conditions  # loads sqlglot
 
     return conditions(cursor, TupleNames(cursor.source), bare=True)
 
@@ -214,7 +214,7 @@ def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `CHECK (a < b OR c IS NULL)`: as in SQL a row violates it where it is false, not where it is NULL."""
-    from dpdb.constraints.conditions import violations_of_check  # loads sqlglot
+    from dpdb.constraints.text.conditions import violations_of_check  # loads sqlglot
 
     cursor.take()
     cursor.expect(Kind.LPAREN, "'('")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from dpdb.constraints.source import Source, shortened
+from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError
 
 __all__ = ["MAX_LENGTH", "Kind", "Token", "tokenize"]

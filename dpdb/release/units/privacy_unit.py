@@ -1,7 +1,7 @@
 """The unit that neighbouring tables differ by: one row, the rows of one person, or all rows of one value of a column.
 
-Beside private parents it is a value of their key in both tables (`dpdb.release.private_parents`), or one row of either
-table (`dpdb.release.limited_children`).
+Beside private parents it is a value of their key in both tables (`dpdb.release.units.private_parents`), or one row of
+either table (`dpdb.release.units.limited_children`).
 
 Every mechanism runs at epsilon / k, k being the rows by which one unit can change what is read (group privacy).
 
@@ -25,7 +25,7 @@ from dpdb.engine import TableSchema, unit_column
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpdb.release.limited_children import LimitedChildren
+    from dpdb.release.units.limited_children import LimitedChildren
 
 __all__ = ["PrivacyUnit", "parse_unit"]
 
@@ -45,7 +45,7 @@ class PrivacyUnit:
         The column whose values are the units; None if units are rows, or `rows` rows of one person.
     parents : tuple of (str, str)
         Private parents, each with its column that has the same values: a unit has all such rows, too. See
-        `dpdb.release.private_parents`.
+        `dpdb.release.units.private_parents`.
     children : LimitedChildren or None
         The limit of children where a row stays the unit beside private parents; then `rows` is for any release.
     """
@@ -148,7 +148,7 @@ def _children(
             "(--private-parent, private_parents=)"
         )
     _count("rows_per_person times max_children", rows * most)
-    from dpdb.release.limited_children import LimitedChildren  # few tables have private parents
+    from dpdb.release.units.limited_children import LimitedChildren  # few tables have private parents
 
     return LimitedChildren(most, rows)
 

@@ -1,11 +1,11 @@
 """Private parents while a row stays the unit: at most k children of each key are used, so no row decides over more.
 
-The other form (`dpdb.release.private_parents`) protects a key with all its rows in both tables. Here neighbours differ
-by **one row of the measured table D or of one private parent P**. A row of P may make orphans of all its children, so a
-session reads at most k children of each key that refers to a private parent: T(D, P, ...) are the rows of D that are
-among the first k children of every such key of theirs (`dpdb.engine.parents.children`), each with one more value per
-rule, whether it is an orphan. Let m be the number of different keys by which D is limited, and r(P) the number of
-different pairs of such a key and columns of P (rules that differ in conditions only have one pair).
+The other form (`dpdb.release.units.private_parents`) protects a key with all its rows in both tables. Here neighbours
+differ by **one row of the measured table D or of one private parent P**. A row of P may make orphans of all its
+children, so a session reads at most k children of each key that refers to a private parent: T(D, P, ...) are the rows
+of D that are among the first k children of every such key of theirs (`dpdb.engine.parents.children`), each with one
+more value per rule, whether it is an orphan. Let m be the number of different keys by which D is limited, and r(P) the
+number of different pairs of such a key and columns of P (rules that differ in conditions only have one pair).
 
 **Stability.** Let one row come or go.
 

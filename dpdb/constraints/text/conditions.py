@@ -16,12 +16,12 @@ from dpdb.bounded_parser import parse_condition
 from dpdb.constraints.canonical_sql import row_expression
 from dpdb.constraints.column_ref import ColumnRef, computed
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
-from dpdb.constraints.cursor import Cursor
-from dpdb.constraints.names import TupleNames
 from dpdb.constraints.predicate import Constant, Operator, Predicate
-from dpdb.constraints.solving import solved
-from dpdb.constraints.source import shortened
-from dpdb.constraints.sql_fragment import SqlFragment, sql_fragment
+from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.names import TupleNames
+from dpdb.constraints.text.solving import solved
+from dpdb.constraints.text.source import shortened
+from dpdb.constraints.text.sql_fragment import SqlFragment, sql_fragment
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
 __all__ = ["conditions", "violations_of_check"]

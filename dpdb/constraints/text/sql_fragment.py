@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dpdb.constraints.cursor import Cursor
-from dpdb.constraints.lexer import Kind, Token
-from dpdb.constraints.names import TupleNames
+from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.lexer import Kind, Token
+from dpdb.constraints.text.names import TupleNames
 
 __all__ = ["SqlFragment", "is_rich", "sql_fragment"]
 

@@ -1,0 +1,1 @@
+"""From text to constraints: tokens, columns and tuples by name, conditions, every notation."""
