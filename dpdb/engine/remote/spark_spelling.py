@@ -29,10 +29,15 @@ class SparkSpelling(ForeignSpelling):
     engine = "Spark"
     most = 10**38
     """Above all decimals of 38 digits, which stand for HUGEINT."""
+    hashes_keys = True
     functions = frozenset({"xxhash64"})
 
     def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        """Hash by XXH64, whose seed Spark has fixed; it passes over NULL, so that is hashed beside each value."""
+        """Hash by XXH64, whose seed Spark has fixed; it passes over NULL, so that is hashed beside each value.
+
+        All that Spark groups together has one hash: 0.0 and -0.0 (since Spark 3.2, see its migration guide), and NaN of
+        whatever bits.
+        """
         beside = [exp.Is(this=column.copy(), expression=exp.null()) for column in columns]
         taken = [part for pair in zip(columns, beside, strict=True) for part in pair]
         return exp.Anonymous(this="xxhash64", expressions=taken)

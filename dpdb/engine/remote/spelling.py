@@ -7,7 +7,7 @@ spent: default deny.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sqlglot import exp
 
@@ -20,7 +20,16 @@ __all__ = ["SPELLINGS", "DuckDBSpelling", "Spelling"]
 
 
 class Spelling(Protocol):
-    """The SQL of one engine."""
+    """The SQL of one engine.
+
+    Attributes
+    ----------
+    hashes_keys : bool
+        Whether the rows of a key are sooner counted by their hashes than by their values, as measured. `row_hash` then
+        gives all values that GROUP BY puts together one hash.
+    """
+
+    hashes_keys: ClassVar[bool]
 
     def why_not_compared(self, kind: str, wanted: str) -> str | None:
         """Say why columns of a type cannot be compared in another; None if they can, with the same outcome."""
@@ -45,6 +54,8 @@ class Spelling(Protocol):
 
 class DuckDBSpelling:
     """Our own SQL."""
+
+    hashes_keys: ClassVar[bool] = True
 
     def why_not_compared(self, kind: str, wanted: str) -> str | None:
         """Return None: it is where comparisons come from."""
