@@ -1,0 +1,223 @@
+"""Keys are counted by hashes there: the histogram is that of their values, whatever is shared and whatever breaks."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from helpers_remote import histograms, random_question
+from helpers_spelling import COLUMNS
+from helpers_spelling import rows as rows_of_all_types
+
+import dpdb
+from dpdb.engine import key_counts, open_table
+from dpdb.engine.remote import slice as remote_slice
+from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
+from dpdb.engine.remote.spark import SparkTable
+from dpdb.errors import EngineError
+from dpdb.ledger import Ledger
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
+
+Sent = Callable[[pa.Table], Any]
+KEYS = [*(f"UNIQUE({name})" for name in COLUMNS), "UNIQUE(s, x, d)", "UNIQUE(id)", "not(t1.h=t2.h&t1.i>0&t2.i>0)",
+        "not(trim(t1.s)=trim(t2.s))", "not(t1.i+t1.h=t2.i+t2.h)"]  # fmt: skip
+
+
+@pytest.fixture(params=["duckdb", "spark"])
+def sent(request: pytest.FixtureRequest) -> Sent:
+    """Make rows a table of an engine that counts keys by hashes."""
+    if request.param == "duckdb":
+        return AskedThere
+    frame: Sent = request.getfixturevalue("spark").createDataFrame
+    return frame
+
+
+@contextmanager
+def queries() -> Iterator[list[str]]:
+    """The queries that either engine is asked."""
+    asked: list[str] = []
+    with pytest.MonkeyPatch.context() as seen:
+        for engine in (DuckDBRemote, SparkTable):
+            ask = engine.ask
+            seen.setattr(engine, "ask", lambda self, tree, ask=ask: asked.append(tree.sql()) or ask(self, tree))
+        yield asked
+
+
+def check(rows: pa.Table, sent: Sent, rules: list[str], where: str | None = None) -> list[str]:
+    """Compare with our own database; return what was asked beside the self-conflicts."""
+    with open_table(rows, constraints=rules) as here, open_table(sent(rows), constraints=rules) as there:
+        with queries() as asked:
+            found = histograms(there, where)
+        assert found == histograms(here, where), (rules, where)
+    return asked[1:]
+
+
+def of_values(asked: list[str]) -> int:
+    return sum("row_hash" not in text for text in asked)
+
+
+@pytest.mark.parametrize("bits", [2**40 - 1, 2**5 - 1, 1], ids=["apart", "some together", "all together"])
+def test_keys_of_all_types(sent: Sent, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hashes of all bits, of five, and of one; values are told apart in each."""
+    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(remote_slice, "_BITS", bits)
+    rules = KEYS if bits > 1 else KEYS[-6:]
+    asked = check(rows_of_all_types(random.Random(bits), 60), sent, rules, None if bits > 1 else "h <> 0")
+    assert of_values(asked) == 0
+    assert sum(" IN (SELECT" in text for text in asked) >= len(rules) - 1  # `id` is a key but for its hashes
+
+
+def pairs() -> pa.Table:
+    """Two rows of each value, of different bits where there are such."""
+    nans = np.array([0x7FF8000000000000, 0xFFF8000000000001, 0x7FF0000000000001, 0], np.uint64).view(np.float64)
+    return pa.table(
+        {
+            "x": pa.array([0.0, -0.0, *nans[:2], 1.5, 1.5, float("inf"), None]),
+            "f": pa.array([0.0, -0.0, *nans[:2].astype(np.float32), 1.5, 1.5, float("inf"), None], pa.float32()),
+            "signal": pa.array([*nans[1:3], 2.0, 3.0, 4.0, 5.0, None, None]),
+        }
+    )
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_equal_values_of_different_bits_have_one_hash(
+    sent: Sent, compiled: bool, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """They are the only rows of their hashes, so that none would be grouped with another if these differed."""
+    monkeypatch.setattr(key_counts, "_FEW", 1)
+    changed = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"}
+    session = request.getfixturevalue("spark") if compiled and sent is not AskedThere else None
+    before = {name: session.conf.get(name) for name in changed} if session else {}
+    try:
+        for name, value in changed.items() if session else ():
+            session.conf.set(name, value)
+        asked = check(pairs(), sent, ["UNIQUE(x)", "UNIQUE(f)", "UNIQUE(x, f)", "UNIQUE(signal)"])
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+    assert (of_values(asked), len(asked)) == (0, 8)
+
+
+def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where too many hashes are shared to be lent, none is."""
+    monkeypatch.setattr(remote_slice, "_MOST_SHARED", 3)
+    for engine in (DuckDBRemote, SparkTable):
+        monkeypatch.setattr(engine, "lend", None)
+    rows = pa.table({"k": [*range(200), *range(4)]})
+    assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
+    monkeypatch.setattr(remote_slice, "_MOST_SHARED", 9)
+    monkeypatch.setattr(key_counts, "_FEW", 100)
+    assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_a_key_without_equal_values_is_asked_once(sent: Sent, count: int) -> None:
+    if count == 0 and sent is not AskedThere:
+        return  # the same aggregates, and a frame of no rows costs a second
+    rows = pa.table({"k": pa.array(range(count), pa.int64())})
+    assert len(check(rows, sent, ["UNIQUE(k)"])) == 1
+
+
+def test_units_slices_and_rows_in_conflict_with_themselves_come_first(
+    sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_counts, "_FEW", 1)
+    rows = pa.table({"who": [1, 1, 2, 3, None, 5], "k": [1, 1, 1, 2, 2, 9], "n": [1, 2, 3, 4, 5, 6]})
+    rules = ["UNIQUE(k)", "not(t1.n=3)"]
+    with open_table(sent(rows), constraints=rules, unit="who", most=2) as there:
+        assert histograms(there) == (1, [{((), 1): 2, ((), 2): 1}])
+        assert histograms(there, "n > 1") == (1, [{((), 1): 3}])
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 200))])
+def test_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(remote_slice, "_BITS", rng.choice([0, 1, 7, 63, 2**40 - 1]))
+    rows, _, where = random_question(rng)
+    check(rows, AskedThere, ["UNIQUE(a)", "UNIQUE(a, b)", "UNIQUE(b, c)", "a -> b"], where)
+
+
+@pytest.mark.slow
+def test_random_tables_in_spark(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_counts, "_FEW", 1)
+    for seed in range(200, 260):
+        rng = random.Random(seed)
+        monkeypatch.setattr(remote_slice, "_BITS", rng.choice([0, 1, 7, 63, 2**40 - 1]))
+        rows, _, where = random_question(rng)
+        check(rows, spark.createDataFrame, ["UNIQUE(a)", "UNIQUE(a, b)", "UNIQUE(b, c)", "a -> b"], where)
+
+
+# -- what breaks between the two queries ----------------------------------------------------------------------------
+
+ROWS = pa.table({"k": [*range(60), 0, 0, 7]})
+
+
+@pytest.mark.parametrize("failure", [EngineError("row 7 holds 'Alice'"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize("place", ["ask", "lend"])
+def test_a_stop_between_the_two_queries_leaves_nothing_and_is_paid_once(
+    sent: Sent, failure: BaseException, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sent is not AskedThere and not isinstance(failure, KeyboardInterrupt):
+        return  # what is between engine and account is the same
+    Ledger.create(tmp_path / "t.ledger", epsilon=3)
+    lent: set[str] = set()
+
+    def asked(self: Any, tree: Any) -> pa.Table:
+        if " IN (SELECT" in tree.sql():
+            raise failure
+        return ask(self, tree)
+
+    def lends(self: Any, name: str, table: pa.Table) -> Any:
+        lent.add(name)
+        made = lend(self, name, table)
+        if place == "lend":
+            raise failure
+        return made
+
+    engine: Any = DuckDBRemote if sent is AskedThere else SparkTable
+    ask, lend, take_back = engine.ask, engine.lend, engine.take_back
+    rules = ["UNIQUE(k)"]
+    with dpdb.open(sent(ROWS), constraints=rules, ledger=tmp_path / "t.ledger") as session:
+
+        def release() -> Any:
+            return session.dp_inconsistency("minimal_inconsistency", 1, mechanism="by_rule", run_id="monday")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(engine, "ask", asked)
+            broken.setattr(engine, "lend", lends)
+            broken.setattr(engine, "take_back", lambda self, name: (lent.discard(name), take_back(self, name)))
+            with pytest.raises((EngineError, KeyboardInterrupt, MemoryError)) as raised:
+                release()
+        assert "Alice" not in str(raised.value)
+        assert session.spent() == 1
+        assert not lent
+        answer = release()
+        assert release().value == answer.value
+        assert session.spent() == 1
+
+
+class _OtherRows(DuckDBRemote):
+    """A view that gives other rows to the second query of a key."""
+
+    is_fixed = False
+
+    def ask(self, tree: Any) -> pa.Table:
+        if " IN (SELECT" in tree.sql():
+            self._database.execute("UPDATE remote_row SET k = 1 WHERE k = 0")
+        return super().ask(tree)
+
+
+def test_rows_that_change_between_the_two_queries_are_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpdb.engine.remote.duckdb.DuckDBRemote", _OtherRows)
+    with dpdb.open(AskedThere(ROWS), constraints="UNIQUE(k)", budget=3) as session:
+        with pytest.raises(EngineError, match="the release failed after its budget was debited"):
+            session.dp_inconsistency("minimal_inconsistency", 1, mechanism="by_rule")
+        assert session.spent() == 1
