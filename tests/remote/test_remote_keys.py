@@ -26,8 +26,11 @@ from dpdb.ledger import Ledger
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
 
 Sent = Callable[[pa.Table], Any]
-KEYS = [*(f"UNIQUE({name})" for name in COLUMNS), "UNIQUE(s, x, d)", "UNIQUE(id)", "not(t1.h=t2.h&t1.i>0&t2.i>0)",
-        "not(trim(t1.s)=trim(t2.s))", "not(t1.i+t1.h=t2.i+t2.h)"]  # fmt: skip
+KEYS = ["UNIQUE(s, x, d)", "UNIQUE(id)", "not(t1.h=t2.h&t1.i>0&t2.i>0)", "not(trim(t1.s)=trim(t2.s))",
+        "not(t1.i+t1.h=t2.i+t2.h)"]  # fmt: skip
+ALONE = [f"UNIQUE({name})" for name in COLUMNS]
+PAIRS = [f"UNIQUE({one}, {other})" for one, other in zip([*COLUMNS][::2], [*COLUMNS][1::2], strict=True)]
+BITS = {"apart": 2**40 - 1, "some together": 2**5 - 1, "all together": 1}
 
 
 @pytest.fixture(params=["duckdb", "spark"])
@@ -63,15 +66,24 @@ def of_values(asked: list[str]) -> int:
     return sum("row_hash" not in text for text in asked)
 
 
-@pytest.mark.parametrize("bits", [2**40 - 1, 2**5 - 1, 1], ids=["apart", "some together", "all together"])
-def test_keys_of_all_types(sent: Sent, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("sent", "bits", "columns"),
+    [
+        *(("duckdb", bits, ALONE) for bits in BITS),
+        ("spark", "some together", PAIRS),
+        *(pytest.param("spark", bits, ALONE, marks=pytest.mark.slow) for bits in BITS),
+    ],
+    indirect=["sent"],
+)
+def test_keys_of_all_types(sent: Sent, bits: str, columns: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """With hashes of all bits, of five, and of one; values are told apart in each."""
     monkeypatch.setattr(key_counts, "_FEW", 1)
-    monkeypatch.setattr(remote_slice, "_BITS", bits)
-    rules = KEYS if bits > 1 else KEYS[-6:]
-    asked = check(rows_of_all_types(random.Random(bits), 60), sent, rules, None if bits > 1 else "h <> 0")
-    assert of_values(asked) == 0
-    assert sum(" IN (SELECT" in text for text in asked) >= len(rules) - 1  # `id` is a key but for its hashes
+    monkeypatch.setattr(remote_slice, "_BITS", BITS[bits])
+    rows = rows_of_all_types(random.Random(1), 60)
+    for where in (None, "h <> 0") if bits == "all together" else (None,):
+        asked = check(rows, sent, [*KEYS, *columns], where)
+        assert of_values(asked) == 0
+        assert sum(" IN (SELECT" in text for text in asked) >= len(KEYS + columns) - 1  # `id` is a key
 
 
 def pairs() -> pa.Table:
@@ -86,23 +98,30 @@ def pairs() -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_equal_values_of_different_bits_have_one_hash(
-    sent: Sent, compiled: bool, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    """They are the only rows of their hashes, so that none would be grouped with another if these differed."""
+def check_pairs(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_counts, "_FEW", 1)
+    asked = check(pairs(), sent, ["UNIQUE(x, f)", "UNIQUE(signal)"])
+    assert (of_values(asked), len(asked)) == (0, 4)
+
+
+def test_equal_values_of_different_bits_have_one_hash(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are the only rows of their hashes, so that none would be grouped with another if these differed."""
+    check_pairs(sent, monkeypatch)
+
+
+def test_equal_values_have_one_hash_in_the_programs_that_spark_compiles(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are shuffled first: of a table in its memory Spark compiles no program."""
     changed = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"}
-    session = request.getfixturevalue("spark") if compiled and sent is not AskedThere else None
-    before = {name: session.conf.get(name) for name in changed} if session else {}
+    before = {name: spark.conf.get(name) for name in changed}
     try:
-        for name, value in changed.items() if session else ():
-            session.conf.set(name, value)
-        asked = check(pairs(), sent, ["UNIQUE(x)", "UNIQUE(f)", "UNIQUE(x, f)", "UNIQUE(signal)"])
+        for name, value in changed.items():
+            spark.conf.set(name, value)
+        check_pairs(lambda rows: spark.createDataFrame(rows).repartition(2), monkeypatch)
     finally:
         for name, value in before.items():
-            session.conf.set(name, value)
-    assert (of_values(asked), len(asked)) == (0, 8)
+            spark.conf.set(name, value)
 
 
 def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,23 +136,25 @@ def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkey
     assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
 
 
-@pytest.mark.parametrize("count", [0, 1, 40])
+@pytest.mark.parametrize(("sent", "count"), [("duckdb", 0), ("duckdb", 1), ("spark", 40)], indirect=["sent"])
 def test_a_key_without_equal_values_is_asked_once(sent: Sent, count: int) -> None:
-    if count == 0 and sent is not AskedThere:
-        return  # the same aggregates, and a frame of no rows costs a second
     rows = pa.table({"k": pa.array(range(count), pa.int64())})
     assert len(check(rows, sent, ["UNIQUE(k)"])) == 1
 
 
-def test_units_slices_and_rows_in_conflict_with_themselves_come_first(
-    sent: Sent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slices_and_rows_in_conflict_with_themselves_come_first(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And columns may have the names of ours."""
     monkeypatch.setattr(key_counts, "_FEW", 1)
-    rows = pa.table({"who": [1, 1, 2, 3, None, 5], "k": [1, 1, 1, 2, 2, 9], "n": [1, 2, 3, 4, 5, 6]})
-    rules = ["UNIQUE(k)", "not(t1.n=3)"]
-    with open_table(sent(rows), constraints=rules, unit="who", most=2) as there:
-        assert histograms(there) == (1, [{((), 1): 2, ((), 2): 1}])
-        assert histograms(there, "n > 1") == (1, [{((), 1): 3}])
+    rows = pa.table({"row_hash": [1, 1, 1, 2, 2, None], "shared": [9] * 6, "n": [1, 2, 3, 4, 5, 6]})
+    asked = check(rows, sent, ["UNIQUE(row_hash, shared)", "not(t1.n=3)"], "n > 1")
+    assert (of_values(asked), len(asked)) == (0, 2)
+
+
+def test_rows_of_units_are_chosen_once() -> None:
+    rows = pa.table({"who": [1, 1, 2, 3, None, 5], "k": [1, 1, 1, 2, 2, 9]})
+    with open_table(AskedThere(rows), constraints="UNIQUE(k)", unit="who", most=2) as there, queries() as asked:
+        assert histograms(there) == (0, [{((), 1): 2, ((), 3): 1}])
+    assert of_values(asked) == len(asked)
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 200))])
@@ -157,16 +178,21 @@ def test_random_tables_in_spark(spark: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 # -- what breaks between the two queries ----------------------------------------------------------------------------
 
+FAILURES = [EngineError("row 7 holds 'Alice'"), KeyboardInterrupt(), MemoryError()]
 ROWS = pa.table({"k": [*range(60), 0, 0, 7]})
 
 
-@pytest.mark.parametrize("failure", [EngineError("row 7 holds 'Alice'"), KeyboardInterrupt(), MemoryError()])
-@pytest.mark.parametrize("place", ["ask", "lend"])
+@pytest.mark.parametrize(
+    ("sent", "place", "failure"),
+    [
+        *(("duckdb", place, failure) for place in ("ask", "lend") for failure in FAILURES),
+        *(("spark", place, KeyboardInterrupt()) for place in ("ask", "lend")),
+    ],
+    indirect=["sent"],
+)
 def test_a_stop_between_the_two_queries_leaves_nothing_and_is_paid_once(
-    sent: Sent, failure: BaseException, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sent: Sent, place: str, failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if sent is not AskedThere and not isinstance(failure, KeyboardInterrupt):
-        return  # what is between engine and account is the same
     Ledger.create(tmp_path / "t.ledger", epsilon=3)
     lent: set[str] = set()
 

@@ -73,7 +73,8 @@ class _RemoteKeys:
 
     def hashes(self, query: exp.Select) -> Hashes | None:
         """Let hashes be grouped; None if too many are shared. Private."""
-        answer = self.asking.ask(hash_counts(query, HASH, _MOST_SHARED + 1))
+        spread = self.asking.spelling.spread(query, HASH)
+        answer = self.asking.ask(hash_counts(spread, HASH, _MOST_SHARED + 1))
         if answer.num_rows > _MOST_SHARED:
             return None
         shared, counts = (column.combine_chunks() for column in answer.columns)
@@ -150,8 +151,10 @@ class RemoteSlice:
         asking = self._asking
         self._progress("counting classes there")
         there, rows, tables = _RemoteKeys(asking), self._tuples().subquery(), []
+        # Each query chooses the rows of units again, which takes longer than to group all of them by their values once.
+        hashes_keys = asking.spelling.hashes_keys and isinstance(asking.rows, exp.Table)
         for histogram in class_histograms(self.constraints, asking.schema):
-            if asking.spelling.hashes_keys and histogram.is_key and histogram.equal:
+            if hashes_keys and histogram.is_key and histogram.equal:
                 tables.append(count_keys(there, histogram, rows))
             else:
                 tables.append(there.grouped(class_histogram(histogram, rows)))

@@ -46,6 +46,12 @@ class SparkSpelling(ForeignSpelling):
         """Add up as decimals of 38 digits: enough for 10^19 rows."""
         return exp.Sum(this=exp.cast(row_hash, "DECIMAL(38, 0)"))
 
+    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
+        """Shuffle rows as they are: by itself Spark would group them before, too, in vain where few are equal."""
+        spread: exp.Select = query.copy()
+        spread.set("distribute", exp.Distribute(expressions=[column.copy()]))
+        return spread
+
     def _pattern(self, pattern: str) -> str | None:
         """Spark takes patterns apart by UTF-16 units, of which characters beyond the first plane have two."""
         if any(ord(character) > 0xFFFF for character in pattern) or not any(sign not in pattern for sign in _ESCAPES):
