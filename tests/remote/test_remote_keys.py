@@ -130,7 +130,9 @@ def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkey
     for engine in (DuckDBRemote, SparkTable):
         monkeypatch.setattr(engine, "lend", None)
     rows = pa.table({"k": [*range(200), *range(4)]})
-    assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
+    asked = check(rows, sent, ["UNIQUE(k)"])
+    assert of_values(asked) == 1
+    assert asked[0].endswith(" LIMIT 4")
     monkeypatch.setattr(remote_slice, "_MOST_SHARED", 9)
     monkeypatch.setattr(key_counts, "_FEW", 100)
     assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
@@ -139,7 +141,8 @@ def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkey
 @pytest.mark.parametrize(("sent", "count"), [("duckdb", 0), ("duckdb", 1), ("spark", 40)], indirect=["sent"])
 def test_a_key_without_equal_values_is_asked_once(sent: Sent, count: int) -> None:
     rows = pa.table({"k": pa.array(range(count), pa.int64())})
-    assert len(check(rows, sent, ["UNIQUE(k)"])) == 1
+    (asked,) = check(rows, sent, ["UNIQUE(k)"])
+    assert (" DISTRIBUTE BY " in asked) == (sent is not AskedThere)
 
 
 def test_slices_and_rows_in_conflict_with_themselves_come_first(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """The questions that a remote table is asked, as trees over its rows. All are aggregates; what brings rows is `gather`.
 
 No number of a question depends on a row: which questions are asked, and how many, is decided by the public schema, the
-constraints and the options.
+constraints and the options. Only of keys is more asked where rows share a hash (`dpdb.engine.key_counts`).
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ __all__ = ["RemoteSlice"]
 
 _BITS = 2**40 - 1
 """What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
-_MOST_SHARED = 2**19
-"""So many come at most (eight megabytes). Where more are shared, rows are grouped by their values, all of them."""
+_MOST_SHARED = 2**21
+"""So many come at most (32 megabytes). Where more are shared, rows are grouped by their values, all of them."""
 
 
 @dataclass(frozen=True)
