@@ -34,7 +34,7 @@ THERE = ["duckdb", "spark"]
 BITS = {"apart": 2**40 - 1, "some together": 2**5 - 1, "all together": 1}
 
 
-@pytest.fixture(params=THERE)
+@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.slow)])
 def sent(request: pytest.FixtureRequest) -> Sent:
     """Make rows a table of an engine that counts keys by hashes."""
     if request.param == "duckdb":
@@ -183,7 +183,8 @@ ROWS = pa.table({"k": [*range(60), 0, 0, 7]})
     ("sent", "place", "failure"),
     [
         *(("duckdb", place, failure) for place in ("ask", "lend") for failure in FAILURES),
-        *(("spark", place, KeyboardInterrupt()) for place in ("ask", "lend")),
+        ("spark", "ask", KeyboardInterrupt()),
+        pytest.param("spark", "lend", KeyboardInterrupt(), marks=pytest.mark.slow),
     ],
     indirect=["sent"],
 )
