@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.key_counts import count_keys
+from dpdb.engine.local_keys import LocalKeys
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.class_histograms import (
     CLASS_ROWS,
-    HISTOGRAM,
     class_histogram,
     class_histograms,
     self_conflict_count,
@@ -33,12 +33,11 @@ def count_classes(
     read = set(where.columns if where else ()).union(*(bound.columns for bound in alone))
     count = int(database.value(self_conflict_count(alone, typed_rows(rows, read), chosen))) if alone else 0
     conditions = [*chosen, *not_alone(alone, CLASS_ROWS)]
-    tables = []
+    here, tables = LocalKeys(database), []
     for histogram in class_histograms(constraints, rows.schema):
         asked = typed_rows(rows, read.union(histogram.columns))
         if histogram.is_key and histogram.equal:
-            tables.append(count_keys(database, histogram, asked, conditions))
+            tables.append(count_keys(here, histogram, asked, conditions))
         else:
-            query = class_histogram(histogram, asked, conditions)
-            tables.append(pa.Table.from_batches(database.stream(query), HISTOGRAM))
+            tables.append(here.grouped(class_histogram(histogram, asked, conditions)))
     return count, tables

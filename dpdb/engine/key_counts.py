@@ -1,82 +1,83 @@
-"""Class histograms of keys, where almost every row is a group of its own: found by sorting hashes, not by GROUP BY.
+"""Class histograms of keys, where almost every row is a group of its own: found by hashes, not by GROUP BY of values.
 
-Equal values have equal hashes (else GROUP BY would not put them together), so a row whose hash no other row has is
-alone in its group. Only the others are grouped by their values, which keeps the histogram exact. Sorting ten million
-hashes takes a twentieth of the processor time of grouping ten million rows.
+Values that GROUP BY puts together have one hash, so a row whose hash no other row has is alone in its group. Only the
+others are grouped by their values, which keeps the histogram exact, however bad the hash. Which engine does it is all
+the same: our own sorts ten million hashes in a twentieth of the processor time in which it groups ten million rows;
+others group them, and neither keep nor send the values of almost all rows.
+
+How many hashes are shared is private. It decides what is asked next, which the owner of the engine may see and nobody
+else; the answer is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sql.class_histograms import HISTOGRAM, ClassHistogram, class_histogram, histogram_rows
-from dpdb.engine.sql.rank import integer_column
 
-__all__ = ["count_keys"]
+__all__ = ["HASH", "Hashes", "KeyRows", "count_keys"]
 
-_HASH, _SHARED = exp.column("row_hash"), exp.to_table("shared_hash")
-_DROP = "DROP TABLE IF EXISTS shared_hash"
-_ALONE = "SELECT NULL::BIGINT[] AS sizes, 1::BIGINT AS singles, {alone}::BIGINT AS groups WHERE {alone} > 0"
-_MOST_HASHES = 2**26
-"""Of more rows (half a gigabyte of hashes) a database that spills to disk takes better care."""
+HASH = exp.column("row_hash")
+"""The column of hashes, in queries of them and in what is lent."""
+
 _FEW = 16
 """Where more than one in so many hashes is shared, grouping all rows is the shorter way."""
 
 
+@dataclass(frozen=True)
+class Hashes:
+    """The hashes of some rows.
+
+    Attributes
+    ----------
+    shared : pa.Array
+        Those that several rows have, each once. Private.
+    alone : int
+        The number of those that one row has. Private.
+    """
+
+    shared: pa.Array
+    alone: int
+
+
+class KeyRows(Protocol):
+    """Rows in some engine, which can be hashed there."""
+
+    def row_hash(self, values: Sequence[exp.Expr]) -> exp.Expr:
+        """Hash values, none of them NULL, into a whole number; those that GROUP BY puts together into the same."""
+        ...
+
+    def hashes(self, query: exp.Select) -> Hashes | None:
+        """Find which hashes are shared, of a query of `HASH` for each row; None if they are too many to be kept."""
+        ...
+
+    def lent(self, shared: pa.Array) -> AbstractContextManager[exp.Expr]:
+        """Make hashes a table of one column, `HASH`, while a block lasts."""
+        ...
+
+    def grouped(self, query: exp.Select) -> pa.Table:
+        """Answer `class_histogram`."""
+        ...
+
+
 def count_keys(
-    database: Database, histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr]
+    there: KeyRows, histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()
 ) -> pa.Table:
-    """Answer `class_histogram` of a key; parameters as there. Private."""
-    hashed = _row_hash(histogram.group)
-    hashes = _hashes(database, histogram_rows(histogram, rows, conditions).select(exp.alias_(hashed, _HASH.name)))
-    if hashes is None:
-        return _grouped(database, class_histogram(histogram, rows, conditions))
-    shared, alone = _shared(hashes)
-    if shared.size > hashes.size // _FEW:
-        return _grouped(database, class_histogram(histogram, rows, conditions))
-    counted = _grouped(database, _ALONE.format(alone=alone))
-    if not shared.size:
+    """Answer `class_histogram` of a key over some columns; parameters as there. Private."""
+    row_hash = there.row_hash(histogram.group)
+    found = there.hashes(histogram_rows(histogram, rows, conditions).select(exp.alias_(row_hash, HASH.name)))
+    if found is None or len(found.shared) > (len(found.shared) + found.alone) // _FEW:
+        return there.grouped(class_histogram(histogram, rows, conditions))
+    alone = {"sizes": None, "singles": 1, "groups": found.alone}
+    counted = pa.Table.from_pylist([alone] if found.alone else [], HISTOGRAM)
+    if not len(found.shared):
         return counted
-    values = pa.Array.from_buffers(pa.uint64(), shared.size, [None, pa.py_buffer(shared)])
-    database.execute(_DROP)  # by a signal it may be left, and the next release must not fail after its debit
-    with database.arrow_table("shared_hashes", pa.Table.from_arrays([values], [_HASH.name])):
-        database.execute(exp.select("*").from_("shared_hashes").ctas(_SHARED.copy()))
-    try:
-        among = exp.In(this=hashed, query=exp.select(_HASH).from_(_SHARED.copy()).subquery())
-        return pa.concat_tables([counted, _grouped(database, class_histogram(histogram, rows, [*conditions, among]))])
-    finally:
-        database.execute(_DROP)
-
-
-def _row_hash(columns: Sequence[exp.Expr]) -> exp.Expr:
-    return exp.Anonymous(this="hash", expressions=list(columns))
-
-
-def _grouped(database: Database, query: str | exp.Select) -> pa.Table:
-    return pa.Table.from_batches(database.stream(query), HISTOGRAM)
-
-
-def _hashes(database: Database, query: exp.Select) -> NDArray[np.uint64] | None:
-    """Read hashes; None if there are too many."""
-    parts, count = [np.empty(0, np.uint64)], 0
-    for batch in database.stream(query):
-        parts.append(integer_column(batch, 0))
-        count += parts[-1].size
-        if count > _MOST_HASHES:
-            return None
-    return np.concatenate(parts)
-
-
-def _shared(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
-    """Sort hashes, and return those of several rows, each once, and the number of the others."""
-    hashes.sort()
-    same = hashes[1:] == hashes[:-1]
-    shared = np.unique(hashes[1:][same])
-    # A run of r equal hashes has r - 1 that are like the one before.
-    return shared, hashes.size - int(np.count_nonzero(same)) - shared.size
+    with there.lent(found.shared) as lent:
+        among = exp.In(this=row_hash.copy(), query=exp.select(HASH.copy()).from_(lent).subquery())
+        return pa.concat_tables([counted, there.grouped(class_histogram(histogram, rows, [*conditions, among]))])

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from dpdb.engine import class_histograms, key_counts, open_table
+from dpdb.engine import class_histograms, key_counts, local_keys, open_table
+from dpdb.engine.local_keys import LocalKeys
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, HISTOGRAM, class_histogram
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.table import LocalTable
@@ -80,11 +81,11 @@ def test_keys_of_all_types(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_of_one_hash_are_told_apart_by_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two thousand rows in two hundred hashes: no hash is of one row alone, and most groups are."""
 
-    def weak(columns: Sequence[exp.Expr]) -> exp.Expr:
+    def weak(_: object, columns: Sequence[exp.Expr]) -> exp.Expr:
         return exp.Mod(this=exp.func("hash", *columns), expression=exp.convert(200))
 
     monkeypatch.setattr(key_counts, "_FEW", 1)
-    monkeypatch.setattr(key_counts, "_row_hash", weak)
+    monkeypatch.setattr(LocalKeys, "row_hash", weak)
     twice = pa.concat_tables([rows(2, 2000), rows(2, 30)])
     everything, _ = check(twice, "UNIQUE(own)")
     assert everything == {1: 1970, 2: 30}
@@ -101,8 +102,8 @@ def test_rows_that_share_no_hash_are_not_grouped(monkeypatch: pytest.MonkeyPatch
 
 
 def test_more_rows_than_hashes_are_kept_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_counts, "_MOST_HASHES", 9)
-    monkeypatch.setattr(key_counts, "_shared", None)
+    monkeypatch.setattr(local_keys, "_MOST_HASHES", 9)
+    monkeypatch.setattr(local_keys, "_sorted", None)
     assert check(rows(4, 50), "UNIQUE(own)")[0] == {1: 50}
 
 

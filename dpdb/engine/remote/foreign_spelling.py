@@ -58,6 +58,8 @@ class ForeignSpelling(ABC):
         For messages.
     most : int
         Above all whole numbers that stand for HUGEINT.
+    hashes_keys : bool
+        See `Spelling`.
     types : frozenset of str
         Those in which values compare as in our own database, besides decimals.
     endless : frozenset of str
@@ -68,6 +70,7 @@ class ForeignSpelling(ABC):
 
     engine: ClassVar[str]
     most: ClassVar[int]
+    hashes_keys: ClassVar[bool] = False
     types: ClassVar[frozenset[str]] = frozenset(
         [*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"]
     )
@@ -153,6 +156,11 @@ class ForeignSpelling(ABC):
             exact = wanted == "DOUBLE" and int(decimal[1]) <= _EXACT_DIGITS
             return exact or _DECIMAL.fullmatch(wanted) is not None
         return False
+
+    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
+        """Return the query: most engines find the way themselves."""
+        del column
+        return query
 
     @abstractmethod
     def _pattern(self, pattern: str) -> str | None:

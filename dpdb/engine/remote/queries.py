@@ -1,7 +1,7 @@
 """The questions that a remote table is asked, as trees over its rows. All are aggregates; what brings rows is `gather`.
 
 No number of a question depends on a row: which questions are asked, and how many, is decided by the public schema, the
-constraints and the options.
+constraints and the options. Only of keys is more asked where rows share a hash (`dpdb.engine.key_counts`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.input_rows import in_schema_order
 from dpdb.engine.sql.where import WherePredicate
 
-__all__ = ["TUPLES", "content_query", "counted_if", "row_counts", "self_conflict_counts", "slice_tuples"]
+__all__ = ["TUPLES", "content_query", "counted_if", "hash_counts", "row_counts", "self_conflict_counts", "slice_tuples"]
 
 TUPLES = exp.to_table("tuple_row")
 _ROWS = exp.to_table("input_row")
@@ -77,6 +77,23 @@ def content_query(rows: exp.Expr, schema: TableSchema, spelling: Spelling) -> ex
         exp.alias_(exp.Anonymous(this="bit_xor", expressions=[column]), "digest_0"),
         exp.alias_(spelling.hash_sum(column.copy()), "digest_1"),
     ).from_(hashes)
+
+
+def hash_counts(hashes: exp.Select, column: exp.Column, most: int) -> exp.Select:
+    """Select the hashes that several rows have, and the number of those that one row has (beside NULL).
+
+    Parameters
+    ----------
+    hashes
+        Selects the hash of each row, as `column`.
+    most
+        Rows of the answer.
+    """
+    count, one = exp.Count(this=exp.Star()), exp.convert(1)
+    shared = exp.Case(ifs=[exp.If(this=exp.GT(this=count, expression=one), true=column.copy())])
+    counted = exp.select(exp.alias_(shared, "shared")).from_(hashes.subquery("hashed_row")).group_by(column.copy())
+    answer = exp.select("shared", exp.alias_(count.copy(), "hashes")).from_(counted.subquery("counted_hash"))
+    return answer.group_by("shared").limit(most)
 
 
 def _read(constraints: Sequence[BoundConstraint]) -> set[str]:

@@ -6,17 +6,21 @@ of degree 0, and the canonical order of the rows that are here is the one that t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.interface import Edges, Progress, Thinning, no_progress
+from dpdb.engine.key_counts import HASH, Hashes, count_keys
 from dpdb.engine.remote.fetched import Asking, fetched, in_parts, stored_columns
 from dpdb.engine.remote.gather import rows_in_conflict
-from dpdb.engine.remote.queries import self_conflict_counts, slice_tuples
+from dpdb.engine.remote.queries import hash_counts, self_conflict_counts, slice_tuples
+from dpdb.engine.remote.table import new_name
 from dpdb.engine.remote.thinning import RemoteThinning, may_be_thinned
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sql import degree_bound
@@ -27,10 +31,14 @@ from dpdb.engine.sql.where import WherePredicate
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 __all__ = ["RemoteSlice"]
+
+_BITS = 2**40 - 1
+"""What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
+_MOST_SHARED = 2**21
+"""So many come at most (32 megabytes). Where more are shared, rows are grouped by their values, all of them."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,40 @@ class _RemoteGroups:
 
     def _largest(self, keys: Sequence[exp.Expr]) -> int:
         return int(self.asking.value(largest_group_size(self.tuples.subquery(ROW), keys)) or 0)
+
+
+@dataclass(frozen=True)
+class _RemoteKeys:
+    """Hashes of rows, compared there (implements `dpdb.engine.key_counts.KeyRows`)."""
+
+    asking: Asking
+
+    def row_hash(self, values: Sequence[exp.Expr]) -> exp.Expr:
+        """Hash as rows are hashed there, in as many bits as travel."""
+        mask = exp.BitwiseAnd(this=exp.paren(self.asking.spelling.row_hash(values)), expression=exp.convert(_BITS))
+        return exp.cast(mask, "BIGINT")
+
+    def hashes(self, query: exp.Select) -> Hashes | None:
+        """Let hashes be grouped; None if too many are shared. Private."""
+        spread = self.asking.spelling.spread(query, HASH)
+        answer = self.asking.ask(hash_counts(spread, HASH, _MOST_SHARED + 1))
+        if answer.num_rows > _MOST_SHARED:
+            return None
+        shared, counts = (column.combine_chunks() for column in answer.columns)
+        return Hashes(shared.drop_null(), sum(counts.filter(shared.is_null()).to_pylist()))
+
+    @contextmanager
+    def lent(self, shared: pa.Array) -> Iterator[exp.Expr]:
+        """Lend hashes under a name that no other process uses."""
+        table, name = self.asking.table, new_name()
+        try:
+            yield table.lend(name, pa.table([shared], [HASH.name]))
+        finally:
+            table.take_back(name)
+
+    def grouped(self, query: exp.Select) -> pa.Table:
+        """Ask a query. Private."""
+        return self.asking.ask(query).cast(HISTOGRAM)
 
 
 class RemoteSlice:
@@ -108,8 +150,15 @@ class RemoteSlice:
         """Count classes of rows; see `dpdb.engine.Table`. Private."""
         asking = self._asking
         self._progress("counting classes there")
-        histograms = class_histograms(self.constraints, asking.schema)
-        return [asking.ask(class_histogram(each, self._tuples().subquery())).cast(HISTOGRAM) for each in histograms]
+        there, rows, tables = _RemoteKeys(asking), self._tuples().subquery(), []
+        # Each query chooses the rows of units again, which takes longer than to group all of them by their values once.
+        hashes_keys = asking.spelling.hashes_keys and isinstance(asking.rows, exp.Table)
+        for histogram in class_histograms(self.constraints, asking.schema):
+            if hashes_keys and histogram.is_key and histogram.equal:
+                tables.append(count_keys(there, histogram, rows))
+            else:
+                tables.append(there.grouped(class_histogram(histogram, rows)))
+        return tables
 
     # -- what needs the rows in conflict --------------------------------------------------------------------------
 

@@ -29,10 +29,15 @@ class SparkSpelling(ForeignSpelling):
     engine = "Spark"
     most = 10**38
     """Above all decimals of 38 digits, which stand for HUGEINT."""
+    hashes_keys = True
     functions = frozenset({"xxhash64"})
 
     def row_hash(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        """Hash by XXH64, whose seed Spark has fixed; it passes over NULL, so that is hashed beside each value."""
+        """Hash by XXH64, whose seed Spark has fixed; it passes over NULL, so that is hashed beside each value.
+
+        All that Spark groups together has one hash: 0.0 and -0.0 (since Spark 3.2, see its migration guide), and NaN of
+        whatever bits.
+        """
         beside = [exp.Is(this=column.copy(), expression=exp.null()) for column in columns]
         taken = [part for pair in zip(columns, beside, strict=True) for part in pair]
         return exp.Anonymous(this="xxhash64", expressions=taken)
@@ -40,6 +45,12 @@ class SparkSpelling(ForeignSpelling):
     def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
         """Add up as decimals of 38 digits: enough for 10^19 rows."""
         return exp.Sum(this=exp.cast(row_hash, "DECIMAL(38, 0)"))
+
+    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
+        """Shuffle rows as they are: by itself Spark would group them before, too, in vain where few are equal."""
+        spread: exp.Select = query.copy()
+        spread.set("distribute", exp.Distribute(expressions=[column.copy()]))
+        return spread
 
     def _pattern(self, pattern: str) -> str | None:
         """Spark takes patterns apart by UTF-16 units, of which characters beyond the first plane have two."""

@@ -7,7 +7,7 @@ spent: default deny.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sqlglot import exp
 
@@ -20,7 +20,16 @@ __all__ = ["SPELLINGS", "DuckDBSpelling", "Spelling"]
 
 
 class Spelling(Protocol):
-    """The SQL of one engine."""
+    """The SQL of one engine.
+
+    Attributes
+    ----------
+    hashes_keys : bool
+        Whether the rows of a key are sooner counted by their hashes than by their values, as measured. `row_hash` then
+        gives all values that GROUP BY puts together one hash.
+    """
+
+    hashes_keys: ClassVar[bool]
 
     def why_not_compared(self, kind: str, wanted: str) -> str | None:
         """Say why columns of a type cannot be compared in another; None if they can, with the same outcome."""
@@ -42,9 +51,15 @@ class Spelling(Protocol):
         """Add up hashes of rows without overflow."""
         ...
 
+    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
+        """Let a query bring equal values of a column to one place, if few are equal and it is to be grouped by them."""
+        ...
+
 
 class DuckDBSpelling:
     """Our own SQL."""
+
+    hashes_keys: ClassVar[bool] = True
 
     def why_not_compared(self, kind: str, wanted: str) -> str | None:
         """Return None: it is where comparisons come from."""
@@ -68,6 +83,11 @@ class DuckDBSpelling:
     def hash_sum(self, row_hash: exp.Expr) -> exp.Expr:
         """Add up in 128 bits."""
         return exp.Sum(this=exp.cast(row_hash, "HUGEINT", dialect="duckdb"))
+
+    def spread(self, query: exp.Select, column: exp.Column) -> exp.Select:
+        """Return the query: all rows are in one place."""
+        del column
+        return query
 
 
 SPELLINGS: dict[str, Spelling] = {"duckdb": DuckDBSpelling(), "postgres": PostgresSpelling(), "spark": SparkSpelling()}
