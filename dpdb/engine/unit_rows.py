@@ -65,6 +65,10 @@ class KeptRows(ABC):
             self._database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
         return _KEPT
 
+    def forget(self) -> None:
+        """Copy them anew when they are next used."""
+        self.__dict__.pop("scan", None)
+
 
 class UnitRows(KeptRows):
     """At most `most` rows per value of `unit` of a source."""

@@ -87,6 +87,7 @@ class PrivateSlices:
         except BaseException:
             forgotten, self._kept = self._kept, OrderedDict()
             self._by_rule.clear()
+            self._table.forget_rows()
             for graphs in forgotten.values():
                 for made, _ in graphs.values():
                     with suppress(DpdbError):
