@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from itertools import count
 from types import FrameType
 from typing import Any
+
+import pytest
 
 from dpdb.engine.duckdb.interruptible import interruptible
 
@@ -55,3 +58,18 @@ def test_a_signal_at_any_step_stops_the_query_and_is_raised() -> None:
         finally:
             sys.settrace(before)
     assert step > 50
+
+
+def test_a_query_that_had_not_begun_when_the_signal_came_never_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Callable[[], None]] = []
+
+    def slow_to_start(run: Callable[[], None], _: tuple[()]) -> None:
+        late.append(run)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpdb.engine.duckdb.interruptible.start_new_thread", slow_to_start)
+    begun: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(Query(), lambda: begun.append(1))
+    late[0]()
+    assert begun == []
