@@ -180,6 +180,10 @@ class Table(Protocol):
         """
         ...
 
+    def forget_rows(self) -> None:
+        """Read rows anew that were copied, with a release that was not published: they may be of another state."""
+        ...
+
     @property
     def public_keys(self) -> Mapping[str, str]:
         """Digests of the keys of public parents, by name, as they were when the table was opened."""

@@ -14,12 +14,13 @@ from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, t
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import declared_schema, open_source
+from dpdb.engine.sources.places import state_of
 from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
-from dpdb.errors import ParameterError
+from dpdb.errors import ParameterError, SourceError
 from dpdb.predicates import LiteralValue
 from dpdb.predicates.nodes import Literal
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from dpdb.engine.interface import TableOptions
     from dpdb.engine.sources.csv.lines import Faults
+    from dpdb.engine.unit_rows import KeptRows
 
 __all__ = ["LocalEngine", "LocalTable", "declared", "described", "of_table", "own_database"]
 
@@ -63,8 +65,8 @@ class LocalTable:
         loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
-        self.rows: Rows = self._kept_of(source, most, max_children)
-        self._keeps_some = self.rows is not source
+        self._kept = self._kept_of(source, most, max_children)
+        self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
             database, distinct(self._across.constraints), source.schema, self._across.column
         )
@@ -75,8 +77,8 @@ class LocalTable:
         self._progress = progress
         self._made = 0
 
-    def _kept_of(self, source: Source, most: int, max_children: int | None) -> Rows:
-        """Return the rows of a source that are used: some of each unit, or of the children of each key, or all."""
+    def _kept_of(self, source: Source, most: int, max_children: int | None) -> KeptRows | None:
+        """Return the rows of a source that are used: some of each unit, or of the children of each key; None: all."""
         if self.unit is not None:
             from dpdb.engine.unit_rows import UnitRows
 
@@ -85,8 +87,8 @@ class LocalTable:
             from dpdb.engine.parents.children import ChildRows, limited_keys
 
             keys = limited_keys(self.inclusions)
-            return ChildRows(self.database, source, keys, max_children) if keys else source
-        return source
+            return ChildRows(self.database, source, keys, max_children) if keys else None
+        return None
 
     @property
     def faults(self) -> Faults | None:
@@ -149,11 +151,24 @@ class LocalTable:
     def class_histograms(
         self, where: WherePredicate | None = None, *, position: int | None = None
     ) -> tuple[int, list[pa.Table]]:
-        """Count classes of the rows that a predicate selects; see `count_classes`. Private."""
+        """Count classes of the rows that a predicate selects; see `count_classes`. Private.
+
+        Raises
+        ------
+        SourceError
+            If files were changed meanwhile: they are read several times, and what is counted must be of one table.
+        """
         from dpdb.engine.count_classes import count_classes
 
         self._progress("counting classes")
-        return count_classes(self.database, self.rows, self._measured(position), where)
+        before = self._state_of_files()
+        found = count_classes(self.database, self.rows, self._measured(position), where)
+        if self._state_of_files() != before:
+            raise SourceError(f"{self.description}: was changed while it was read")
+        return found
+
+    def _state_of_files(self) -> str | None:
+        return None if self._source.path is None else state_of(self._source.path)
 
     def _measured(self, position: int | None) -> Sequence[BoundConstraint]:
         return self.constraints if position is None else [self.constraints[position]]
@@ -179,13 +194,18 @@ class LocalTable:
     def refuse_change(self) -> None:
         """Return: rows are copied or scanned here, and a ledger compares the state of their files."""
 
+    def forget_rows(self) -> None:
+        """Drop the copy of the rows that are used of units or keys, if there is one."""
+        if self._kept is not None:
+            self._kept.forget()
+
     @cached_property
     def public_keys(self) -> Mapping[str, str]:
         """Digests of the keys of public parents, by name, as they were when the table was opened."""
         return self._across.public_keys()
 
     def _choice(self) -> str:
-        if not self._keeps_some:
+        if self._kept is None:
             return ""
         from dpdb.engine.unit_rows import chosen_by
 

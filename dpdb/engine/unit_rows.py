@@ -4,8 +4,7 @@ The rows of a unit are ordered by a hash of their values, then by the values, an
 all values are interchangeable, and no row of another unit takes part, so removing a unit with all its rows takes at
 most k rows from what is kept and changes no other row. Intervals that compare as equal are not interchangeable (a month
 and 30 days after one day are two days), so their texts have the last word: else DuckDB's sort would, which other units'
-rows steer. A row that names no unit (NULL) is never kept: its owner could
-own any number of them.
+rows steer. A row that names no unit (NULL) is never kept: its owner could own any number of them.
 """
 
 from __future__ import annotations
@@ -65,6 +64,10 @@ class KeptRows(ABC):
         finally:
             self._database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
         return _KEPT
+
+    def forget(self) -> None:
+        """Copy them anew when they are next used."""
+        self.__dict__.pop("scan", None)
 
 
 class UnitRows(KeptRows):

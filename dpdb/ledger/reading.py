@@ -12,10 +12,12 @@ from dpdb.ledger.books import Books
 from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
 from dpdb.ledger.recharge import recharged
 from dpdb.ledger.report import acts, history, recorded_answers, summary
+from dpdb.ledger.reservation import Reservation
+from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.names import check_name
-from dpdb.predicates import Region
+from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion
 
 __all__ = ["LedgerReading"]
@@ -66,6 +68,15 @@ class LedgerReading:
     def is_debited(self, run_id: str | None) -> bool:
         """Return whether a run was debited, answered or not; a release without a name never was."""
         return run_id is not None and self.reserved_at(run_id) is not None
+
+    def earlier_try(
+        self, predicate: Region, charge: int, *, source: SourceMark, request: str, run_id: str, analyst: str | None
+    ) -> Reservation | None:
+        """Find what `Ledger.reserve` would find of a run, with its errors; None if it was not debited."""
+        check_name("a run id", run_id)
+        with self._books.current():
+            charged, mark = (region_to_text(predicate), charge), self._books.binding.rows_mark(source)
+            return earlier_try(self._state, run_id, (request, analyst), charged, mark)
 
     def request_of(self, run_id: str) -> str | None:
         """The request of a run that was debited, as it was asked; None if it was not."""

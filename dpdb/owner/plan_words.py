@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from dpdb.owner.plan_fields import PlanFields
 from dpdb.owner.simulation import ExpectedError
+from dpdb.printable import in_html
 from dpdb.release import html_table
 
 __all__ = ["plan_html", "plan_text"]
@@ -98,7 +98,7 @@ def _aligned(part: _Part) -> list[str]:
 
 
 def _lines(lines: Sequence[str]) -> str:
-    return "".join(f"<div>{escape(line)}</div>" for line in lines)
+    return "".join(f"<div>{in_html(line)}</div>" for line in lines)
 
 
 def _share(number: float | None) -> str:

@@ -76,12 +76,18 @@ class PrivateSlices:
         return self._table.count_rows(predicates)
 
     @contextmanager
-    def forgotten_if_stopped(self) -> Iterator[None]:
-        """Forget all slices if a signal or a failure leaves one in the middle of being made."""
+    def forgotten_if_unpublished(self) -> Iterator[None]:
+        """Forget all slices if a signal or a failure stops their release.
+
+        It may leave one in the middle of being made; and rows that have changed since the table was opened may have
+        them again when somebody looks next.
+        """
         try:
             yield
         except BaseException:
             forgotten, self._kept = self._kept, OrderedDict()
+            self._by_rule.clear()
+            self._table.forget_rows()
             for graphs in forgotten.values():
                 for made, _ in graphs.values():
                     with suppress(DpdbError):

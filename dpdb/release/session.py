@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -174,14 +174,16 @@ class Session(Verbs):
         if not self._reads_rows:
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
 
-        def drawn() -> Releases:
-            with self._private.forgotten_if_stopped():
+        with ExitStack() as since_draw:
+
+            def drawn() -> Releases:
+                since_draw.enter_context(self._private.forgotten_if_unpublished())
                 releases = labelled(prepared, draw(prepared, self._private, self._progress))
                 if not self._compares_rows:
                     self._table.refuse_change()
                 return releases
 
-        releases = publish(self._account, prepared, load=lambda: load(prepared), draw=drawn)
+            releases = publish(self._account, prepared, load=lambda: load(prepared), draw=drawn)
         self._warn_of_little()
         return releases
 

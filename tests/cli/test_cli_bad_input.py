@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 from pathlib import Path
 
@@ -144,6 +145,16 @@ def test_a_duckdb_file_open_for_writing_gives_advice(tmp_path: Path, capsys: pyt
         assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 2
     assert "pass that connection instead" in capsys.readouterr().err
     assert main(["measure", str(path), "--constraints", "a -> b", "--epsilon", "1"]) == 0
+
+
+def test_a_reason_in_the_owners_log_says_how_to_keep_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = tmp_path / "t.csv.gz"
+    damaged.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 50_000)[:-8])  # without its checksum
+    words = ["count", str(damaged), "--epsilon", "1"]
+    assert main(words) == 2
+    assert "the reason is in the owner's log (--owner-log FILE)\n" in capsys.readouterr().err
+    assert main([*words, "--owner-log", str(tmp_path / "owner.log")]) == 2
+    assert "the reason is in the owner's log\n" in capsys.readouterr().err
 
 
 def test_an_owner_log_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,14 @@ def test_the_command_line_counts_before_the_environment_before_the_file(
     assert released(capsys, "--epsilon=1")["epsilon"] == 1
 
 
+def test_an_option_whose_name_is_shortened_is_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An option that may be repeated would have both values: two sets of rules instead of the one that was asked."""
+    alone = released(capsys, "--constraints", "zip_code -> city", "--epsilon", "1")
+    (folder / "dpdb.toml").write_text("constraints = 'zip_code -> state'\nepsilon = 0.5\n")
+    shortened = released(capsys, "--constr", "zip_code -> city", "--epsilon", "1")
+    assert shortened["constraints_sha256"] == alone["constraints_sha256"]
+
+
 def test_a_ledger_from_the_environment_is_debited(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,6 +69,7 @@ def test_nobody_is_made_an_owner_by_the_environment(
     ("text", "says"),
     [
         ("epsilon = [", "dpdb.toml: not TOML"),
+        (f"epsilon = {'1' * 5000}", "dpdb.toml: not TOML"),
         ("[measure]\nepsilom = 1", "dpdb.toml, [measure]: unknown key 'epsilom'; did you mean 'epsilon'?"),
         ("quiet = 7", "dpdb.toml, key 'quiet': expected true or false"),
         ("epsilon = true", "dpdb.toml, key 'epsilon': expected a text or a number"),

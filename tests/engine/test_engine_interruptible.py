@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
+from collections.abc import Callable
 from itertools import count
 from types import FrameType
 from typing import Any
+
+import pytest
 
 from dpdb.engine.duckdb.interruptible import interruptible
 
@@ -55,3 +60,42 @@ def test_a_signal_at_any_step_stops_the_query_and_is_raised() -> None:
         finally:
             sys.settrace(before)
     assert step > 50
+
+
+def test_a_query_that_forgets_to_stop_is_told_again_and_waited_for() -> None:
+    """Until it has ended: it would go on beside the next one, in a connection that takes one at a time.
+
+    Its signal often comes when the main thread is about to wait, and has to be seen all the same.
+    """
+
+    class Forgetful(Query):
+        ended = False
+
+        def run(self) -> str:
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(20_000):
+                if self.calls >= 3:
+                    self.ended = True
+                    break
+                time.sleep(0.001)
+            return "answer"
+
+    query = Forgetful()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(query, query.run)
+    assert query.ended
+
+
+def test_a_query_that_had_not_begun_when_the_signal_came_never_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Callable[[], None]] = []
+
+    def slow_to_start(run: Callable[[], None], _: tuple[()]) -> None:
+        late.append(run)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpdb.engine.duckdb.interruptible.start_new_thread", slow_to_start)
+    begun: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(Query(), lambda: begun.append(1))
+    late[0]()
+    assert begun == []

@@ -6,9 +6,11 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
@@ -17,6 +19,7 @@ from dpdb.engine.local_keys import LocalKeys
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, HISTOGRAM, class_histogram
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.table import LocalTable
+from dpdb.errors import SourceError
 
 NAN = float("nan")
 VALUES: dict[str, tuple[pa.DataType, Sequence[Any]]] = {
@@ -120,3 +123,23 @@ def test_what_a_signal_has_left_hinders_nobody(monkeypatch: pytest.MonkeyPatch) 
         wanted = sizes(table.class_histograms()[1][0])
         table.database.execute("CREATE TABLE shared_hash (left_over INTEGER)")
         assert sizes(table.class_histograms()[1][0]) == wanted
+
+
+def test_a_file_that_is_exchanged_between_two_readings_is_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row more could then decide about any number of rows: which hashes are shared was read of another file."""
+    path, other, shared = tmp_path / "t.parquet", tmp_path / "other", key_counts._shared
+    pq.write_table(rows(7, 40).drop_columns("length"), path)
+    pq.write_table(rows(8, 41).drop_columns("length"), other)
+
+    def exchanged(hashes: Any) -> Any:
+        other.replace(path)
+        return shared(hashes)
+
+    monkeypatch.setattr(key_counts, "_shared", exchanged)
+    with open_table(path, constraints="UNIQUE(whole)") as table:
+        with pytest.raises(SourceError, match="was changed while it was read"):
+            table.class_histograms()
+        monkeypatch.setattr(key_counts, "_shared", shared)
+        assert table.class_histograms()[0] == 0

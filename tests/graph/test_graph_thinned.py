@@ -17,6 +17,7 @@ from dpdb.graph import (
     EdgeGraph,
     UncertifiedError,
     by_class,
+    by_edges,
     by_order,
     by_two_classes,
     chain_partners,
@@ -103,6 +104,14 @@ def test_an_open_row_of_no_conflict_here_is_not_certified() -> None:
     assert CertifiedCover(part, None).value == CertifiedCover(part, np.zeros(2, np.bool_)).value == 0
     with pytest.raises(UncertifiedError):
         CertifiedCover(part, np.array([True, False]))
+
+
+def test_nothing_is_certified_with_open_rows_where_conflicts_are_listed() -> None:
+    """Also where Python drops assertions: without the listed conflicts nearly every cover would be certified."""
+    edges = EdgeArrays.from_pairs(3, [(0, 1), (1, 2)])
+    for graph in (EdgeGraph(edges), BlockGraph(3, [by_edges(edges)])):
+        with pytest.raises(NotImplementedError):
+            CertifiedCover(graph, np.array([True, False, False]))
 
 
 def test_a_certified_cover_is_made_of_a_graph_and_cannot_be_changed() -> None:

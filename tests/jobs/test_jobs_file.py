@@ -15,6 +15,7 @@ from dpdb.ledger import Ledger
 # What to replace in the good job, by what, and what the message must say.
 BAD = {
     "no TOML": ('name = "visits"', "name = visits", "not TOML: Invalid value (at line 1, column 8)"),
+    "long number": ("0.3", "1" * 5000, "not TOML: a number has too many digits"),
     "unknown key": ("source =", "sources =", "unknown key 'sources'; did you mean 'source'?"),
     "unknown key of a release": ("by = ", "buy = ", "[[release]] 2: unknown key 'buy'; did you mean 'by'?"),
     "no name": ('name = "visits"', "", "the key 'name' is missing"),

@@ -416,6 +416,25 @@ def test_check_says_what_an_allowance_will_say(job: Path, at_most: str, capsys: 
     assert "left for releases of the whole table; enough\n" in capsys.readouterr().out
 
 
+def test_a_run_id_of_another_request_is_refused_before_the_releases_ahead_of_it_are_paid(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "monday") == 0
+    ledger, text = job.parent / "t.ledger", job.read_text()
+    changed = text.replace("age < 3", "age < 4")
+    more = changed.replace("[[release]]", '[[release]]\nname = "new"\nmeasure = "count"\nepsilon = 0.1\n[[release]]', 1)
+    other = text.replace('name = "visits"', 'name = "visits"\nwho = "ann"')
+    for written, says in ((more, "'visits/monday/rows' was used for another request"), (other, "under another name")):
+        job.write_text(written)
+        before = ledger.read_bytes()
+        capsys.readouterr()
+        for words in (["--check"], []):
+            assert run(job, "monday", *words) == 2
+            assert says in capsys.readouterr().err
+            assert ledger.read_bytes() == before
+    assert spent(job) == 0.6
+
+
 def test_check_refuses_a_retired_ledger_as_the_run_does(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(job, "monday") == 0
     assert main(["budget", "retire", str(job.parent / "t.ledger")]) == 0

@@ -115,6 +115,12 @@ def test_disjoint_rows_share_an_allowance_and_epochs_add_up(path: Path, clock: M
     assert spend(path, 10, "a = 3", SourceMark("table", "changed"))
 
 
+@pytest.mark.parametrize(("tenths", "is_low"), [(9, False), (9.1, True)])
+def test_a_debit_says_that_less_than_a_tenth_of_an_allowance_is_left(tenths: float, is_low: bool, path: Path) -> None:
+    with Ledger.open(path) as ledger:  # of whose total two thirds are left
+        assert ledger.reserve(parse_where(""), int(tenths * TENTH), source=SOURCE, request="{}").is_low == is_low
+
+
 def test_several_releases_are_checked_together_against_an_allowance(path: Path) -> None:
     every, some = parse_where(""), parse_where("a = 1")
     with Ledger.open(path) as ledger:

@@ -143,6 +143,17 @@ def test_a_lost_epoch_is_noticed(used: Path, tmp_path: Path) -> None:
         Ledger.open(used)
 
 
+def test_an_epoch_that_was_taken_out_of_the_middle_is_noticed(used: Path) -> None:
+    """What it took of the budget would be there again: every epoch has a seal of its own."""
+    for rows in ("second", "third"):
+        with Ledger.open(used) as ledger:
+            ledger.open_epoch()
+        release(used, source=SourceMark(SOURCE.table, rows))
+    change(used, "DELETE FROM epoch WHERE number = 2")
+    with pytest.raises(LedgerError, match="damaged"):
+        Ledger.open(used)
+
+
 def test_another_history_of_the_same_length_is_noticed(used: Path, head: Path, tmp_path: Path) -> None:
     copy, newest = tmp_path / "copy", tmp_path / "newest"
     shutil.copy(used, copy)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from dpdb.errors import BudgetExceededError
+from dpdb.errors import BudgetExceededError, LedgerError
 from dpdb.ledger import Ledger, SourceMark
+from dpdb.overlap import MOST_WEIGHT
 from dpdb.overlap.workloads import box_workload
 from dpdb.predicates.text_reader import parse_where
 
@@ -51,3 +53,15 @@ def test_a_refusal_says_which_release_does_not_fit(tmp_path: Path) -> None:
             ledger.check_together([(old, 11 * TENTH), (young, TENTH)])
         ledger.check_together([])
         assert ledger.summary().releases == 0
+
+
+def test_a_full_ledger_takes_nothing_more_of_any_rows(tmp_path: Path) -> None:
+    """The sum of all charges is a number of the file, however far the rows lie apart."""
+    old, young, charge = parse_where("age >= 65"), parse_where("age < 65"), MOST_WEIGHT // 5 * 3
+    with Ledger.create(tmp_path / "t.ledger", Decimal(MOST_WEIGHT).scaleb(-9)) as ledger:
+        with pytest.raises(LedgerError, match="the ledger is full"):
+            ledger.check_together([(old, charge), (young, charge)])
+        ledger.reserve(old, charge, source=SOURCE, request="{}").close()
+        with pytest.raises(LedgerError, match="the ledger is full"):
+            ledger.reserve(young, charge, source=SOURCE, request="{}")
+        assert ledger.summary().releases == 1

@@ -1,13 +1,18 @@
-"""A signal while the rows of units are chosen costs its own release only: the next one of the session answers."""
+"""A signal or a change while the rows of units are chosen costs its own release only: the next one answers."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from stub_noise import StubNoise
 
 import dpdb
 from dpdb.engine.duckdb.database import Database
+from dpdb.errors import LedgerError
+from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 
 TABLE = pa.table({"person": [1, 1, 1, 2, 2, None], "x": [1, 2, 3, 4, 5, 6]})
@@ -33,3 +38,30 @@ def test_a_release_after_a_stopped_one_reads_the_same_rows_of_units(monkeypatch:
             statements = iter(range(0))
             assert session.dp_count(1).value == 4
     assert stops >= 5
+
+
+def test_rows_of_units_that_were_chosen_of_another_file_are_chosen_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is exchanged behind the debit of an answer that is refused for that, and then put back."""
+    path, other, aside = (tmp_path / name for name in ("t.parquet", "other", "aside"))
+    pq.write_table(TABLE, path)
+    pq.write_table(TABLE.slice(0, 1), other)
+    Ledger.create(tmp_path / "t.ledger", 2)
+
+    def exchanged(step: str) -> None:
+        if step == "reserved":
+            path.replace(aside)
+            other.replace(path)
+
+    with (
+        replaced_noise(StubNoise()),
+        dpdb.open(path, unit="person", max_rows=2, ledger=tmp_path / "t.ledger") as session,
+    ):
+        with monkeypatch.context() as once:
+            once.setattr("dpdb.steps.watchers", [exchanged])
+            with pytest.raises(LedgerError, match="nothing is published"):
+                session.dp_count(1)
+        path.replace(other)
+        aside.replace(path)
+        assert session.dp_count(1).value == 4

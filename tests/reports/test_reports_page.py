@@ -74,6 +74,21 @@ def test_nothing_is_loaded_and_every_text_is_escaped(hostile: bool) -> None:
     assert (HOSTILE in page.text) == hostile
 
 
+def test_a_text_that_turns_the_direction_of_reading_turns_nothing() -> None:
+    """A slice or rule with U+202E would show another number behind it than was released."""
+    turned = "x\u202e\u2066"
+    results = year(3)
+    changes = {"where": turned, "constraint": turned, "constraint_text": turned}
+    rows = [
+        replace(one, job=turned, run_id=turned, constraint_texts=(turned,), release=replace(one.release, **changes))
+        for one in results.rows
+    ]
+    pages = [report_page(Results(tuple(rows)), title=turned, generated=START), rows[0].release._repr_html_()]
+    for page in pages:
+        assert {"\u202e", "\u2066"}.isdisjoint(page)
+        assert r"x\u202e\u2066" in page
+
+
 def test_the_page_shows_series_gates_budget_constraints_and_guarantee() -> None:
     results = year(14)
     page = Page(report_page(results, generated=START))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dpdb.constraints.text.lexer import Kind, Token, tokenize
 from dpdb.constraints.text.names import ColumnNames
-from dpdb.constraints.text.source import Source, printable
+from dpdb.constraints.text.source import Source
 from dpdb.errors import ConstraintSyntaxError
+from dpdb.printable import printable
 
 __all__ = ["Cursor"]
 

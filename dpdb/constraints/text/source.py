@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
 
-__all__ = ["Source", "printable", "shortened"]
+__all__ = ["Source", "shortened"]
 
 _EXCERPT_BEFORE = 60
 _EXCERPT_WIDTH = 100
@@ -41,13 +41,6 @@ def _excerpt(line: str, position: int) -> str:
     start = max(0, position - _EXCERPT_BEFORE)
     shown = "".join(c if c.isprintable() else " " for c in line[start : start + _EXCERPT_WIDTH])
     return f"    {shown}\n    {' ' * (position - start)}^"
-
-
-def printable(text: str) -> str:
-    r"""Return a text whose characters that a terminal would obey or hide are written as in `\x1b`."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def shortened(text: str) -> str:

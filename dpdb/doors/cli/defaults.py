@@ -52,9 +52,10 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
     rest = list(given[len(words) :])
     options = {name: action for name, action in parser.options.items() if name not in _ONLY_GIVEN}
     stated = {word.partition("=")[0] for word in rest if word.startswith("--")}
+    shortened = tuple(stated - set(parser.options) - {"--"})  # argparse takes the beginning of a name for it
     added: list[str] = []
     for name, (place, value) in _stated_elsewhere(words, options, every).items():
-        if name not in stated:
+        if name not in stated and not any(map(name.startswith, shortened)):
             added += _written(name, value, place, options[name])
     return [*words, *added, *rest]
 
@@ -127,7 +128,7 @@ def _file() -> dict[str, Any]:
 
     try:
         return tomllib.loads(text.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no UTF-8, no TOML, or a number of thousands of digits
         raise ParameterError(f"{FILE}: not TOML") from None
 
 

@@ -53,6 +53,7 @@ _OBJECTS = 200_000
 _LINEAR_ALGEBRA = "OPENBLAS_NUM_THREADS"
 """numpy's library for it starts threads that wait actively for work, and no statistic has any for them."""
 
+_LOG = "the owner's log"
 _USAGE = 2
 _ENGINE_ERROR = 3
 _INTERRUPTED = 130
@@ -109,6 +110,7 @@ def leave(code: int) -> NoReturn:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    options: Namespace | None = None
     try:
         from dpdb.doors.cli.defaults import with_defaults
         from dpdb.errors import DpdbError
@@ -123,7 +125,7 @@ def _run(arguments: Sequence[str] | None) -> int:
                 _say_when_little_is_left(options)
                 return int(options.run(options))
         except DpdbError as error:
-            return _failed(str(error), error.exit_code)
+            return _failed(_with_option_of_log(str(error), options), error.exit_code)
     except (KeyboardInterrupt, Terminated) as error:
         return _stopped(error)
     except BrokenPipeError:  # the reader of our output has gone, and has read what it wanted
@@ -158,6 +160,13 @@ def _say_when_little_is_left(options: Namespace) -> None:
     warnings.showwarning = shown
 
 
+def _with_option_of_log(message: str, options: Namespace | None) -> str:
+    """Name the option that keeps the owner's log, where a message says that it has the reason and nobody keeps it."""
+    if getattr(options, "owner_log", "") is not None:  # it is kept, or the command has no such option
+        return message
+    return message.replace(" (logger 'dpdb.owner')", "").replace(_LOG, f"{_LOG} (--owner-log FILE)", 1)
+
+
 def _stopped(error: KeyboardInterrupt | Terminated) -> int:
     word = "interrupted" if isinstance(error, KeyboardInterrupt) else "terminated"
     code = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else int(error.code or 0)
@@ -174,7 +183,7 @@ def _unforeseen(error: Exception) -> int:
         log.addHandler(logging.NullHandler())
         log.propagate = False
     log.exception("internal error")
-    return _failed("internal error; the reason is in the owner's log (--owner-log FILE)", _ENGINE_ERROR)
+    return _failed(f"internal error; the reason is in {_LOG} (--owner-log FILE)", _ENGINE_ERROR)
 
 
 def _signal_behind(error: BaseException | None) -> KeyboardInterrupt | Terminated | None:

@@ -73,7 +73,7 @@ class Alert:
                 return None
         except urllib.error.HTTPError as answer:
             return f"the alert's server answers {answer.code}"
-        except (OSError, http.client.HTTPException, ValueError) as problem:
+        except (OSError, http.client.HTTPException, ValueError, OverflowError) as problem:  # of a port of many digits
             OWNER_LOG.error("alert of job %s: %s", job, type(problem).__name__)
             return "the alert's server could not be reached"
 

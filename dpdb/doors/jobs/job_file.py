@@ -173,6 +173,8 @@ def _toml(path: Path) -> dict[str, Any]:
         raise ParameterError(f"{path}: a job file is TOML in UTF-8; this is not") from None
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"{path}: not TOML: {error}") from None
+    except ValueError:
+        raise ParameterError(f"{path}: not TOML: a number has too many digits") from None
     except RecursionError:
         raise ParameterError(f"{path}: nested too deeply") from None
 

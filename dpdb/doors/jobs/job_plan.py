@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from dpdb.doors.jobs.job_file import Job, JobRelease
 from dpdb.ledger import LedgerSummary
+from dpdb.printable import in_html
 from dpdb.release import Gate, html_table
 
 __all__ = ["JobPlan", "PlannedRelease"]
@@ -130,9 +130,9 @@ class JobPlan:
             for planned in self.releases
         ]
         return (
-            f"<div>job {escape(self.job.name)}, run id {escape(self.run_id)}</div>"
+            f"<div>job {in_html(self.job.name)}, run id {in_html(self.run_id)}</div>"
             f"{html_table(('release', 'measures', 'rows', 'cost', 'gates'), rows)}"
-            f"<div>cost: {escape(self.cost_words)}</div><div>ledger: {escape(self.ledger_words)}</div>"
+            f"<div>cost: {in_html(self.cost_words)}</div><div>ledger: {in_html(self.ledger_words)}</div>"
         )
 
 

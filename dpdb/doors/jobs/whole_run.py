@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 
 from dpdb.doors.jobs.job_file import Job, load_job
@@ -14,6 +13,7 @@ from dpdb.doors.jobs.plan_job import plan_job
 from dpdb.doors.jobs.run_job import run_job
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
+from dpdb.printable import in_html
 from dpdb.release import releases_table
 
 __all__ = ["Outcomes", "plan", "run"]
@@ -33,7 +33,7 @@ class Outcomes(tuple[Outcome, ...]):
         shown = [(outcome.name, release) for outcome in self for release in outcome.releases]
         table = releases_table([release for _, release in shown], ("release",), [(name,) for name, _ in shown])
         said = [str(result) for outcome in self for result in outcome.gates]
-        return table + "".join(f"<div>{escape(line)}</div>" for line in said)
+        return table + "".join(f"<div>{in_html(line)}</div>" for line in said)
 
 
 def plan(job: Job | str | Path, run_id: str | None = None) -> JobPlan:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.chart import series_chart
 from dpdb.doors.reports.series import Series, trend_words
 from dpdb.doors.reports.words import constraint_words, gate_words, latest_words, rule_name
+from dpdb.printable import in_html
 from dpdb.release import noise_words, number_words, slice_words, value_words, words_of
 
 __all__ = ["series_card"]
@@ -18,15 +17,15 @@ def series_card(number: int, series: Series, classes: str) -> str:
     row, release = series.latest, series.latest.release
     words = words_of(release)
     title = f"{words.heading}, {slice_words(release)}"
-    slice_shown = f"<code>{escape(release.where)}</code>" if release.where else slice_words(release)
+    slice_shown = f"<code>{in_html(release.where)}</code>" if release.where else slice_words(release)
     return (
-        f'<article class="card {classes}" id="s{number}"><div><h3>{escape(words.heading)} '
-        f'<span class="slice">{slice_shown}</span></h3>{_rule(series)}<p class="meaning">{escape(words.counted)}</p>'
+        f'<article class="card {classes}" id="s{number}"><div><h3>{in_html(words.heading)} '
+        f'<span class="slice">{slice_shown}</span></h3>{_rule(series)}<p class="meaning">{in_html(words.counted)}</p>'
         f'<p class="latest"><strong>{value_words(release)}</strong> '
-        f"{escape(release.quantity)}, {escape(latest_words(release))}</p>"
-        f'<p class="trend">{escape(trend_words(series))}</p>{_gate(row)}</div>'
+        f"{in_html(release.quantity)}, {in_html(latest_words(release))}</p>"
+        f'<p class="trend">{in_html(trend_words(series))}</p>{_gate(row)}</div>'
         f"<div>{series_chart(series, f'{title}: {len(series.rows)} releases; the table below has them')}"
-        f'<p class="kind">{escape(release.measure)} &middot; release {escape(row.release_name)}</p>'
+        f'<p class="kind">{in_html(release.measure)} &middot; release {in_html(row.release_name)}</p>'
         f"{_table(series)}</div></article>"
     )
 
@@ -38,8 +37,8 @@ def _rule(series: Series) -> str:
         return ""
     words = constraint_words(release.constraint)
     name = rule_name(release)
-    called = f"<strong>{escape(name)}</strong> " if name and name != text else ""
-    return f'<p class="kind">{called}{escape(words) if words else ""} <code>{escape(text)}</code></p>'
+    called = f"<strong>{in_html(name)}</strong> " if name and name != text else ""
+    return f'<p class="kind">{called}{in_html(words) if words else ""} <code>{in_html(text)}</code></p>'
 
 
 def _gate(row: ResultRow) -> str:
@@ -47,7 +46,7 @@ def _gate(row: ResultRow) -> str:
     if not words:
         return ""
     kind = "good" if row.gate == "passed" else "bad"
-    return f'<p class="gate"><span class="{kind}">Gate {escape(row.gate or "")}</span>: {escape(words)}.</p>'
+    return f'<p class="gate"><span class="{kind}">Gate {in_html(row.gate or "")}</span>: {in_html(words)}.</p>'
 
 
 def _table(series: Series) -> str:
@@ -61,8 +60,8 @@ def _table(series: Series) -> str:
         '<th scope="col" class="number">At most</th><th scope="col">Gate</th>'
         '<th scope="col" class="number">Epsilon</th>'
         f'<th scope="col">Ran (UTC)</th></tr></thead><tbody>{lines}</tbody></table></div>'
-        f'<p class="meaning">Estimates: {escape(release.estimand)}. Mechanism {escape(release.mechanism)}, noise scale '
-        f"{noise_words(release)} at the latest.</p></details>"
+        f'<p class="meaning">Estimates: {in_html(release.estimand)}. Mechanism {in_html(release.mechanism)}, noise '
+        f"scale {noise_words(release)} at the latest.</p></details>"
     )
 
 
@@ -72,9 +71,9 @@ def _line(row: ResultRow) -> str:
     upper = "no bound" if release.upper is None else number_words(release.upper, release.quantity)
     gate = f"{row.gate}, {number_words(row.gate_threshold, release.quantity)}" if row.gate_threshold is not None else ""
     return (
-        f"<tr><td>{row.date:%Y-%m-%d %H:%M}</td><td>{escape(row.run_id)}</td>"
+        f"<tr><td>{row.date:%Y-%m-%d %H:%M}</td><td>{in_html(row.run_id)}</td>"
         f'<td class="number">{value_words(release)}</td>'
         f'<td class="number">{number_words(release.lower, release.quantity)}</td><td class="number">{upper}</td>'
-        f'<td>{escape(gate)}</td><td class="number">{cost}</td>'
+        f'<td>{in_html(gate)}</td><td class="number">{cost}</td>'
         f"<td>{row.time:%Y-%m-%d %H:%M}</td></tr>"
     )

@@ -6,12 +6,12 @@ loaded; colours come from the page's style sheet; hovering or a screen reader gi
 
 from __future__ import annotations
 
-from html import escape
 from itertools import pairwise
 
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.scale import Axis, compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, comparable
+from dpdb.printable import in_html
 from dpdb.release import SHARE, Release, bounds_words, limits_words, value_words
 
 __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
@@ -42,10 +42,10 @@ def series_chart(series: Series, title: str) -> str:
     if any(row.release.upper is None for row in rows):
         parts.append(f'<text class="open-words" x="{_RIGHT}" y="12" text-anchor="end">no upper bound &#8593;</text>')
     if axis.low > 0:
-        note = f"axis starts at {escape(compact(axis.low, share=share))}"
+        note = f"axis starts at {in_html(compact(axis.low, share=share))}"
         parts.append(f'<text class="axis" x="{_RIGHT}" y="{_BOTTOM - 6}" text-anchor="end">{note}</text>')
     return (
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{in_html(title)}">'
         f"{''.join(parts)}</svg>"
     )
 
@@ -55,7 +55,7 @@ def budget_bar(spent: float, budget: float, words: str) -> str:
     share = min(1.0, spent / budget) if budget > 0 else 1.0
     return (
         f'<svg class="budget" viewBox="0 0 {_WIDTH} 16" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(words)}"><rect class="left" width="{_WIDTH}" height="16"/>'
+        f'aria-label="{in_html(words)}"><rect class="left" width="{_WIDTH}" height="16"/>'
         f'<rect class="spent" width="{_WIDTH * share:.1f}" height="16"/></svg>'
     )
 
@@ -92,7 +92,7 @@ def _grid(axis: Axis, share: bool) -> str:
     return "".join(
         f'<line class="grid" x1="{_LEFT}" y1="{_y(axis, tick):.1f}" x2="{_RIGHT}" y2="{_y(axis, tick):.1f}"/>'
         f'<text class="axis" x="{_LEFT - 6}" y="{_y(axis, tick) + 4:.1f}" text-anchor="end">'
-        f"{escape(compact(tick, share=share))}</text>"
+        f"{in_html(compact(tick, share=share))}</text>"
         for tick in axis.ticks
     )
 
@@ -127,7 +127,7 @@ def _gate(rows: tuple[ResultRow, ...], places: list[float], axis: Axis, share: b
         start = _LEFT if number == 0 else x
         end = known[number + 1][0] if number + 1 < len(known) else _RIGHT
         path += f"{'M' if number == 0 else 'L'}{start:.1f} {_y(axis, threshold):.1f}H{end:.1f}"
-    label = f"gate: at most {escape(compact(known[-1][1], share=share))}"
+    label = f"gate: at most {in_html(compact(known[-1][1], share=share))}"
     return f'<path class="gate" d="{path}"/><text class="gate-words" x="{_LEFT}" y="12">{label}</text>'
 
 
@@ -166,7 +166,7 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
     words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "")
     words += f"; {limits}" if (limits := limits_words(release)) else ""
     return (
-        f'<g><title>{escape(words)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{top:.1f}" '
+        f'<g><title>{in_html(words)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{top:.1f}" '
         f'width="{width:.1f}" height="{max(bottom - top, 1.5):.1f}" rx="{min(3.0, width / 3):.1f}"/>'
         f"{_estimate(release, x, axis, width)}{arrow}{dot}</g>"
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 
 from dpdb.doors.reports.series import Series
 from dpdb.doors.reports.words import rule_name
+from dpdb.printable import in_html
 from dpdb.release import words_of
 
 __all__ = ["Filters"]
@@ -66,7 +66,7 @@ class Filters:
     def _group(title: str, letter: str, choices: Sequence[str]) -> str:
         buttons = "".join(
             f'<label><input type="radio" name="{letter}" id="{letter}{number}"{"" if number else " checked"}> '
-            f"{escape(choice)}</label>"
+            f"{in_html(choice)}</label>"
             for number, choice in enumerate(["all", *choices])
         )
         shown = "" if len(choices) > _MANY else " open"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 
 from dpdb._version import __version__
@@ -20,6 +19,7 @@ from dpdb.doors.reports.filters import Filters
 from dpdb.doors.reports.series import Series, series_of
 from dpdb.doors.reports.words import budget_words, constraint_words, rule_name, text_name
 from dpdb.ledger import LedgerSummary
+from dpdb.printable import in_html
 from dpdb.release import Release, constraints_digest, number_words, slice_words, value_words, words_of
 
 __all__ = ["report_page"]
@@ -59,13 +59,13 @@ def report_page(
         rows = [row for row in results.rows if row.job == job]
         mine = [(number, one) for number, one in series if one.latest.job == job]
         body.append(_job(rows, mine, filters, with_budget=ledger is None, given=given))
-    body += [_reading(results), f"<footer>Written {now:%Y-%m-%d %H:%M} UTC by dpdb {escape(__version__)}.</footer>"]
+    body += [_reading(results), f"<footer>Written {now:%Y-%m-%d %H:%M} UTC by dpdb {in_html(__version__)}.</footer>"]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{_STYLE.read_text(encoding='utf-8')}{filters.rules}</style></head>\n"
+        f"<title>{in_html(title)}</title><style>{_STYLE.read_text(encoding='utf-8')}{filters.rules}</style></head>\n"
         f"<body>{DEFINITIONS}<main>{''.join(body)}</main></body></html>\n"
     )
 
@@ -76,7 +76,7 @@ def _header(results: Results, title: str) -> str:
     first, last = rows[0].date, rows[-1].date
     period = f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
     return (
-        f"<header><h1>{escape(title)}</h1><p>{_several(len(rows), 'release')} of {_several(runs, 'run')}, {period}. "
+        f"<header><h1>{in_html(title)}</h1><p>{_several(len(rows), 'release')} of {_several(runs, 'run')}, {period}. "
         "Every number is a differentially private release or a public figure; the rows were not read for this page."
         "</p></header>"
     )
@@ -104,8 +104,8 @@ def _job(
     ran = f", ran {latest.time:%Y-%m-%d %H:%M} UTC" if latest.date.date() != latest.time.date() else ""
     spent_last = max(rows, key=lambda row: row.time)  # a backfill may have run after the latest date's run
     return (
-        f'<section class="job {filters.job_class(latest.job)}"><h2>{escape(latest.job)}</h2>'
-        f'<p class="verdict">Last run <code>{escape(latest.run_id)}</code>, '
+        f'<section class="job {filters.job_class(latest.job)}"><h2>{in_html(latest.job)}</h2>'
+        f'<p class="verdict">Last run <code>{in_html(latest.run_id)}</code>, '
         f"{latest.date:%Y-%m-%d %H:%M} UTC{ran}: {verdict}</p>"
         f"{_budget(spent_last) if with_budget else ''}{_overview(series, filters)}"
         f'<div class="cards">{cards}</div>{_constraints(latest, given)}</section>'
@@ -120,8 +120,8 @@ def _overview(series: Sequence[tuple[int, Series]], filters: Filters) -> str:
         sign = {"passed": '<span class="good">passed</span>', "failed": '<span class="bad">failed</span>'}
         lines.append(
             f'<tr class="{filters.classes(one)}"><th scope="row">'
-            f'<a href="#s{number}">{escape(words_of(release).heading)}</a> '
-            f'<span class="slice">{escape(_rule(release))}{escape(slice_words(release))}</span></th>'
+            f'<a href="#s{number}">{in_html(words_of(release).heading)}</a> '
+            f'<span class="slice">{in_html(_rule(release))}{in_html(slice_words(release))}</span></th>'
             f'<td class="number">{value_words(release)}</td>'
             f'<td class="number">{number_words(release.lower, release.quantity)} &ndash; {upper}</td>'
             f"<td>{sign.get(gate or '', '')}</td></tr>"
@@ -155,7 +155,7 @@ def _ledger_now(ledger: LedgerSummary) -> str:
 def _budget_figure(name: str, parameter: str, spent: float, budget: float, left: float) -> str:
     words = budget_words(parameter, spent, budget, left)
     return (
-        f'<figure class="money"><figcaption>{escape(name)}: <span>{escape(words)}</span></figcaption>'
+        f'<figure class="money"><figcaption>{in_html(name)}: <span>{in_html(words)}</span></figcaption>'
         f"{budget_bar(spent, budget, words)}</figure>"
     )
 
@@ -173,17 +173,17 @@ def _constraints(latest: ResultRow, given: tuple[DenialConstraint, ...] | None) 
     items = ""
     for text in texts:
         words = constraint_words(text)
-        said = f"{escape(words[0].upper() + words[1:])}.<br>" if words else ""
+        said = f"{in_html(words[0].upper() + words[1:])}.<br>" if words else ""
         name = text_name(text)
-        called = "" if name is None else f"<strong>{escape(name)}</strong>: "
-        items += f"<li>{called}{said}<code>{escape(text)}</code></li>"
+        called = "" if name is None else f"<strong>{in_html(name)}</strong>: "
+        items += f"<li>{called}{said}<code>{in_html(text)}</code></li>"
     return f'<section class="rules"><h3>What must hold</h3>{note}<ol>{items}</ol></section>'
 
 
 def _reading(results: Results) -> str:
     last = {row.job: row.run_id for row in results.rows}
     promised = dict.fromkeys(row.release.guarantee for row in results.rows if last[row.job] == row.run_id)
-    guarantees = "".join(f"<li>{escape(words[0].upper() + words[1:])}.</li>" for words in promised if words)
+    guarantees = "".join(f"<li>{in_html(words[0].upper() + words[1:])}.</li>" for words in promised if words)
     return (
         '<section class="reading"><h2>How to read this page</h2>'
         "<p>Each dot is a released value, which contains random noise; the bar around it holds what is estimated with "

@@ -15,6 +15,9 @@ __all__ = ["Interrupted", "interruptible"]
 
 T = TypeVar("T")
 
+_LOOK = 0.2
+"""Seconds after which the main thread looks for signals, though it does nothing else."""
+
 
 class Interrupted(Protocol):
     """What works, such as a connection of DuckDB."""
@@ -30,7 +33,9 @@ def interruptible(connection: Interrupted, work: Callable[[], T]) -> T:
     task = _Task(work)
     try:
         start_new_thread(task.run, ())
-        task.end.acquire()
+        # A signal that comes just before the wait begins does not end it, and is only seen between two of them.
+        while not task.end.acquire(timeout=_LOOK):
+            pass
     finally:
         task.is_stopped = True
         while task.has_begun and not task.has_ended:  # left by a signal

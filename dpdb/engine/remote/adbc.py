@@ -109,8 +109,13 @@ class PostgresTable:
         read = [total(column, each[1]) for column, each in zip(columns.columns, described, strict=True) if column.type]
         if not read:
             raise SourceError(f"{self.description}: no column has a type that constraints can compare")
+        rows = exp.select(*read).from_(exp.table_(name, db=schema, quoted=True))
+        if self.is_fixed:
+            # Locks that are taken behind the savepoint end with a query that fails. Then others might TRUNCATE the
+            # table, which empties it for every snapshot.
+            self._rows(sql_text(rows.limit(0)))
         self._run(f"SAVEPOINT {_ASKED}")
-        return columns, exp.select(*read).from_(exp.table_(name, db=schema, quoted=True))
+        return columns, rows
 
     def schema(self) -> TableSchema:
         """Names and types."""

@@ -86,5 +86,6 @@ def _most(graph: BlockGraph | EdgeGraph, open_rows: NDArray[np.bool_]) -> int:
     """Return 2 tau* of the graph with a row for each open one, in conflict with that alone."""
     from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 
-    assert isinstance(graph, BlockGraph), "rows are missing only where every constraint has blocks"
+    if not isinstance(graph, BlockGraph):
+        raise NotImplementedError("rows are missing only where every constraint has blocks")
     return graph.with_partners(open_rows).twice_fractional_cover()

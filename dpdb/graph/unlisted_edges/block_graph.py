@@ -202,9 +202,13 @@ class BlockGraph:
     def with_partners(self, rows: NDArray[np.bool_]) -> BlockGraph:
         """Return the graph with a further row for each of some rows, in conflict with that row alone.
 
-        No conflict may be listed.
+        Raises
+        ------
+        NotImplementedError
+            If conflicts are listed: without them the cover of what is returned could be taken for that of all rows.
         """
-        assert not self._listed
+        if self._listed:
+            raise NotImplementedError("partners of rows whose conflicts are listed")
         chosen = np.flatnonzero(rows)
         pair = np.full(self._node_count, -1, np.int32)
         pair[chosen] = np.arange(chosen.size, dtype=np.int32)

@@ -83,6 +83,8 @@ class Account(Protocol):
             If they cost more together than what remains.
         ParameterError
             If one of them is paid in rho, which this account does not count.
+        LedgerError
+            If a run id was used for another request, or by somebody else.
         """
 
     def cost_together(self, charges: Sequence[Charge]) -> float:

@@ -99,13 +99,30 @@ class LedgerAccount:
         return reservation
 
     def check_together(self, charges: Sequence[Charge]) -> None:
-        """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing."""
+        """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing.
+
+        A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for.
+        """
         self._refuse_changed_source()
-        if not any(map(self.will_draw, charges)):
+        found = [(charge, self._units(charge)) for charge in charges]
+        tries = [self._earlier_try(charge, units) for charge, units in found]
+        if all(earlier is not None and earlier.answer is not None for earlier in tries):
             return
-        new = [(charge, self._units(charge)) for charge in charges if not self._ledger.is_debited(charge.run_id)]
+        new = [each for each, earlier in zip(found, tries, strict=True) if earlier is None]
         self._budget.check_together([charge for charge, _ in new if charge.rho is None])
         self._ledger.check_together([(charge.coverage, units) for charge, units in new])
+
+    def _earlier_try(self, charge: Charge, units: int) -> Reservation | None:
+        if charge.run_id is None:
+            return None
+        return self._ledger.earlier_try(
+            charge.coverage,
+            units,
+            source=self._source,
+            request=charge.request_text,
+            run_id=charge.run_id,
+            analyst=self._who,
+        )
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
         """Bound what any row collects from the charges, in the ledger's parameter; runs debited before count, too."""

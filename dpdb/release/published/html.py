@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
+from dpdb.printable import in_html
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import bounds_words, cost_words, limits_words, noise_words, slice_words, value_words
 
@@ -20,17 +20,17 @@ _WIDTH, _HEIGHT, _ARROW = 320, 18, 6
 
 def release_card(release: ReleaseFields) -> str:
     """One release as a card: value, interval as a bar and in words, slice, cost and guarantee."""
-    where = f"<code>{escape(release.where)}</code>" if release.where else slice_words(release)
-    rule = f" &middot; <code>{escape(release.shown_constraint)}</code>" if release.shown_constraint else ""
+    where = f"<code>{in_html(release.where)}</code>" if release.where else slice_words(release)
+    rule = f" &middot; <code>{in_html(release.shown_constraint)}</code>" if release.shown_constraint else ""
     return (
         f'<div style="{_CARD}">'
-        f'<div style="{_FAINT}">{escape(release.measure)} &middot; {where}{rule}</div>'
+        f'<div style="{_FAINT}">{in_html(release.measure)} &middot; {where}{rule}</div>'
         f'<div><span style="font-size:160%;font-weight:600">{value_words(release)}</span> '
-        f"{escape(release.quantity)}</div>"
+        f"{in_html(release.quantity)}</div>"
         f"{_bar(release)}"
-        f"<div>{escape(bounds_words(release))}</div>{_warning(release)}"
-        f'<div style="{_FAINT}">estimates {escape(release.estimand)}; {cost_words(release)}, '
-        f"{escape(release.mechanism)}, noise scale {noise_words(release)}<br>{escape(release.guarantee)}</div>"
+        f"<div>{in_html(bounds_words(release))}</div>{_warning(release)}"
+        f'<div style="{_FAINT}">estimates {in_html(release.estimand)}; {cost_words(release)}, '
+        f"{in_html(release.mechanism)}, noise scale {noise_words(release)}<br>{in_html(release.guarantee)}</div>"
         "</div>"
     )
 
@@ -46,7 +46,7 @@ def releases_table(
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Texts as a table, all escaped."""
-    head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
+    head = "".join(f'<th style="{_CELL}">{in_html(name)}</th>' for name in heads)
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
@@ -61,11 +61,11 @@ def _cells(release: ReleaseFields) -> list[str]:
 
 def _warning(release: ReleaseFields) -> str:
     words = limits_words(release)
-    return f"<div>Warning: {escape(words)}</div>" if words else ""
+    return f"<div>Warning: {in_html(words)}</div>" if words else ""
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
+    return "".join(f'<td style="{_CELL}">{in_html(cell)}</td>' for cell in cells)
 
 
 def _bar(release: ReleaseFields) -> str:
@@ -83,7 +83,7 @@ def _bar(release: ReleaseFields) -> str:
     )
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="100%" style="max-width:{_WIDTH}px;display:block;margin:4px 0" '
-        f'role="img" aria-label="{escape(bounds_words(release))}">'
+        f'role="img" aria-label="{in_html(bounds_words(release))}">'
         f'<line x1="2" y1="{middle}" x2="{_WIDTH - 2}" y2="{middle}" stroke="currentColor" stroke-opacity=".25"/>'
         f'<rect x="{left:.1f}" y="{middle - 4}" width="{max(right - left, 2):.1f}" height="8" rx="3" fill="{_BLUE}" '
         f'fill-opacity=".45"/>{arrow}<circle cx="{value:.1f}" cy="{middle}" r="4.5" fill="{_BLUE}"/></svg>'

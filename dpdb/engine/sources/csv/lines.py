@@ -11,8 +11,8 @@ there on is what it was before; so if the line's own number is even, a row ends 
 the parity that it had without the line. An odd number makes the total odd.
 
 A row is cut into cells at delimiters outside quotes. Its cells stand in quotes as a whole, in which ``""`` is a quote,
-or have no quote at their beginning; blanks around the quotes are dropped, unless a blank is
-the delimiter. Then, by the row alone:
+or have no quote at their beginning; blanks around the quotes are dropped, unless a blank is the delimiter. Then, by the
+row alone:
 
 - cells that are missing at the end are NULL, empty ones beyond the header's are dropped;
 - a row of one line with more cells, or with quotes out of place, is a row of NULLs;
