@@ -129,7 +129,7 @@ def test_a_file_that_is_exchanged_between_two_readings_is_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One row more could then decide about any number of rows: which hashes are shared was read of another file."""
-    path, other, shared = tmp_path / "t.parquet", tmp_path / "other", key_counts._shared
+    path, other, shared = tmp_path / "t.parquet", tmp_path / "other", local_keys._sorted
     pq.write_table(rows(7, 40).drop_columns("length"), path)
     pq.write_table(rows(8, 41).drop_columns("length"), other)
 
@@ -137,9 +137,9 @@ def test_a_file_that_is_exchanged_between_two_readings_is_no_table(
         other.replace(path)
         return shared(hashes)
 
-    monkeypatch.setattr(key_counts, "_shared", exchanged)
+    monkeypatch.setattr(local_keys, "_sorted", exchanged)
     with open_table(path, constraints="UNIQUE(whole)") as table:
         with pytest.raises(SourceError, match="was changed while it was read"):
             table.class_histograms()
-        monkeypatch.setattr(key_counts, "_shared", shared)
+        monkeypatch.setattr(local_keys, "_sorted", shared)
         assert table.class_histograms()[0] == 0
