@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,7 @@ def test_where_releases_the_slice(
 def test_exact_gives_the_known_values_of_the_real_table(
     hospital: Path, hospital_constraints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pairs = tmp_path / "pairs.csv"
+    pairs, digits = tmp_path / "pairs.csv", sys.get_int_max_str_digits()
     arguments = ["exact", str(hospital), "--constraints", str(hospital_constraints), "--format", "json"]
     assert main([*arguments, "--non-private", "--by-constraint", "--violations", str(pairs)]) == 0
     exact = json.loads(capsys.readouterr().out)
@@ -99,6 +100,7 @@ def test_exact_gives_the_known_values_of_the_real_table(
     lines = pairs.read_text().splitlines()
     assert (lines[0], len(lines)) == ('"constraint","row_1","row_2"', 1326)
     assert pairs.stat().st_mode & 0o777 == 0o600
+    assert sys.get_int_max_str_digits() == digits  # who reads numbers next relies on it
 
 
 def test_exact_refuses_without_the_owners_word(

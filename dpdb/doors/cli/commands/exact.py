@@ -6,6 +6,8 @@ import argparse
 import csv
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import positive
@@ -89,10 +91,20 @@ def run(options: argparse.Namespace) -> int:
         threads=options.threads,
         progress=step_bar(options, _STEPS + sum(file is not None for file in files)),
     )
-    # Counts of maximal consistent subsets may have more digits than Python prints by default.
-    sys.set_int_max_str_digits(0)
-    show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
+    with _digits_without_limit():
+        show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
     return 0
+
+
+@contextmanager
+def _digits_without_limit() -> Iterator[None]:
+    """Print numbers of any length: counts of maximal consistent subsets may have more digits than Python's limit."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
 
 
 def _names(text: str | None) -> tuple[str, ...]:
