@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
     from dpdb.graph.greedy_cover import greedy_cover_size
     from dpdb.graph.histogram import Histogram
-    from dpdb.graph.loading import load_all_kernels, load_block_kernels, load_edge_kernels
+    from dpdb.graph.loading import (
+        load_all_kernels,
+        load_block_kernels,
+        load_counted_projection,
+        load_edge_kernels,
+    )
     from dpdb.graph.lp_truncation import twice_truncated_edges
     from dpdb.graph.one_scan import ScanResult, scan
     from dpdb.graph.projection import ProjectedCounts, projected_counts
@@ -72,6 +77,7 @@ __all__ = [
     "greedy_cover_size",
     "load_all_kernels",
     "load_block_kernels",
+    "load_counted_projection",
     "load_edge_kernels",
     "minimum_vertex_cover",
     "projected_counts",
@@ -92,7 +98,7 @@ if not TYPE_CHECKING:
             "exact.maximal_consistent": "count_maximal_independent_sets",
             "greedy_cover": "greedy_cover_size",
             "histogram": "Histogram",
-            "loading": "load_all_kernels load_block_kernels load_edge_kernels",
+            "loading": "load_all_kernels load_block_kernels load_counted_projection load_edge_kernels",
             "lp_truncation": "twice_truncated_edges",
             "one_scan": "ScanResult scan",
             "projection": "ProjectedCounts projected_counts",

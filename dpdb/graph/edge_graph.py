@@ -53,6 +53,10 @@ class EdgeGraph:
         """See `dpdb.graph.projected_counts`."""
         return projected_counts(self._edges, thetas)
 
+    def projected_edges(self, thetas: Sequence[int]) -> list[int]:
+        """Count the projections' edges."""
+        return [counts.edge_count for counts in self.projected_counts(thetas)]
+
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`."""
         return witness_counts(self._edges, thetas)

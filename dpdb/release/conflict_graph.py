@@ -27,6 +27,7 @@ from dpdb.graph import (
     by_two_classes,
     called_all,
     load_block_kernels,
+    load_counted_projection,
     load_edge_kernels,
 )
 
@@ -42,10 +43,15 @@ _MOST_LISTED = 25_000_000
 """Edges listed beside blocks, of 70 bytes each in memory; where there are more, all edges are listed on disk."""
 
 
-def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[str]) -> None:
+def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[str], *, again: bool = False) -> None:
     """Load what the conflict graph of a slice under these constraints needs for some of its statistics.
 
     Compiles it at the first time on a machine. Reads constraint shapes only; see `dpdb.graph.loading`.
+
+    Parameters
+    ----------
+    again : bool
+        Whether slices were read before: then more are expected, and what only saves time is loaded, too.
     """
     shapes = [block_shape(dc.constraint) for dc in constraints if not dc.constraint.is_single_tuple]
     ordered = any(shape is not None and shape.order is not None for shape in shapes)
@@ -55,6 +61,8 @@ def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[st
             load_block_kernels(statistic, ordered=ordered, listed=listed, alone=len(shapes) == 1)
         if listed:
             load_edge_kernels(statistic)
+        elif again and statistic == "projected_edges":
+            load_counted_projection()
 
 
 def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = False) -> ConflictGraph:

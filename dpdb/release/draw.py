@@ -59,12 +59,13 @@ class SlicesToRead(Protocol):
         ...
 
 
-def load(prepared: Prepared) -> None:
-    """Load and compile everything that the draw will use. Reads constraint shapes only."""
+def load(prepared: Prepared, *, again: bool = False) -> None:
+    """Load and compile everything that the draw will use. Reads constraint shapes only. `again`: see `load_kernels`."""
     check_samplers(gaussian=prepared.ask.rho is not None)
     for part in prepared.parts:
         if isinstance(part, MeasurePart) and not part.by_rule:
-            load_kernels(part.measured(prepared.table.bound), [mechanism.reads for _, mechanism in part.measures])
+            statistics = [mechanism.reads for _, mechanism in part.measures]
+            load_kernels(part.measured(prepared.table.bound), statistics, again=again)
 
 
 def draw(prepared: Prepared, slices: SlicesToRead, progress: Progress = no_progress) -> list[list[Answer]]:

@@ -176,6 +176,9 @@ class Session(Verbs):
 
         with ExitStack() as since_draw:
 
+            def load_all() -> None:
+                load(prepared, again=len(self._private) > 0)
+
             def drawn() -> Releases:
                 since_draw.enter_context(self._private.forgotten_if_unpublished())
                 releases = labelled(prepared, draw(prepared, self._private, self._progress))
@@ -183,7 +186,7 @@ class Session(Verbs):
                     self._table.refuse_change()
                 return releases
 
-            releases = publish(self._account, prepared, load=lambda: load(prepared), draw=drawn)
+            releases = publish(self._account, prepared, load=load_all, draw=drawn)
         self._warn_of_little()
         return releases
 

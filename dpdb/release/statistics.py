@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from dpdb.engine import Slice, degree_terms
@@ -19,7 +19,8 @@ class SliceStatistics:
     def __init__(self, slice_: Slice) -> None:
         self._slice = slice_
         self._terms = degree_terms(slice_.constraints)
-        self._projections: dict[int, ProjectedCounts] = {}
+        self._projected_edges: dict[int, int] = {}
+        self._projected_nodes: dict[int, int] = {}
         self._witnesses: dict[int, int] = {}
         self._truncations: dict[int, int] = {}
         self._degree_bound: int | None = None
@@ -54,10 +55,10 @@ class SliceStatistics:
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
         """Compute what all measures of a call will ask, in one scan where the graph is an edge table."""
         if isinstance(self.graph, EdgeGraph):
-            projections = sorted(set(projection_thetas) - set(self._projections))
+            projections = sorted(set(projection_thetas) - set(self._projected_nodes))
             witnesses = sorted(set(witness_thetas) - set(self._witnesses))
             result = self.graph.scan(projections, witnesses)
-            self._projections.update(zip(projections, result.projections, strict=True))
+            self._keep(result.projections)
             self._witnesses.update(zip(witnesses, result.witnesses, strict=True))
 
     def degree_bound(self) -> int:
@@ -68,19 +69,24 @@ class SliceStatistics:
 
     def projected_edges(self, thetas: Sequence[int]) -> list[int]:
         """Edges of the projections."""
-        return [counts.edge_count for counts in self._project(thetas)]
+        missing = sorted(set(thetas) - set(self._projected_edges))
+        if missing:
+            self._projected_edges.update(zip(missing, self.graph.projected_edges(missing), strict=True))
+        return [self._projected_edges[theta] for theta in thetas]
 
     def projected_edges_between(self, theta: int) -> tuple[int, int]:
         """Bounds of the edges of one projection: they never fall as theta grows (see `projected_counts`)."""
-        if isinstance(self.graph, EdgeGraph) or theta in self._projections:
+        if isinstance(self.graph, EdgeGraph) or theta in self._projected_edges:
             [exact] = self.projected_edges([theta])
             return exact, exact
-        known = {other: counts.edge_count for other, counts in self._projections.items()}
-        return _between(known, theta, self.graph.most_projected_edges(theta))
+        return _between(self._projected_edges, theta, self.graph.most_projected_edges(theta))
 
     def projected_nodes(self, thetas: Sequence[int]) -> list[int]:
         """Positive-degree nodes of the projections."""
-        return [counts.positive_degree_nodes for counts in self._project(thetas)]
+        missing = sorted(set(thetas) - set(self._projected_nodes))
+        if missing:
+            self._keep(self.graph.projected_counts(missing))
+        return [self._projected_nodes[theta] for theta in thetas]
 
     def witnesses(self, thetas: Sequence[int]) -> list[int]:
         """W_theta for each theta."""
@@ -119,11 +125,10 @@ class SliceStatistics:
             self._greedy_cover = self.graph.greedy_cover_size()
         return self._greedy_cover
 
-    def _project(self, thetas: Sequence[int]) -> list[ProjectedCounts]:
-        missing = sorted(set(thetas) - set(self._projections))
-        if missing:
-            self._projections.update(zip(missing, self.graph.projected_counts(missing), strict=True))
-        return [self._projections[theta] for theta in thetas]
+    def _keep(self, projections: Iterable[ProjectedCounts]) -> None:
+        for counts in projections:
+            self._projected_edges[counts.theta] = counts.edge_count
+            self._projected_nodes[counts.theta] = counts.positive_degree_nodes
 
 
 def _between(known: Mapping[int, int], theta: int, most: int) -> tuple[int, int]:

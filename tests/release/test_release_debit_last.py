@@ -186,7 +186,7 @@ def test_wide_thetas_are_loaded_too(calls: Calls) -> None:
 
 
 def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.release.draw.load_kernels", lambda constraints, statistics: None)
+    monkeypatch.setattr("dpdb.release.draw.load_kernels", lambda constraints, statistics, again: None)
     with dpdb.open(table(300), constraints=FD) as session, nothing_loaded(calls):
         session.dp_inconsistency("all", 1)
         assert not calls.after <= calls.before

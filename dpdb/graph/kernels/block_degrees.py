@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpdb.compiled import kernel
 from dpdb.graph.kernels.blocks import Blocks, conflict, violates
 
-__all__ = ["CHUNK", "Chunk", "Members", "Special", "count_pairs", "take_back"]
+__all__ = ["CHUNK", "Chunk", "Members", "Special", "count_pairs", "gather", "mark", "take_back"]
 
 Ints = NDArray[np.int32]
 Number = int | np.int64
@@ -205,7 +205,7 @@ def take_back(
             low = state[1]
             high = min(low + CHUNK, listed.shape[0])
             if (group + low // CHUNK) % parts == part:
-                _gather(blocks, k, earlier, special.marked, plain, listed[low:high], chunk)
+                _gather_all(blocks, k, earlier, special.marked, plain, listed[low:high], chunk)
                 while state[2] < concerned.shape[0]:
                     if work <= 0:
                         return False
@@ -262,29 +262,34 @@ def _take_back_in(
 
 
 @kernel
-def _gather(
+def _gather_all(
     blocks: Blocks, k: int, earlier: NDArray[np.int64], marked: NDArray[np.bool_], plain: int, rows: Ints, chunk: Chunk
 ) -> None:
     """Fill a chunk with these rows."""
     own = earlier.shape[0]
-    for e in range(own + 1):
-        j = k if e == own else earlier[e]
-        if e < own and chunk.needed[e] <= 0:
-            continue
-        group, x = blocks.group[j], blocks.x[j]
-        for i in range(rows.shape[0]):
-            b = np.int64(rows[i])
-            chunk.group[e, i], chunk.x[e, i] = group[b], x[b]
-        if blocks.ordered[j] or blocks.both[j]:
-            y = blocks.y[blocks.y_at[j]]
-            for i in range(rows.shape[0]):
-                chunk.y[e, i] = y[rows[i]]
+    for e in range(own):
+        if chunk.needed[e] > 0:
+            gather(blocks, earlier[e], e, rows, chunk)
+    gather(blocks, k, own, rows, chunk)
     for i in range(rows.shape[0]):
         b = np.int64(rows[i])
         if plain != 0:
             chunk.after[i] = 0 if marked[b] else blocks.group.shape[1]
         else:
             chunk.after[i] = b if blocks.place[k, b] < 0 else blocks.group.shape[1]
+
+
+@kernel
+def gather(blocks: Blocks, j: Number, e: int, rows: Ints, chunk: Chunk) -> None:
+    """Fill one constraint's part `e` of a chunk with these rows."""
+    group, x = blocks.group[j], blocks.x[j]
+    for i in range(rows.shape[0]):
+        b = np.int64(rows[i])
+        chunk.group[e, i], chunk.x[e, i] = group[b], x[b]
+    if blocks.ordered[j] or blocks.both[j]:
+        y = blocks.y[blocks.y_at[j]]
+        for i in range(rows.shape[0]):
+            chunk.y[e, i] = y[rows[i]]
 
 
 @kernel
@@ -308,10 +313,10 @@ def _take_back_from(
         if looks == 0:
             hit[:] = 0
         looks += size
-        _mark(blocks, j, a, chunk.group[e, :size], chunk.x[e, :size], chunk.y[e, :size], hit, np.int32(1))
+        mark(blocks, j, a, chunk.group[e, :size], chunk.x[e, :size], chunk.y[e, :size], hit, np.int32(1))
     if looks == 0:
         return 0
-    _mark(blocks, k, a, chunk.group[own, :size], chunk.x[own, :size], chunk.y[own, :size], hit, np.int32(2))
+    mark(blocks, k, a, chunk.group[own, :size], chunk.x[own, :size], chunk.y[own, :size], hit, np.int32(2))
     found = 0
     for i in range(size):
         if hit[i] == 3 and chunk.after[i] > a:
@@ -322,7 +327,7 @@ def _take_back_from(
 
 
 @kernel
-def _mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
+def mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
     """Set a bit of those rows that violate j with `a`."""
     group_a, x_a, y_a = blocks.group[j, a], blocks.x[j, a], np.int32(0)
     if blocks.ordered[j] or blocks.both[j]:

@@ -31,23 +31,23 @@ class BlockProjection:
     def __init__(self, constraints: Sequence[BlockConstraint | ListedConstraint], blocks: Blocks) -> None:
         self._constraints = constraints
         self._blocks = blocks
-        self._slot_of = _slots(constraints, blocks.group.shape[1])
-        self._members = self._candidates(blocks.members, blocks.starts)
-        self._short = self._candidates(blocks.short, blocks.short_starts)
+        self.slot_of = _slots(constraints, blocks.group.shape[1])
+        self.members = self.candidates(blocks.members, blocks.starts)
+        self.short = self.candidates(blocks.short, blocks.short_starts)
 
     def counts(self, theta: int) -> Steps[ProjectedCounts]:
         """Count the projection's edges and positive-degree nodes, see `dpdb.graph.projected_counts`."""
         from dpdb.graph.kernels.block_projection import project
 
-        degree_and_last = np.zeros((len(self._slot_of), 2), np.int32)
+        degree_and_last = np.zeros((len(self.slot_of), 2), np.int32)
         all_present, (left,) = no_jumps(self._blocks), minorities(self._blocks)
         row, edges = 0, 0
-        while row < len(self._slot_of):
+        while row < len(self.slot_of):
             row, added = project(
                 self._blocks,
-                self._slot_of,
-                self._members,
-                self._short,
+                self.slot_of,
+                self.members,
+                self.short,
                 *all_present,
                 left,
                 rows_ahead(),
@@ -60,13 +60,14 @@ class BlockProjection:
             yield
         return ProjectedCounts(theta, edges, int(np.count_nonzero(degree_and_last[:, 0])))
 
-    def _candidates(self, rows: NDArray[np.int32], starts: NDArray[np.int32]) -> Candidates:
+    def candidates(self, rows: NDArray[np.int32], starts: NDArray[np.int32]) -> Candidates:
+        """Lay out lists of rows, constraint by constraint, of which the last group ends where `starts` says."""
         from dpdb.graph.kernels.block_projection import Candidates
 
         slot, x, y = np.zeros((3, *rows.shape), np.int32)  # pages never written take no memory
         for k, constraint in enumerate(self._constraints):
             listed = rows[k, : starts[k, constraint.group_count]]
-            slot[k, : listed.size] = self._slot_of[listed]
+            slot[k, : listed.size] = self.slot_of[listed]
             x[k, : listed.size] = constraint.x[listed]
             if constraint.ordered or constraint.both:
                 y[k, : listed.size] = constraint.y[listed]
