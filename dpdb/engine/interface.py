@@ -185,6 +185,11 @@ class Table(Protocol):
         ...
 
     @property
+    def read_as(self) -> str:
+        """How text is cut into rows, where the schema does not tell: with another one, the rows are others. Public."""
+        ...
+
+    @property
     def public_keys(self) -> Mapping[str, str]:
         """Digests of the keys of public parents, by name, as they were when the table was opened."""
         ...

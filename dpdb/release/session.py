@@ -153,6 +153,7 @@ class Session(Verbs):
                     ledger,
                     budget=budget,
                     schema=self._table.schema,
+                    read_as=self._table.read_as,
                     opened=self._table.opened_content(),
                     content=self._table.content,
                     unit=protected,
