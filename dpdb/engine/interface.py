@@ -176,7 +176,8 @@ class Table(Protocol):
     def refuse_change(self) -> None:
         """Raise `SourceError` if what has been read may be of several tables: the rows are not those of the opening.
 
-        Costs nothing if nothing was read since it was called last, or if only one state of the rows can be read.
+        Costs nothing if nothing was read since it was called last and found nothing, or if only one state of the rows
+        can be read.
         """
         ...
 
