@@ -102,9 +102,9 @@ class LedgerAccount:
     def check_together(self, charges: Sequence[Charge]) -> None:
         """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing.
 
-        A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for.
+        A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for. Whether the
+        source has changed, the first debit looks.
         """
-        self._refuse_changed_source()
         found = [(charge, self._units(charge)) for charge in charges]
         tries = [self._earlier_try(charge, units) for charge, units in found]
         if all(earlier is not None and earlier.answer is not None for earlier in tries):
