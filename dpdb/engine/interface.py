@@ -176,12 +176,18 @@ class Table(Protocol):
     def refuse_change(self) -> None:
         """Raise `SourceError` if what has been read may be of several tables: the rows are not those of the opening.
 
-        Costs nothing if nothing was read since it was called last, or if only one state of the rows can be read.
+        Costs nothing if nothing was read since it was called last and found nothing, or if only one state of the rows
+        can be read.
         """
         ...
 
     def forget_rows(self) -> None:
         """Read rows anew that were copied, with a release that was not published: they may be of another state."""
+        ...
+
+    @property
+    def read_as(self) -> str:
+        """How text is cut into rows, where the schema does not tell: with another one, the rows are others. Public."""
         ...
 
     @property

@@ -91,6 +91,11 @@ class LocalTable:
         return None
 
     @property
+    def read_as(self) -> str:
+        """How text is cut into rows, where the schema does not tell; see `Source`."""
+        return self._source.read_as
+
+    @property
     def faults(self) -> Faults | None:
         """The faults of CSV files that the rule for bad lines was needed for. Private."""
         return self._source.faults

@@ -25,6 +25,14 @@ class LedgerBinding:
         """Mark of the state of the rows."""
         return mark(self._state.terms.key, "rows", f"{source.table}\0{source.content}")
 
+    def table_mark(self, source: SourceMark) -> bytes:
+        """Mark of the table: in an append-only ledger also of how its text is cut, which `rows_mark` tells elsewhere.
+
+        Cut elsewhere, one line is another row, and what was charged for the one row does not count for the other.
+        """
+        terms = self._state.terms
+        return mark(terms.key, "table", source.table + (source.read_as if terms.append_only else ""))
+
     def check_table(self, source: SourceMark) -> None:
         """Raise `LedgerError` if the ledger is of another table or unit."""
         terms = self._state.terms
@@ -37,9 +45,10 @@ class LedgerBinding:
             )
         if terms.table_mark is None:
             return
-        if mark(terms.key, "table", source.table) != terms.table_mark:
+        if self.table_mark(source) != terms.table_mark:
             raise LedgerError(
-                f"{self._file.shown}: the ledger of another table (other columns or types); nothing was released"
+                f"{self._file.shown}: the ledger of another table (other columns or types, or text that is cut at "
+                "another delimiter); nothing was released"
             )
         if (source.rows_per_person, source.unit) != (terms.rows_per_person, terms.unit):
             bound = unit_words(terms.rows_per_person or 1, terms.unit)
@@ -63,7 +72,7 @@ class LedgerBinding:
         if state.terms.table_mark is None:
             state.terms = replace(
                 state.terms,
-                table_mark=mark(state.terms.key, "table", source.table),
+                table_mark=self.table_mark(source),
                 rows_per_person=source.rows_per_person,
                 unit=source.unit,
             )

@@ -126,10 +126,10 @@ class LedgerReading:
         with self._books.current():
             return list(self._state.entries())
 
-    def check_columns(self, table: str) -> None:
+    def check_columns(self, table: str, read_as: str = "") -> None:
         """Raise `LedgerError` unless the ledger is of a table with this schema, or of none yet; see `SourceMark`."""
         terms = self._state.terms
-        self._books.binding.check_table(SourceMark(table, "", terms.rows_per_person or 1, terms.unit))
+        self._books.binding.check_table(SourceMark(table, "", terms.rows_per_person or 1, terms.unit, read_as))
 
     def recharged_units(self, others: Mapping[int, tuple[Region, int]]) -> int:
         """Units that would be spent if these lines had been charged for other rows or otherwise; changes nothing."""

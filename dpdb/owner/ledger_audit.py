@@ -97,14 +97,15 @@ def audit(
     Raises
     ------
     LedgerError
-        The ledger cannot be used, or is of a table with other columns or types.
+        The ledger cannot be used, or is of a table with other columns or types, or that is cut at another delimiter.
     ParameterError
         Neither source nor schema is given.
     SourceError
         The source cannot be read.
     """
-    with Ledger.open(ledger) as opened, declared_table(_columns(source, table, schema, delimiter)) as columns:
-        opened.check_columns(table_text(columns.schema))
+    known, read_as = _table(source, table, schema, delimiter)
+    with Ledger.open(ledger) as opened, declared_table(known) as columns:
+        opened.check_columns(table_text(columns.schema), read_as)
         recorded = opened.lines()
         read: dict[str, Region | str] = {}
         found = [_by_present_rules(columns, opened.notion, line, read) for line in recorded]
@@ -130,16 +131,18 @@ class _Charge:
         return (region_to_text(self.rows), self.charge) != (line.predicate, line.charge)
 
 
-def _columns(
+def _table(
     source: SourceLike | None, table: str | None, schema: Mapping[str, str] | None, delimiter: str | None
-) -> TableSchema | Mapping[str, str]:
+) -> tuple[TableSchema | Mapping[str, str], str]:
+    """Return the columns of a table, and what of the way in which its text is cut they do not tell."""
     if source is not None:
         with empty_table(source, table=table, csv_schema=schema, delimiter=delimiter) as found:
             # Text that nobody had declared was compared as text, and so it is read here.
-            return TableSchema(tuple(replace(column, origin=TypeOrigin.SOURCE) for column in found.schema.columns))
+            columns = (replace(column, origin=TypeOrigin.SOURCE) for column in found.schema.columns)
+            return TableSchema(tuple(columns)), found.read_as
     if not schema:
         raise ParameterError("an audit needs a source, for its column names and types, or a schema in its place")
-    return schema
+    return schema, ""
 
 
 def _by_present_rules(columns: Table, notion: Notion, line: EntryLine, read: dict[str, Region | str]) -> _Charge:

@@ -153,6 +153,7 @@ class Session(Verbs):
                     ledger,
                     budget=budget,
                     schema=self._table.schema,
+                    read_as=self._table.read_as,
                     opened=self._table.opened_content(),
                     content=self._table.content,
                     unit=protected,
@@ -169,10 +170,16 @@ class Session(Verbs):
     # -- releases ---------------------------------------------------------------------------------------------
 
     def release(self, ask: Ask) -> Releases:
-        """Make the releases of an ask: what `dp_inconsistency` and `dp_count` do, with their errors."""
+        """Make the releases of an ask: what `dp_inconsistency` and `dp_count` do, with their errors.
+
+        An account that compares no rows learns only behind a draw, and so behind its debit, that the rows of another
+        engine have changed. After a release that failed they are compared before the next debit.
+        """
         prepared = self.prepare(ask)
         if not self._reads_rows:
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
+        if not self._compares_rows:
+            self._table.refuse_change()
 
         with ExitStack() as since_draw:
 

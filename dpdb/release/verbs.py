@@ -101,8 +101,8 @@ class Verbs(ABC):
 
         Raises
         ------
-        ParameterError, PredicateError, UnknownColumnError, LedgerError
-            Before anything is released.
+        ParameterError, PredicateError, UnknownColumnError, LedgerError, SourceError
+            Before anything is released; the last, if the rows of another engine were found changed.
         BudgetExceededError
             If the budget does not suffice; nothing is spent.
         EngineError

@@ -69,7 +69,10 @@ def test_nobody_is_made_an_owner_by_the_environment(
     ("text", "says"),
     [
         ("epsilon = [", "dpdb.toml: not TOML"),
-        (f"epsilon = {'1' * 5000}", "dpdb.toml: not TOML"),
+        (f"epsilon = {'1' * 5000}", "dpdb.toml: not TOML: a number has too many digits"),
+        (f"epsilon = 0x{'f' * 5000}", "dpdb.toml: not TOML: a number has too many digits"),
+        (f"[run]\nthreads = [0o{'7' * 6000}]", "dpdb.toml: not TOML: a number has too many digits"),
+        (f"alpha = 0b{'1' * 20_000}", "dpdb.toml: not TOML: a number has too many digits"),
         ("[measure]\nepsilom = 1", "dpdb.toml, [measure]: unknown key 'epsilom'; did you mean 'epsilon'?"),
         ("quiet = 7", "dpdb.toml, key 'quiet': expected true or false"),
         ("epsilon = true", "dpdb.toml, key 'epsilon': expected a text or a number"),

@@ -16,6 +16,9 @@ from dpdb.ledger import Ledger
 BAD = {
     "no TOML": ('name = "visits"', "name = visits", "not TOML: Invalid value (at line 1, column 8)"),
     "long number": ("0.3", "1" * 5000, "not TOML: a number has too many digits"),
+    "long hexadecimal number": ("0.3", f"0x{'f' * 5000}", "job.toml: not TOML: a number has too many digits"),
+    "long octal number in a list": ('["1", "2"]', f"[0o{'7' * 6000}]", "not TOML: a number has too many digits"),
+    "long binary number of a gate": ("1000000000", f"0b{'1' * 20_000}", "not TOML: a number has too many digits"),
     "unknown key": ("source =", "sources =", "unknown key 'sources'; did you mean 'source'?"),
     "unknown key of a release": ("by = ", "buy = ", "[[release]] 2: unknown key 'buy'; did you mean 'by'?"),
     "no name": ('name = "visits"', "", "the key 'name' is missing"),
@@ -52,6 +55,7 @@ BAD = {
     "confidence": ("epsilon = 0.3", "epsilon = 0.3\nconfidence = 95", "confidence must be"),
     "gate": ("repair = 1000000000", "repair = -1", "[[release]] 1, gate 'repair': the number must be finite"),
     "gate of another type": ("repair = 1000000000", "repair = '9'", "the number must be finite"),
+    "gate beyond every float": ("repair = 1000000000", f"repair = {'1' * 400}", "the number must be finite"),
     "gate of another measure": ("repair = 1000000000", "repairs = 1", "'repairs' is not released here"),
     "gate is no table": ("[release.gate]\nrepair = 1000000000", "gate = 3", "key 'gate': expected a table, got 3"),
     "two of one name": ('"by-zip"', '"overall"', "two [[release]] have the name 'overall'"),

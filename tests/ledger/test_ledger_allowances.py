@@ -14,6 +14,7 @@ from test_ledger_processes import drive
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
+from dpdb.ledger.books import Books
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.periods import parse_period
 from dpdb.overlap import maximum_overlap
@@ -244,6 +245,18 @@ def test_a_ledger_is_made_with_its_allowance_or_not_at_all(tmp_path: Path, monke
         ledger.allow("30d", epsilon=1)
         made, later = ledger.acts()
         assert made.at_most == later.at_most
+
+
+def test_a_ledger_that_is_made_without_its_head_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it stays open as long as somebody holds the error, and its write-ahead log with it."""
+
+    def fails(books: Books) -> None:
+        raise LedgerError("no space left")
+
+    monkeypatch.setattr(Books, "write_head", fails)
+    with pytest.raises(LedgerError, match="no space left"):
+        Ledger.create(tmp_path / "t.ledger", 3, per="30d", at_most=1)
+    assert [file.name for file in tmp_path.iterdir()] == ["t.ledger"]
 
 
 def test_the_act_a_ledger_is_made_with_cannot_be_taken_away(tmp_path: Path) -> None:

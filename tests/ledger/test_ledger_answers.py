@@ -82,6 +82,23 @@ def test_a_damaged_answer_is_never_taken_for_none(statements: list[str], used: P
         Ledger.open(used)
 
 
+def test_a_second_answer_is_damage_even_if_it_is_sealed(used: Path) -> None:
+    """One draw per debit, also for what has the ledger's key and forgets that a table of answers has one per entry."""
+    with Ledger.open(used) as ledger:
+        *values, sealed = ledger._state.answer_row(1, "2026-11-22", "[2]")
+    assert isinstance(sealed, bytes)
+    row = ", ".join(map(repr, values))
+    insert = f"INSERT INTO answer VALUES ({row}, x'{sealed.hex()}')"
+    with pytest.raises(sqlite3.IntegrityError, match=r"UNIQUE constraint failed: answer\.entry"):
+        change(used, insert)
+    change(used, "CREATE TABLE loose AS SELECT * FROM answer", "DROP TABLE answer",
+           "ALTER TABLE loose RENAME TO answer")  # fmt: skip
+    Ledger.open(used).close()
+    change(used, insert)
+    with pytest.raises(LedgerError, match="damaged; nothing was released"):
+        Ledger.open(used)
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -171,6 +171,9 @@ def test_rows_that_change_between_queries_are_no_table(
                 session.dp_count(epsilon=0.25)
             with pytest.raises(EngineError, match="the release failed after its budget was debited"):
                 session.dp_count(epsilon=0.25)
+            for _ in range(3):
+                with pytest.raises(SourceError, match=r"its rows are not those .*open a new session"):
+                    session.dp_count(epsilon=0.25)
             assert session.spent() == before + (right + 1) / 4
 
 

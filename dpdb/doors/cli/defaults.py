@@ -119,17 +119,14 @@ def _option(key: str) -> str:
 
 def _file() -> dict[str, Any]:
     try:
-        text = FILE.read_bytes()
+        content = FILE.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ParameterError(f"{FILE}: {(error.strerror or 'cannot be read').lower()}") from None
-    import tomllib  # where there is a file: every command begins here
+    from dpdb.files.toml_file import toml_values  # where there is a file: every command begins here
 
-    try:
-        return tomllib.loads(text.decode())
-    except (ValueError, RecursionError):  # no UTF-8, no TOML, or a number of thousands of digits
-        raise ParameterError(f"{FILE}: not TOML") from None
+    return toml_values(content, FILE)
 
 
 def _written(name: str, value: Any, place: str, action: Action) -> list[str]:

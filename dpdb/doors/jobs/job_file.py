@@ -6,7 +6,6 @@ Paths are relative to the job file's folder.
 from __future__ import annotations
 
 import glob
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import is_address, is_remote, refuse_url
 from dpdb.errors import ParameterError, SourceError
+from dpdb.files.toml_file import toml_values
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 
 __all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
@@ -165,18 +165,10 @@ def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        content = path.read_bytes()
     except OSError as error:
         raise ParameterError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path}: a job file is TOML in UTF-8; this is not") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"{path}: not TOML: {error}") from None
-    except ValueError:
-        raise ParameterError(f"{path}: not TOML: a number has too many digits") from None
-    except RecursionError:
-        raise ParameterError(f"{path}: nested too deeply") from None
+    return toml_values(content, path)
 
 
 def _alert(keys: TomlKeys, path: Path) -> Alert | None:

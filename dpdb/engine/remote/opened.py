@@ -131,6 +131,7 @@ class GatheredTable(LocalTable):
         """
         try:
             self._opened = self.content()
+            self._has_asked.clear()
         except EngineError:
             raise SourceError(
                 f"{self.description}: reading its rows failed; the reason is in the owner's log"
@@ -161,7 +162,8 @@ class GatheredTable(LocalTable):
         if self.content() != self.opened_content():
             raise SourceError(
                 f"{self.description}: its rows are not those that were there when it was opened: somebody writes to "
-                "it, or it is a view that gives other rows to every query (random, now); save them as a table"
+                "it, or it is a view that gives other rows to every query (random, now); save them as a table, or open "
+                "a new session"
             )
         self._has_asked.clear()
 

@@ -75,7 +75,7 @@ class Source:
     faults : Faults, optional
         What the rule for bad lines was needed for in CSV files. Private.
     read_as : str
-        What of the way in which the files are read makes their rows others than the files by themselves would tell.
+        How text is cut into rows, where the schema does not tell; see `CsvColumns`.
     """
 
     description: str
@@ -139,7 +139,7 @@ def copied(database: Database, source: Source) -> Source:
         database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
     except EngineError:  # its message may print values of rows
         raise unreadable(source) from None
-    return Source(source.description, source.schema, _COPY)
+    return Source(source.description, source.schema, _COPY, read_as=source.read_as)
 
 
 def without_rows(schema: TableSchema) -> exp.Expr:

@@ -31,12 +31,16 @@ class SourceMark:
     unit
         The column whose values are the units that the ledger protects, or what `rows_of` says of rows of several
         tables; None if units are rows or persons with `rows_per_person` rows.
+    read_as
+        How its text is cut into rows, where its columns do not tell. An append-only ledger, which compares no content,
+        knows its table by this, too.
     """
 
     table: str
     content: str
     rows_per_person: int = 1
     unit: str | None = None
+    read_as: str = ""
 
     @property
     def protects(self) -> str:

@@ -30,8 +30,8 @@ class LedgerAccount:
         The ledger's file.
     budget
         Total epsilon of the session, or None.
-    schema
-        Columns and types: with them the ledger knows its table.
+    schema, read_as
+        Columns and types, and how text is cut into rows: with them the ledger knows its table.
     opened
         The state of the source's rows that this session has read, or will read unless it changes.
     content
@@ -53,6 +53,7 @@ class LedgerAccount:
         *,
         budget: Budget | float | int | str | Decimal | None,
         schema: TableSchema,
+        read_as: str,
         opened: str,
         content: Callable[[], str],
         unit: PrivacyUnit,
@@ -64,7 +65,7 @@ class LedgerAccount:
         self._budget = as_budget(budget)
         self._content = content
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
-        self._source = SourceMark(table_text(schema), opened, unit.rows, bound)
+        self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as)
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check(self._source)
@@ -101,9 +102,9 @@ class LedgerAccount:
     def check_together(self, charges: Sequence[Charge]) -> None:
         """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing.
 
-        A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for.
+        A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for. Whether the
+        source has changed, the first debit looks.
         """
-        self._refuse_changed_source()
         found = [(charge, self._units(charge)) for charge in charges]
         tries = [self._earlier_try(charge, units) for charge, units in found]
         if all(earlier is not None and earlier.answer is not None for earlier in tries):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from sys import float_info
 
 from dpdb.errors import ParameterError
 from dpdb.release.published.release import Release
@@ -89,7 +90,7 @@ def parse_gate(
     ParameterError
         The threshold is not a finite number of at least 0 (of a rate, above 1), or the measure is not released.
     """
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < float("inf"):
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= float_info.max:
         raise ParameterError(f"{where}: the number must be finite and not negative")
     if rate and number > 1:
         raise ParameterError(f"{where}: the number is a share of the rows, from 0 to 1")

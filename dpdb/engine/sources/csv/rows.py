@@ -16,7 +16,7 @@ from pyarrow import csv as arrow_csv
 
 from dpdb.engine.schema import refuse_duplicate_names
 from dpdb.engine.sources.cells.compression import DAMAGED, opened
-from dpdb.engine.sources.csv.delimiter import delimiter_of, told_delimiter
+from dpdb.engine.sources.csv.delimiter import delimiter_of
 from dpdb.engine.sources.csv.lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
 from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.engine.sources.source import Wanted
@@ -41,7 +41,8 @@ class CsvColumns(FileColumns):
     Attributes
     ----------
     read_as : str
-        See `Source.read_as`: the delimiter, where it is another one than the files tell.
+        See `Source.read_as`: the delimiter of a table of one column, unless it is the comma. The names of several
+        columns tell where their header line was cut; one name is the same, cut at whatever it has not.
     """
 
     read_as: str = ""
@@ -64,8 +65,8 @@ def csv_columns(files: Files, wanted: Wanted = _AS_TOLD) -> CsvColumns:
         raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
     refuse_duplicate_names(names)
     found = files.columns(names)
-    others = "".join(sorted({header.delimiter.decode() for header in headers if not header.is_as_told}))
-    return CsvColumns(found.own, found.folders, f"; delimiter {others!r}" if others else "")
+    marks = "".join(sorted({header.delimiter.decode() for header in headers}))
+    return CsvColumns(found.own, found.folders, f"; delimiter {marks!r}" if len(names) == 1 and marks != "," else "")
 
 
 def csv_batches(
@@ -195,18 +196,16 @@ class _Header:
     end: bytes
     next_line: int
     rest: bytes
-    is_as_told: bool
 
 
 def _header(stream: BinaryIO, place: str, path: str, wanted: Wanted) -> _Header:
-    delimiter = told = b","
+    delimiter = b","
     try:
         text, found = b"", None
         while found is None and len(text) < _LONGEST_HEADER and (block := stream.read(_HEADER_BLOCK)):
             text += block
             found = first_row(text.removeprefix(_MARK))
         row, end, rest = found or (text.removeprefix(_MARK).rstrip(b"\r\n"), b"\n", b"")
-        told = told_delimiter(path, row)
         delimiter = delimiter_of(path, row, wanted.delimiter, wanted.likely_delimiter)
         cells = CsvLines(delimiter, end, 1, Faults()).cells(row)
         names = tuple(cell.decode() for cell in cells or ())
@@ -218,4 +217,4 @@ def _header(stream: BinaryIO, place: str, path: str, wanted: Wanted) -> _Header:
     if not names or any(not name.strip() for name in names):
         OWNER_LOG.error("%s: the header line", path)
         raise SourceError(f"{place}: the first line must name every column")
-    return _Header(names, delimiter, end, row.count(end) + 2, rest, delimiter == told)
+    return _Header(names, delimiter, end, row.count(end) + 2, rest)

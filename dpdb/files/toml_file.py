@@ -1,0 +1,32 @@
+"""`toml_values`: TOML that people write, checked as a whole before anybody looks at a key."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from dpdb.errors import ParameterError
+
+__all__ = ["toml_values"]
+
+
+def toml_values(content: bytes, place: object) -> dict[str, Any]:
+    """Read the content of a TOML file; `place` names it in messages.
+
+    Raises
+    ------
+    ParameterError
+        It is not TOML in UTF-8, is nested too deeply, or has a whole number with more digits than Python writes.
+    """
+    try:
+        values = tomllib.loads(content.decode())
+        str(values)  # hexadecimal, octal and binary numbers may have any number of digits, until they are to be shown
+    except UnicodeDecodeError:
+        raise ParameterError(f"{place}: expected TOML in UTF-8; this is not") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{place}: not TOML: {error}") from None
+    except ValueError:
+        raise ParameterError(f"{place}: not TOML: a number has too many digits") from None
+    except RecursionError:
+        raise ParameterError(f"{place}: nested too deeply") from None
+    return values
