@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph import steps
-from dpdb.graph.grouping import sorted_by
+from dpdb.graph.grouping import looked_up, sorted_by
 from dpdb.graph.projection import ProjectedCounts
-from dpdb.graph.steps import Steps
+from dpdb.graph.steps import Steps, called_all
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint
 
@@ -64,14 +65,17 @@ class BlockProjection:
         """Lay out lists of rows, constraint by constraint, of which the last group ends where `starts` says."""
         from dpdb.graph.kernels.block_projection import Candidates
 
-        slot, x, y = np.zeros((3, *rows.shape), np.int32)  # pages never written take no memory
-        for k, constraint in enumerate(self._constraints):
-            listed = rows[k, : starts[k, constraint.group_count]]
-            slot[k, : listed.size] = self.slot_of[listed]
-            x[k, : listed.size] = constraint.x[listed]
-            if constraint.ordered or constraint.both:
-                y[k, : listed.size] = constraint.y[listed]
-        return Candidates(slot, x, y)
+        laid_out = Candidates(*np.zeros((3, *rows.shape), np.int32))  # pages never written take no memory
+        sizes = (starts[k, constraint.group_count] for k, constraint in enumerate(self._constraints))
+        called_all([partial(self._lay_out, k, rows[k, :size], laid_out) for k, size in enumerate(sizes)])
+        return laid_out
+
+    def _lay_out(self, k: int, listed: NDArray[np.int32], laid_out: Candidates) -> None:
+        constraint = self._constraints[k]
+        looked_up(self.slot_of, listed, laid_out.slot[k])
+        looked_up(constraint.x, listed, laid_out.x[k])
+        if constraint.ordered or constraint.both:
+            looked_up(constraint.y, listed, laid_out.y[k])
 
 
 def _slots(constraints: Sequence[BlockConstraint | ListedConstraint], row_count: int) -> NDArray[np.int32]:
