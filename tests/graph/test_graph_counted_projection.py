@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from random_blocks import Made, crossing, differing, edges_of, random_constraints
@@ -111,3 +113,21 @@ def test_the_graph_takes_this_way_where_it_is_less_work(monkeypatch: pytest.Monk
     monkeypatch.setattr(CountedProjection, "edges", lambda self, theta: met.append(theta) or edges(self, theta))
     assert graph.projected_edges(asked) == expected
     assert met == [19_000, 1_000]
+
+
+def test_plain_rows_are_looked_at_once_for_each_special_row() -> None:
+    """3,000 rows of two groups are about to reach theta while 3,000 rows of the smaller one meet each of them."""
+    rows, both, rng = 300_000, 3_000, np.random.default_rng(0)
+    chosen = rng.choice(rows, 2 * both, replace=False)
+    key, large, differs = np.full(rows, -1, np.int32), np.zeros(rows, np.int32), np.zeros(rows, np.int32)
+    key[chosen], large[chosen[both:]], differs[chosen[:both]] = 0, -1, np.arange(1, both + 1)
+    graph = BlockGraph(rows, [by_class([key], None, rows), by_class([large], differs, rows)])
+    ways, theta = counted(graph), 24_000
+    assert theta > ways.least_theta
+    load_counted_projection()
+    finished(ways.edges(rows))
+    begun = time.monotonic()
+    expected = finished(graph.projection.counts(theta)).edge_count
+    scanned = time.monotonic()
+    assert finished(ways.edges(theta)) == expected
+    assert time.monotonic() - scanned < 5 * (scanned - begun)  # 20 times as long if they are looked at for each pair

@@ -63,7 +63,7 @@ class CountedProjection:
         projection, special, listed = self._projection(), self._special, self._listed
         longs, shorts = no_jumps(self._blocks)
         listed_jumps = np.zeros((longs.shape[0], special.listed.shape[1] + 1), np.int32)
-        degree_and_last = np.zeros((special.rows.size, 2), np.int32)
+        degree_and_last, counted = np.zeros((2, special.rows.size, 2), np.int32)
         edges, at = 0, 0
         while at < special.rows.size:
             at, added = project_counted(
@@ -77,6 +77,7 @@ class CountedProjection:
                 shorts,
                 listed_jumps,
                 degree_and_last,
+                counted,
                 theta,
                 at,
                 steps.WORK,
