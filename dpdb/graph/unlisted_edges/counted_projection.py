@@ -57,10 +57,12 @@ class CountedProjection:
         return theta >= self.least_theta and most_edges > _WORK * work
 
     def edges(self, theta: int) -> Steps[int]:
-        """Count the projection's edges, see `dpdb.graph.projected_counts`."""
+        """Count the projection's edges, see `dpdb.graph.projected_counts`. What all thetas need is made at once."""
+        return self._edges(theta, self._projection(), self._special, self._listed)
+
+    def _edges(self, theta: int, projection: BlockProjection, special: Special, listed: Candidates) -> Steps[int]:
         from dpdb.graph.kernels.counted_projection import project_counted
 
-        projection, special, listed = self._projection(), self._special, self._listed
         longs, shorts = no_jumps(self._blocks)
         listed_jumps = np.zeros((longs.shape[0], special.listed.shape[1] + 1), np.int32)
         degree_and_last, counted = np.zeros((2, special.rows.size, 2), np.int32)
