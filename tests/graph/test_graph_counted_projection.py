@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from random_blocks import Made, crossing, differing, edges_of, random_constraints
@@ -16,7 +18,7 @@ from dpdb.graph import (
     load_counted_projection,
     steps,
 )
-from dpdb.graph.steps import finished
+from dpdb.graph.steps import finished, finished_all
 from dpdb.graph.unlisted_edges import counted_projection
 from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 
@@ -111,3 +113,22 @@ def test_the_graph_takes_this_way_where_it_is_less_work(monkeypatch: pytest.Monk
     monkeypatch.setattr(CountedProjection, "edges", lambda self, theta: met.append(theta) or edges(self, theta))
     assert graph.projected_edges(asked) == expected
     assert met == [19_000, 1_000]
+
+
+def test_several_thetas_at_once_share_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made before their threads begin: in these nobody would end it with the waiting for them."""
+    for module in (steps, counted_projection):
+        monkeypatch.setattr(module, "THREADS", 2)
+    rows, differs = 20_000, np.zeros(20_000, np.int32)
+    differs[::100] = np.arange(1, 201)
+    ways = counted(BlockGraph(rows, [by_class([], differs, rows)]))
+    made: list[threading.Thread] = []
+    count_plain = CountedProjection._count_plain
+
+    def recorded(self: CountedProjection, span: int, part: int) -> steps.Steps[np.ndarray]:
+        made.append(threading.current_thread())
+        return count_plain(self, span, part)
+
+    monkeypatch.setattr(CountedProjection, "_count_plain", recorded)
+    finished_all([ways.edges(theta) for theta in (1_000, 2_000, 3_000)])
+    assert made == [threading.main_thread()] * 2

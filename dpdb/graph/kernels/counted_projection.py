@@ -171,6 +171,7 @@ def project_counted(
     short_jumps: Ints,
     listed_jumps: Ints,
     degree_and_last: Ints,
+    counted: Ints,
     theta: int,
     first: int,
     work: int,
@@ -192,6 +193,8 @@ def project_counted(
         The same for `special.listed`.
     degree_and_last : int32 (special, 2)
         Zeros in the beginning; by slot, how many special rows joined the row, and the last row whose scan did, + 1.
+    counted : int32 (special, 2)
+        Zeros in the beginning; by slot, a row, and how many plain rows below it are in conflict with the special one.
     theta : int
         At least the degree of each plain row.
     """
@@ -212,7 +215,7 @@ def project_counted(
             edges += theta
             continue
         else:
-            met, looks = _plain_before(blocks, members, special, slot_u, u, u)
+            met, looks = _plain_before(blocks, members, special, counted, slot_u, u, u)
             work -= looks
             degree += met
             to_meet = all_plain - met
@@ -265,13 +268,17 @@ def project_counted(
                 if hit:
                     if v >= count:
                         degree += not several or not _met_before(blocks, k, u, np.int64(row[place]))
-                    elif _is_full(blocks, members, special, degree_and_last, theta, v, np.int64(row[place]), u):
-                        jumps[place] = 1
                     else:
-                        degree_and_last[v, 0] += 1
-                        degree_and_last[v, 1] = u + 1
-                        degree += 1
-                        edges -= 1
+                        missing = theta - np.int64(degree_and_last[v, 0])
+                        full, looks = _is_full(blocks, members, special, counted, missing, v, np.int64(row[place]), u)
+                        work -= looks
+                        if full:
+                            jumps[place] = 1
+                        else:
+                            degree_and_last[v, 0] += 1
+                            degree_and_last[v, 1] = u + 1
+                            degree += 1
+                            edges -= 1
                     if degree == limit:
                         break
                 place += 1
@@ -315,47 +322,67 @@ def _is_full(
     blocks: Blocks,
     members: Candidates,
     special: Special,
-    degree_and_last: Ints,
-    theta: int,
+    counted: Ints,
+    missing: Number,
     slot: Number,
     row: Number,
     now: Number,
-) -> bool:
-    """Return whether a special row has reached theta before row `now` meets it."""
-    if special.degree[slot] <= theta:
-        return False
+) -> tuple[bool, int]:
+    """Return whether `missing` plain rows below row `now` are in conflict with a special row; and the looks."""
     at = now >> special.span
-    if degree_and_last[slot, 0] + special.plain[at, slot] >= theta:
-        return True
-    if degree_and_last[slot, 0] + special.plain[at + 1, slot] < theta:
-        return False
-    plain, _ = _plain_before(blocks, members, special, slot, row, now)
-    return bool(degree_and_last[slot, 0] + plain >= theta)
+    if special.plain[at, slot] >= missing:
+        return True, 0
+    if special.plain[at + 1, slot] < missing:
+        return False, 0
+    since = np.int64(counted[slot, 0])
+    if since >= at << special.span and counted[slot, 1] + now - since < missing:
+        return False, 0
+    plain, looks = _plain_before(blocks, members, special, counted, slot, row, now)
+    return bool(plain >= missing), looks
 
 
 @kernel
 def _plain_before(
-    blocks: Blocks, members: Candidates, special: Special, slot: Number, row: Number, now: Number
+    blocks: Blocks, members: Candidates, special: Special, counted: Ints, slot: Number, row: Number, now: Number
 ) -> tuple[int, int]:
-    """Count the plain rows below `now` that are in conflict with a special row, not below `now`; and the looks."""
-    at = now >> special.span
-    found, looks = np.int64(special.plain[at, slot]), 0
+    """Count the plain rows below `now` that are in conflict with a special row, not below `now`; and the looks.
+
+    For one row `now` only grows, and what is counted is kept: so each plain row is looked at once.
+    """
+    since = (now >> special.span) << special.span
+    found, looks = np.int64(special.plain[now >> special.span, slot]), 0
+    if counted[slot, 0] >= since:
+        since, found = np.int64(counted[slot, 0]), np.int64(counted[slot, 1])
     for k in range(blocks.group.shape[0]):
         if not _is_minority(blocks, k, row):
             continue
-        place, end = np.int64(blocks.starts[k, blocks.group[k, row]]), np.int64(-blocks.place[k, row] - 1)
-        above = end
-        while place < above:
-            middle = (place + above) // 2
-            if blocks.members[k, middle] < at << special.span:
-                place = middle + 1
-            else:
-                above = middle
+        looks += 1
+        first, end = np.int64(blocks.starts[k, blocks.group[k, row]]), np.int64(-blocks.place[k, row] - 1)
+        place = _first_from(blocks.members[k], first, end, since)
         several = _meets_before(blocks, k, row)
+        if not (several or blocks.ordered[k] or blocks.both[k]):  # in conflict with all plain rows of its group
+            own, own_end = np.int64(special.starts[k, blocks.group[k, row]]), np.int64(special.place[k, slot] - 1)
+            own = np.int64(_first_from(special.listed[k], own, own_end, since))
+            found += _first_from(blocks.members[k], place, end, now) - place
+            found -= _first_from(special.listed[k], own, own_end, now) - own
+            continue
         while place < end and blocks.members[k, place] < now:
             v = np.int64(blocks.members[k, place])
             if members.slot[k, place] >= special.rows.shape[0] and conflict(blocks, k, row, v):
                 found += not several or not _met_before(blocks, k, row, v)
             place += 1
             looks += 1
+    counted[slot, 0], counted[slot, 1] = now, found
     return int(found), looks
+
+
+@kernel
+def _first_from(rows: Ints, place: Number, end: Number, row: Number) -> Number:
+    """Find the first place of a row that is not below `row`, in ascending ones; `end` if there is none."""
+    while place < end:
+        middle = (place + end) // 2
+        if rows[middle] < row:
+            place = middle + 1
+        else:
+            end = middle
+    return place

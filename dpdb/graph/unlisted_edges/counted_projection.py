@@ -27,6 +27,9 @@ _SPANS = 6
 _WORK = 2
 """Edges that a scan meets in the time that one pair of special rows takes here, or one row and constraint: measured."""
 
+_VECTOR = 16
+"""Plain rows that are compared with a special one in the time of one of these."""
+
 
 class CountedProjection:
     """Counts the edges of projections to thetas that no plain row's degree exceeds (`kernels.counted_projection`).
@@ -53,7 +56,7 @@ class CountedProjection:
 
         if not cast("Kernel", project_counted).loaded:
             return False
-        work = self._pairs + (0 if "_special" in self.__dict__ else self._blocks.group.size)
+        work = self._pairs + (0 if "_special" in self.__dict__ else self._blocks.group.size + self._looks // _VECTOR)
         return theta >= self.least_theta and most_edges > _WORK * work
 
     def edges(self, theta: int) -> Steps[int]:
@@ -65,7 +68,7 @@ class CountedProjection:
 
         longs, shorts = no_jumps(self._blocks)
         listed_jumps = np.zeros((longs.shape[0], special.listed.shape[1] + 1), np.int32)
-        degree_and_last = np.zeros((special.rows.size, 2), np.int32)
+        degree_and_last, counted = np.zeros((2, special.rows.size, 2), np.int32)
         edges, at = 0, 0
         while at < special.rows.size:
             at, added = project_counted(
@@ -79,6 +82,7 @@ class CountedProjection:
                 shorts,
                 listed_jumps,
                 degree_and_last,
+                counted,
                 theta,
                 at,
                 steps.WORK,
@@ -99,6 +103,18 @@ class CountedProjection:
             special = np.bincount(group[self._rows] + 1, minlength=groups + 1)[1:]
             pairs += int(special @ np.diff(short_starts))
         return pairs
+
+    @cached_property
+    def _looks(self) -> int:
+        """How many plain rows are compared with special ones, at most, to count them: those of orders and the like."""
+        blocks = self._blocks
+        minority = (blocks.group >= 0) & (blocks.place < 0)
+        several = np.count_nonzero(minority, axis=0) > 1
+        looks = 0
+        for k, (group, starts) in enumerate(zip(blocks.group, blocks.starts, strict=True)):
+            compared = minority[k] if blocks.ordered[k] or blocks.both[k] else minority[k] & several
+            looks += int(np.diff(starts)[group[compared]].sum(dtype=np.int64))
+        return looks
 
     @cached_property
     def _special(self) -> Special:
