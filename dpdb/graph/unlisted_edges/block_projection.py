@@ -32,7 +32,7 @@ class BlockProjection:
     def __init__(self, constraints: Sequence[BlockConstraint | ListedConstraint], blocks: Blocks) -> None:
         self._constraints = constraints
         self._blocks = blocks
-        self.slot_of = _slots(constraints, blocks.group.shape[1])
+        self.slot_of = _slots(blocks)
         self.members = self.candidates(blocks.members, blocks.starts)
         self.short = self.candidates(blocks.short, blocks.short_starts)
 
@@ -78,19 +78,14 @@ class BlockProjection:
             looked_up(constraint.y, listed, laid_out.y[k])
 
 
-def _slots(constraints: Sequence[BlockConstraint | ListedConstraint], row_count: int) -> NDArray[np.int32]:
+def _slots(blocks: Blocks) -> NDArray[np.int32]:
     """Place minority rows first, since most candidates are, and rows of one large group next to each other."""
-    minority = np.zeros(row_count, np.bool_)
-    group, most = np.zeros(row_count, np.int32), -1
-    for constraint in constraints:
-        minority |= constraint.minority
-        inside = constraint.group >= 0
-        sizes = np.bincount(constraint.group[inside], minlength=constraint.group_count)
-        candidates = int(sizes[constraint.group[constraint.minority]].sum())
-        if candidates > most:
-            group, most = constraint.group, candidates
-    slot_of = np.empty(row_count, np.int32)
-    slot_of[sorted_by((group + np.int32(1), (~minority).astype(np.int32)))] = np.arange(row_count, dtype=np.int32)
+    sizes, short = (np.diff(table, axis=1).astype(np.int64) for table in (blocks.starts, blocks.short_starts))
+    candidates = (sizes * short).sum(axis=1)
+    group = blocks.group[np.argmax(candidates)] if candidates.size else np.zeros(blocks.minority.size, np.int32)
+    slot_of = np.empty(group.size, np.int32)
+    rows = sorted_by((group + np.int32(1), (~blocks.minority).astype(np.int32)))
+    slot_of[rows] = np.arange(group.size, dtype=np.int32)
     return slot_of
 
 

@@ -24,7 +24,7 @@ __all__ = ["CountedProjection"]
 _SPANS = 6
 """Conflicts with plain rows are counted for 2^6 spans of ranks at most: 4 bytes each for every special row."""
 
-_WORK = 2
+_WORK = 1
 """Edges that a scan meets in the time that one pair of special rows takes here, or one row and constraint: measured."""
 
 _VECTOR = 16
