@@ -149,7 +149,7 @@ class CountedProjection:
     def _count_plain(self, span: int, part: int) -> Steps[NDArray[np.int32]]:
         """Count for one of `THREADS` shares of the constraints."""
         from dpdb.graph.kernels.block_degrees import CHUNK, Chunk
-        from dpdb.graph.kernels.counted_projection import count_plain
+        from dpdb.graph.kernels.plain_conflicts import count_plain
 
         blocks, projection = self._blocks, self._projection()
         plain = np.zeros((((blocks.minority.size - 1) >> span) + 2, self._rows.size), np.int32)
