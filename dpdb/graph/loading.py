@@ -23,7 +23,6 @@ from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class
 from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
 from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
-from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
 from dpdb.graph.unlisted_edges.range_matching import range_matching
 from dpdb.graph.witness import witness_counts
@@ -80,6 +79,8 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
 @cache
 def load_counted_projection() -> None:
     """Load what a `BlockGraph` counts edges of large projections with, faster than it can without."""
+    from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
+
     zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
     graph = BlockGraph(4, [by_class([zeros], codes, 4)])
     finished(CountedProjection(graph.blocks, lambda: graph.projection, graph.degrees).edges(1))

@@ -26,13 +26,13 @@ from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class
 from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
 from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
-from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint
 from dpdb.graph.unlisted_edges.lists import Lists
 from dpdb.graph.unlisted_edges.range_matching import dense, range_matching
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.blocks import Blocks
+    from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 
 __all__ = ["BlockGraph"]
 
@@ -248,6 +248,8 @@ class BlockGraph:
 
     @cached_property
     def _counted(self) -> CountedProjection:
+        from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
+
         return CountedProjection(self.blocks, lambda: self.projection, self.degrees)
 
     @cached_property

@@ -52,12 +52,15 @@ class CountedProjection:
 
         Not before its kernels are loaded: loading takes as long as a scan of a small table.
         """
+        made = "_special" in self.__dict__
+        work = self._pairs + (0 if made else self._blocks.group.size)
+        if theta < self.least_theta or most_edges <= _WORK * work:
+            return False
         from dpdb.graph.kernels.counted_projection import project_counted
 
         if not cast("Kernel", project_counted).loaded:
             return False
-        work = self._pairs + (0 if "_special" in self.__dict__ else self._blocks.group.size + self._looks // _VECTOR)
-        return theta >= self.least_theta and most_edges > _WORK * work
+        return made or most_edges > _WORK * (work + self._looks // _VECTOR)
 
     def edges(self, theta: int) -> Steps[int]:
         """Count the projection's edges, see `dpdb.graph.projected_counts`; what all thetas share is made at once."""
@@ -107,13 +110,12 @@ class CountedProjection:
     @cached_property
     def _looks(self) -> int:
         """How many plain rows are compared with special ones, at most, to count them: those of orders and the like."""
-        blocks = self._blocks
-        minority = (blocks.group >= 0) & (blocks.place < 0)
-        several = np.count_nonzero(minority, axis=0) > 1
-        looks = 0
-        for k, (group, starts) in enumerate(zip(blocks.group, blocks.starts, strict=True)):
-            compared = minority[k] if blocks.ordered[k] or blocks.both[k] else minority[k] & several
-            looks += int(np.diff(starts)[group[compared]].sum(dtype=np.int64))
+        blocks, looks = self._blocks, 0
+        minorities = [rows[: ends[-1]] for rows, ends in zip(blocks.short, blocks.short_starts, strict=True)]
+        how_many = np.bincount(np.concatenate(minorities), minlength=blocks.minority.size)
+        for k, rows in enumerate(minorities):
+            compared = rows if blocks.ordered[k] or blocks.both[k] else rows[how_many[rows] > 1]
+            looks += int(np.diff(blocks.starts[k])[blocks.group[k, compared]].sum(dtype=np.int64))
         return looks
 
     @cached_property
