@@ -8,8 +8,8 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.ledger.ledger import Ledger
-    from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
-    from dpdb.ledger.report import epsilon_at, little_left
+    from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
+    from dpdb.ledger.report import epsilon_at
     from dpdb.ledger.reservation import Reservation
     from dpdb.ledger.store.entry_line import EntryLine
     from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
@@ -24,9 +24,9 @@ __all__ = [
     "RecordedAnswer",
     "Reservation",
     "SourceMark",
+    "UnseenRows",
     "epsilon_at",
     "is_rows_of",
-    "little_left",
     "rows_of",
 ]
 
@@ -35,8 +35,8 @@ if not TYPE_CHECKING:
         __name__,
         {
             "ledger": "Ledger",
-            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer",
-            "report": "epsilon_at little_left",
+            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer UnseenRows",
+            "report": "epsilon_at",
             "reservation": "Reservation",
             "store.marks": "SourceMark is_rows_of rows_of",
             "store.entry_line": "EntryLine",

@@ -57,10 +57,14 @@ class LedgerBinding:
                 "Give the unit, the private parents and their rules as its first release did"
             )
 
+    def is_of_rows(self, source: SourceMark) -> bool:
+        """Return whether the rows are those of the epoch, as its first release fixed them; append-only ones are."""
+        known = self._state.epoch.source_mark
+        return self._state.terms.append_only or known is None or known == self.rows_mark(source)
+
     def check_rows(self, source: SourceMark) -> None:
         """Raise `LedgerError` if the rows have changed since the epoch began, unless the ledger is append-only."""
-        known = self._state.epoch.source_mark
-        if not self._state.terms.append_only and known is not None and known != self.rows_mark(source):
+        if not self.is_of_rows(source):
             raise LedgerError(
                 f"{self._file.shown}: the source has changed since the ledger's last release; nothing was released. If "
                 f"it is the same table, its owner opens a new epoch: dpdb budget epoch {self._file.shown}"

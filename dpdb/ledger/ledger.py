@@ -98,8 +98,8 @@ class Ledger(LedgerReading):
                 raise
         return made
 
-    def check(self, source: SourceMark) -> None:
-        """Check that the ledger is of this table and, unless it is append-only, of these rows.
+    def check_table(self, source: SourceMark) -> None:
+        """Check that the ledger is of this table; an answered run may be asked for again whatever its rows are now.
 
         Raises
         ------
@@ -108,6 +108,21 @@ class Ledger(LedgerReading):
         """
         with self._books.current():
             self._books.binding.check_table(source)
+
+    def is_of_rows(self, source: SourceMark) -> bool:
+        """Return whether the rows are those of the current epoch; in an append-only ledger they always are."""
+        with self._books.current():
+            return self._books.binding.is_of_rows(source)
+
+    def check_rows(self, source: SourceMark) -> None:
+        """Check that the ledger is of these rows, unless it is append-only, as a debit does.
+
+        Raises
+        ------
+        LedgerError
+            They have changed; nothing was released.
+        """
+        with self._books.current():
             self._books.binding.check_rows(source)
 
     def reserve(
@@ -177,8 +192,14 @@ class Ledger(LedgerReading):
             return found
         return replace(found, lock=lock)
 
-    def check_together(self, releases: Sequence[tuple[Region, int]], deadline: float = _DECISION_SECONDS) -> None:
-        """Check that releases could be debited one after another now; spend nothing.
+    def check_together(
+        self,
+        releases: Sequence[tuple[Region, int]],
+        deadline: float = _DECISION_SECONDS,
+        *,
+        new_epoch: bool = False,
+    ) -> None:
+        """Check that releases could be debited one after another now, or in a new epoch; spend nothing.
 
         Another process may spend in between, so each of them is still decided by `reserve`.
 
@@ -194,7 +215,7 @@ class Ledger(LedgerReading):
         for predicate, _ in releases:
             predicate.refuse_no_row()
         self._books.refresh()
-        check_together(self._state, self._file.shown, releases, deadline)
+        check_together(self._state, self._file.shown, releases, deadline, new_epoch=new_epoch)
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.
@@ -222,6 +243,30 @@ class Ledger(LedgerReading):
         """
         with self._books.current():
             refuse_retired(self._state, self._file.shown)
+            number = self._books.binding.open_epoch()
+        self._books.write_head()
+        return number
+
+    @unbroken()
+    def confirm_rows(self, source: SourceMark) -> int | None:
+        """Open a new epoch if the rows have changed: the owner's word, given beforehand, that it is the same table.
+
+        Returns
+        -------
+        int or None
+            Number of the new epoch; None if the rows are those of the current one. Decided in one transaction, so two
+            processes that give this word for the same rows open one epoch.
+
+        Raises
+        ------
+        LedgerError
+            The ledger cannot be used, is of another table or was retired.
+        """
+        with self._books.current():
+            refuse_retired(self._state, self._file.shown)
+            self._books.binding.check_table(source)
+            if self._books.binding.is_of_rows(source):
+                return None
             number = self._books.binding.open_epoch()
         self._books.write_head()
         return number

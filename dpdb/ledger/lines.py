@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Allowance", "LedgerAct", "LedgerEntry", "LedgerSummary", "RecordedAnswer"]
+__all__ = ["Allowance", "LedgerAct", "LedgerEntry", "LedgerSummary", "RecordedAnswer", "UnseenRows"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,14 @@ class LedgerAct:
     budget: float | None = None
     period: str | None = None
     at_most: float | None = None
+
+
+@dataclass(frozen=True)
+class UnseenRows:
+    """What rows with a value of `column` that no release has covered have left, in the ledger's parameter."""
+
+    column: str
+    remaining: float
 
 
 @dataclass(frozen=True)

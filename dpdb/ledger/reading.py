@@ -9,13 +9,14 @@ from types import TracebackType
 from typing import Self
 
 from dpdb.ledger.books import Books
-from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
+from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
 from dpdb.ledger.recharge import recharged
-from dpdb.ledger.report import acts, history, recorded_answers, summary
+from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
+from dpdb.ledger.unseen_rows import little_is_left, unseen_rows
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion
@@ -102,6 +103,16 @@ class LedgerReading:
         """Return what was promised, spent and is left."""
         with self._books.current():
             return summary(self._state)
+
+    def unseen_rows(self) -> UnseenRows | None:
+        """Return what rows with new values of some column have left, where that is more than the whole table has."""
+        with self._books.current():
+            return unseen_rows(self._state)
+
+    def little_left(self) -> str | None:
+        """Say what is left where that is little of the budget or of an allowance, for every row; None elsewhere."""
+        with self._books.current():
+            return little_left(summary(self._state)) if little_is_left(self._state) else None
 
     def history(self) -> list[LedgerEntry]:
         """Every debit, oldest first."""

@@ -10,13 +10,19 @@ from dpdb.ledger.amounts import in_words
 from dpdb.ledger.limits import Limits, RefusedError
 from dpdb.ledger.store.clock import present
 from dpdb.ledger.store.state import LedgerState
+from dpdb.overlap import OverlapIndex
 from dpdb.predicates import Region, region_from_text, region_to_text
 
 __all__ = ["check_together"]
 
 
-def check_together(state: LedgerState, shown: str, releases: Sequence[tuple[Region, int]], deadline: float) -> None:
+def check_together(
+    state: LedgerState, shown: str, releases: Sequence[tuple[Region, int]], deadline: float, *, new_epoch: bool
+) -> None:
     """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
+
+    In a `new_epoch` every row has collected what the current one comes to. (An allowance that counts disjoint slices
+    of the current one is not looked at so closely; the debit is.)
 
     Raises
     ------
@@ -26,7 +32,8 @@ def check_together(state: LedgerState, shown: str, releases: Sequence[tuple[Regi
         The ledger is full or was retired.
     """
     refuse_retired(state, shown)
-    limits = Limits(state, shown, present(), state.index.copy())
+    index = OverlapIndex([(Region(), state.overlap())]) if new_epoch else state.index.copy()
+    limits = Limits(state, shown, present(), index)
     for number, (asked, charge) in enumerate(releases, 1):
         predicate = region_from_text(region_to_text(asked))  # as `reserve` will see it
         try:

@@ -224,13 +224,25 @@ class Session(Verbs):
 
     # -- budget and life --------------------------------------------------------------------------------------
 
-    def check_together(self, charges: Sequence[Charge]) -> None:
+    def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
         """Raise `BudgetExceededError` if releases with these charges do not all fit the budget; spend nothing.
 
-        What an account cannot count at all (rho) is a `ParameterError`, as for the release itself.
+        What an account cannot count at all (rho) is a `ParameterError`, as for the release itself. With `new_epoch`
+        `confirm_rows` will be called before the first of them, and changed rows are no reason to refuse.
         """
         self._refuse_closed()
-        self._account.check_together(charges)
+        self._account.check_together(charges, new_epoch=new_epoch)
+
+    def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
+        """Say, as the owner, that changed rows are of the same table, if one of the charges is to be drawn.
+
+        Returns
+        -------
+        int or None
+            Number of the epoch that the ledger has opened for them; None if they are those of its epoch.
+        """
+        self._refuse_closed()
+        return self._account.confirm_rows(charges)
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
         """Bound what releases with these charges cost together: epsilon, or the parameter of the ledger."""

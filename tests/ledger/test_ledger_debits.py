@@ -145,7 +145,7 @@ def test_a_run_that_is_being_answered_is_locked(ledger: Ledger, tmp_path: Path) 
 def test_a_changed_source_waits_for_the_owner_and_epochs_add_up(ledger: Ledger) -> None:
     spend(ledger, "a = 1", 4)
     spend(ledger, "a = 2", 3, run_id="unanswered")
-    for ask in (ledger.check, lambda source: spend(ledger, "a = 1", 1, source)):
+    for ask in (ledger.check_rows, lambda source: spend(ledger, "a = 1", 1, source)):
         with pytest.raises(LedgerError, match="dpdb budget epoch"):
             ask(CHANGED)
     assert ledger.open_epoch() == 2

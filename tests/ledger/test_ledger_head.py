@@ -89,7 +89,7 @@ def test_a_ledger_that_goes_back_while_it_is_open_is_noticed(used: Path) -> None
     with Ledger.open(used) as ledger:
         change(used, "DELETE FROM answer WHERE entry = 2", "DELETE FROM entry WHERE number = 2")
         with pytest.raises(LedgerError, match=LOST):
-            ledger.check(SOURCE)
+            ledger.check_rows(SOURCE)
 
 
 @pytest.mark.parametrize(

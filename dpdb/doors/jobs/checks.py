@@ -15,8 +15,16 @@ __all__ = ["check_run", "job_charges", "job_session"]
 _LONGEST_RUN_ID = 200  # of a ledger
 
 
-def check_run(job: Job, run_id: str) -> None:
-    """Refuse names that the ledger cannot keep, and results that cannot be kept; touches no file."""
+def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
+    """Refuse names that the ledger cannot keep, and results that cannot be kept; touches no file.
+
+    An epoch without the owner's word in the job file is refused, too.
+    """
+    if new_epoch and not job.new_epochs:
+        raise ParameterError(
+            f"{job.path}: a new epoch for changed rows (--new-epoch, new_epoch=) needs the owner's word in the job: "
+            "new_epochs = true"
+        )
     _check_names(job, run_id)
     _check_results(job)
 

@@ -8,22 +8,25 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
+from dpdb.doors.jobs.placeholders import fill, placeholders
+from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import is_address, is_remote, refuse_url
 from dpdb.errors import ParameterError, SourceError
 from dpdb.files.toml_file import toml_values
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 
-__all__ = ["Job", "JobRelease", "ledger_ask", "ledger_run", "load_job"]
+__all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
     "name", "source", "table", "schema", "delimiter", "constraints", "ledger", "results", "results_table",
     "rows_per_person", "unit", "max_rows", "max_children", "public_parents", "private_parents", "row_bound",
-    "max_group", "gather_rows", "memory_limit", "threads", "who", "alert", "release",
+    "max_group", "gather_rows", "memory_limit", "threads", "who", "new_epochs", "alert", "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -47,12 +50,15 @@ class JobRelease:
         What fails the run, and what is only said and sent.
     keeps_theta : bool
         Whether it uses the theta of an earlier run, which `with_kept_thetas` finds.
+    where_template : str or None
+        Its `where` as the file has it, if there are placeholders in it; see `filled_job`.
     """
 
     name: str
     ask: Ask
     gates: tuple[Gate, ...]
     keeps_theta: bool = False
+    where_template: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,8 @@ class Job:
         From names of other tables to their files; None is a table of the same DuckDB file.
     results, results_table
         A DuckDB file and its table, or a folder of Parquet files.
+    new_epochs
+        The owner's word that a source whose rows have changed is the same table: a run may open an epoch for them.
     """
 
     path: Path
@@ -93,6 +101,7 @@ class Job:
     releases: tuple[JobRelease, ...]
     alert: Alert | None = None
     who: str | None = None
+    new_epochs: bool = False
 
 
 def load_job(path: str | Path) -> Job:
@@ -150,7 +159,37 @@ def load_job(path: str | Path) -> Job:
         releases=releases,
         alert=_alert(keys, path),
         who=keys.text("who"),
+        new_epochs=bool(keys.flag("new_epochs")),
     )
+
+
+def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
+    """Return the job of one run: `{date}` and `{run_id}` in a `where` are literals.
+
+    Parameters
+    ----------
+    date
+        What the run's data are of; by default what the run id names. A literal has its day, in UTC.
+
+    Raises
+    ------
+    ParameterError
+        A release wants a date, and there is none.
+    """
+    date = date or date_in(run_id)
+    return replace(job, releases=tuple(_filled(job, release, run_id, date) for release in job.releases))
+
+
+def _filled(job: Job, release: JobRelease, run_id: str, date: datetime | None) -> JobRelease:
+    if release.where_template is None:
+        return release
+    values = {"run_id": run_id} if date is None else {"run_id": run_id, "date": f"{date:%Y-%m-%d}"}
+    if not placeholders(release.where_template) <= values.keys():
+        raise ParameterError(
+            f"{job.path}, [[release]] {release.name!r}: where has {{date}}, and the run id {run_id!r} names none; give "
+            "the run an id such as 2026-11-21, or say --date 2026-11-21 (date=)"
+        )
+    return replace(release, ask=replace(release.ask, where=fill(release.where_template, values)))
 
 
 def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
@@ -186,6 +225,7 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
         del asked["theta"]
     try:
         ask = Ask.of(asked)
+        has_placeholders = ask.where is not None and bool(placeholders(ask.where))
     except ParameterError as error:
         raise ParameterError(f"{path}, [[release]] {name!r}: {error}") from None
     released = ask.measures or (COUNT,)
@@ -194,6 +234,7 @@ def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
         ask=ask,
         gates=tuple(gate for key in ("gate", "warn") for gate in _gates(keys, key, released, place, ask)),
         keeps_theta=keeps_theta,
+        where_template=ask.where if has_placeholders else None,
     )
 
 

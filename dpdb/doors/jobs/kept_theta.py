@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_run
+from dpdb.doors.jobs.placeholders import is_filled_from
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, RecordedAnswer
 from dpdb.release import Ask, PublicTheta, Session, recorded_releases
@@ -54,7 +55,7 @@ def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_i
 
 def _earlier(job: Job, release: JobRelease, ledger: Ledger, run_id: str, asked: str) -> PublicTheta | None:
     """Return the thetas of this run's own request, or of the latest run that asked the same; None if there is none."""
-    latest = _latest(job, release, ledger, _without_noise(json.loads(asked)))
+    latest = _latest(job, release, ledger, json.loads(asked))
     before = ledger.request_of(ledger_run(job, run_id, release))
     if before is None:
         return latest
@@ -64,7 +65,7 @@ def _earlier(job: Job, release: JobRelease, ledger: Ledger, run_id: str, asked: 
 
 def _latest(job: Job, release: JobRelease, ledger: Ledger, wanted: Mapping[str, Any]) -> PublicTheta | None:
     for run, answer in _recorded_runs(job, release, ledger):
-        if _without_noise(json.loads(answer.request)) == wanted:
+        if _asks_alike(json.loads(answer.request), wanted, release.where_template):
             found = recorded_releases(answer.answer)
             thetas = tuple(one.theta for one in found if one.theta is not None)
             if len(thetas) == len(found) > 0:
@@ -73,8 +74,12 @@ def _latest(job: Job, release: JobRelease, ledger: Ledger, wanted: Mapping[str, 
     return None
 
 
-def _without_noise(request: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in request.items() if name not in _MAY_DIFFER}
+def _asks_alike(earlier: Mapping[str, Any], wanted: Mapping[str, Any], template: str | None) -> bool:
+    """Return whether two requests are of one theta; runs fill the same template with literals of their own."""
+    same_template = template is not None and is_filled_from(template, str(earlier.get("where")))
+    may_differ = (*_MAY_DIFFER, "where") if same_template else _MAY_DIFFER
+    one, other = ({key: value for key, value in each.items() if key not in may_differ} for each in (earlier, wanted))
+    return one == other
 
 
 def _recorded_runs(job: Job, release: JobRelease, ledger: Ledger) -> Iterator[tuple[str, RecordedAnswer]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from dpdb.doors.jobs.checks import check_run, job_charges, job_session
-from dpdb.doors.jobs.job_file import Job, ledger_run
+from dpdb.doors.jobs.job_file import Job, filled_job, ledger_run
 from dpdb.doors.jobs.job_plan import JobPlan, PlannedRelease
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.errors import BudgetExceededError
@@ -14,7 +16,7 @@ from dpdb.privacy import as_float
 __all__ = ["plan_job"]
 
 
-def plan_job(job: Job, run_id: str) -> JobPlan:
+def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: bool = False) -> JobPlan:
     """Check everything that a run would check before it spends, and add up its cost. Spends nothing, reads no row.
 
     Raises
@@ -22,7 +24,8 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
     DpdbError
         As `run_job`, except for a budget or an allowance that does not suffice: the plan says that.
     """
-    check_run(job, run_id)
+    check_run(job, run_id, new_epoch=new_epoch)
+    job = filled_job(job, run_id, date)
     with job_session(job, rows=False) as session, Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
         charges = job_charges(job, session, run_id)
@@ -37,7 +40,7 @@ def plan_job(job: Job, run_id: str) -> JobPlan:
         )
         refusal: str | None = None
         try:
-            session.check_together(charges)
+            session.check_together(charges, new_epoch=new_epoch)
         except BudgetExceededError as error:
             refusal = str(error)
         due = [charge for charge in charges if not ledger.is_debited(charge.run_id)]

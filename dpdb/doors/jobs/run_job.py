@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from dpdb.doors.jobs.checks import check_run, job_charges, job_session
-from dpdb.doors.jobs.job_file import Job, ledger_ask, ledger_run
+from dpdb.doors.jobs.job_file import Job, filled_job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
@@ -26,7 +26,12 @@ __all__ = ["run_job"]
 
 
 def run_job(
-    job: Job, run_id: str, *, date: datetime | None = None, progress: Progress = no_progress
+    job: Job,
+    run_id: str,
+    *,
+    date: datetime | None = None,
+    new_epoch: bool = False,
+    progress: Progress = no_progress,
 ) -> Iterator[Outcome]:
     """Make the releases of a run, one after the other; each is in the results table before it is yielded.
 
@@ -39,7 +44,11 @@ def run_job(
         Name of the run, such as the scheduler's date. The same name gives the same releases and spends once; it may be
         repeated after any failure, also after a kill.
     date
-        What the run's data are of, for results and reports; what the run id names by default, as ``2026-11-21`` does.
+        What the run's data are of, for results, reports and ``{date}`` in a `where`; what the run id names by default,
+        as ``2026-11-21`` does.
+    new_epoch
+        Open a new epoch of the ledger if the source's rows have changed, which the job file must allow. A run that is
+        answered opens none.
 
     Raises
     ------
@@ -52,16 +61,19 @@ def run_job(
     EngineError
         As `Session.dp_inconsistency`.
     """
-    check_run(job, run_id)
+    check_run(job, run_id, new_epoch=new_epoch)
+    date = date or date_in(run_id)
+    job = filled_job(job, run_id, date)
     results = open_results(job.results, job.results_table)
     with job_session(job, progress) as session, Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
         charges = job_charges(job, session, run_id)
-        date = date or date_in(run_id)
         results.prepare()
         reached("results ready")
         with _explained(f"{job.path}: the releases of this run do not fit the budget together: "):
-            session.check_together(charges)
+            session.check_together(charges, new_epoch=new_epoch)
+        if new_epoch:
+            session.confirm_rows(charges)
         texts = tuple(dc.written for dc in session.constraints)
         began: datetime | None = None
         published: list[str] = []

@@ -36,7 +36,9 @@ class Outcomes(tuple[Outcome, ...]):
         return table + "".join(f"<div>{in_html(line)}</div>" for line in said)
 
 
-def plan(job: Job | str | Path, run_id: str | None = None) -> JobPlan:
+def plan(
+    job: Job | str | Path, run_id: str | None = None, *, date: datetime | None = None, new_epoch: bool = False
+) -> JobPlan:
     """Check a job and add up its cost, as `dpdb run --check` does. Spends nothing, reads no row.
 
     Parameters
@@ -44,16 +46,25 @@ def plan(job: Job | str | Path, run_id: str | None = None) -> JobPlan:
     job : Job or path of a job file
     run_id : str, optional
         As of `run`: what that run has been answered already costs nothing.
+    date, new_epoch
+        As of `run`; no epoch is opened.
 
     Raises
     ------
     DpdbError
         As `run`, except for a budget or an allowance that does not suffice: the plan says that.
     """
-    return plan_job(_job(job), _run_id(run_id))
+    return plan_job(_job(job), _run_id(run_id), date=date, new_epoch=new_epoch)
 
 
-def run(job: Job | str | Path, run_id: str | None = None, *, progress: Progress = no_progress) -> Outcomes:
+def run(
+    job: Job | str | Path,
+    run_id: str | None = None,
+    *,
+    date: datetime | None = None,
+    new_epoch: bool = False,
+    progress: Progress = no_progress,
+) -> Outcomes:
     """Run a job, as `dpdb run` does: results table, gates, alert. Repeated under its run id, it spends nothing.
 
     Parameters
@@ -61,6 +72,11 @@ def run(job: Job | str | Path, run_id: str | None = None, *, progress: Progress 
     job : Job or path of a job file
     run_id : str, optional
         Name of the run; by default today's date in UTC.
+    date : datetime, optional
+        What the run's data are of, as `dpdb run --date` says it; by default what the run id names.
+    new_epoch : bool
+        Open a new epoch of the ledger if the source's rows have changed, as `dpdb run --new-epoch`; the job file must
+        say `new_epochs = true`.
     progress : callable, optional
         Called with the name of each long step; see `dpdb.progress_bar`.
 
@@ -73,7 +89,7 @@ def run(job: Job | str | Path, run_id: str | None = None, *, progress: Progress 
     job, run_id = _job(job), _run_id(run_id)
     outcomes: list[Outcome] = []
     try:
-        for outcome in run_job(job, run_id, progress=progress):
+        for outcome in run_job(job, run_id, date=date, new_epoch=new_epoch, progress=progress):
             outcomes.append(outcome)
     except DpdbError as error:
         _alert(job, run_id, outcomes, str(error))

@@ -108,6 +108,11 @@ class OverlapIndex:
         return bool(self._queries)
 
     @property
+    def queries(self) -> Sequence[Region]:
+        """The rows that were added, each once."""
+        return self._queries
+
+    @property
     def total(self) -> int:
         """Sum of all weights: the cost without parallel composition."""
         return sum(self._weights)

@@ -74,8 +74,10 @@ class Account(Protocol):
             If it is paid in rho, which this account does not count.
         """
 
-    def check_together(self, charges: Sequence[Charge]) -> None:
+    def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
         """Check that releases could be debited one after another now; spend nothing.
+
+        With `new_epoch` an epoch will be opened before if the rows have changed.
 
         Raises
         ------
@@ -84,8 +86,11 @@ class Account(Protocol):
         ParameterError
             If one of them is paid in rho, which this account does not count.
         LedgerError
-            If a run id was used for another request, or by somebody else.
+            If a run id was used for another request, or by somebody else, or the rows have changed.
         """
+
+    def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
+        """Open a new epoch if one of the charges is to be drawn and the rows have changed; return its number."""
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
         """Bound what releases with these charges cost together, in the account's parameter; spend nothing."""

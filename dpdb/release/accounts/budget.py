@@ -47,9 +47,13 @@ class Budget:
             self._spent += _epsilon(charge)
         return Reservation(0)
 
-    def check_together(self, charges: Sequence[Charge]) -> None:
+    def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
         """Raise as `debit` if the charges together are more than what remains or are paid in rho; spend nothing."""
+        del new_epoch
         self.check(sum(map(_epsilon, charges)))
+
+    def confirm_rows(self, charges: Sequence[Charge]) -> None:
+        """Open nothing: a budget has no epochs."""
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
         """Return the sum of the charges, in epsilon."""

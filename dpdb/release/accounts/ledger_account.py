@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpdb.engine import TableSchema
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import Ledger, SourceMark, little_left, rows_of
+from dpdb.ledger import Ledger, SourceMark, rows_of
 from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
 from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
@@ -44,7 +44,8 @@ class LedgerAccount:
     Raises
     ------
     LedgerError
-        The ledger cannot be used, or it is of another table or state of the rows.
+        The ledger cannot be used, or it is of another table. Whether it is of these rows, the debit looks: an answered
+        run is answered again whatever has become of them.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class LedgerAccount:
         self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as)
         self._ledger = Ledger.open(path)
         try:
-            self._ledger.check(self._source)
+            self._ledger.check_table(self._source)
         except BaseException:
             self._ledger.close()
             raise
@@ -80,9 +81,10 @@ class LedgerAccount:
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
         units = self._units(charge)
-        self._refuse_changed_source()
-        if charge.rho is None and self.will_draw(charge):
-            self._budget.check(charge.epsilon)
+        if self.will_draw(charge):
+            self._refuse_changed_source()
+            if charge.rho is None:
+                self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
             charge.coverage,
             units,
@@ -99,19 +101,26 @@ class LedgerAccount:
         self._is_low = reservation.is_low
         return reservation
 
-    def check_together(self, charges: Sequence[Charge]) -> None:
+    def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
         """Check the ledger and the session's own budget for all charges; runs that were debited cost nothing.
 
-        A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for. Whether the
-        source has changed, the first debit looks.
+        A run id that was used otherwise is refused as by the debit, before those ahead of it are paid for; so are rows
+        that are not those of the epoch, unless a new one will be opened for them (`confirm_rows`).
         """
         found = [(charge, self._units(charge)) for charge in charges]
         tries = [self._earlier_try(charge, units) for charge, units in found]
         if all(earlier is not None and earlier.answer is not None for earlier in tries):
             return
+        changed = not self._ledger.is_of_rows(self._source)
+        if changed and not new_epoch:
+            self._ledger.check_rows(self._source)
         new = [each for each, earlier in zip(found, tries, strict=True) if earlier is None]
         self._budget.check_together([charge for charge, _ in new if charge.rho is None])
-        self._ledger.check_together([(charge.coverage, units) for charge, units in new])
+        self._ledger.check_together([(charge.coverage, units) for charge, units in new], new_epoch=changed)
+
+    def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
+        """Open a new epoch if one of the charges is to be drawn and the rows have changed; return its number."""
+        return self._ledger.confirm_rows(self._source) if any(map(self.will_draw, charges)) else None
 
     def _earlier_try(self, charge: Charge, units: int) -> Reservation | None:
         if charge.run_id is None:
@@ -147,7 +156,7 @@ class LedgerAccount:
 
     def little_left(self) -> str | None:
         """Say what the ledger has left if the newest debit has left little of it, or of an allowance."""
-        words = little_left(self._ledger.summary()) if self._is_low else None
+        words = self._ledger.little_left() if self._is_low else None
         return None if words is None else f"{self._ledger.shown}: {words}"
 
     def close(self) -> None:

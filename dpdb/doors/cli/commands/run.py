@@ -39,10 +39,17 @@ def add(commands: Any) -> None:
         help="name of this run, such as the scheduler's: retried, it never spends twice (today)",
     )
     parser.add_argument(
-        "--date", metavar="DATE", help="what the run's data are of, for reports (what --run-id names: 2026-11-21)"
+        "--date",
+        metavar="DATE",
+        help="what the run's data are of, for reports and for {date} in a where (what --run-id names: 2026-11-21)",
     )
     parser.add_argument(
         "--check", action="store_true", help="check everything and print plan and cost; spends nothing, reads no row"
+    )
+    parser.add_argument(
+        "--new-epoch",
+        action="store_true",
+        help="open a new epoch of the ledger if the rows have changed (the job file must say new_epochs = true)",
     )
     parser.add_argument("--junit", metavar="FILE", help="write gates and warnings as JUnit XML")
     quiet_options(parser)
@@ -62,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     date = None if options.date is None else parse_date(options.date)
     run_id = options.run_id if options.run_id is not None else f"{datetime.now(UTC):%Y-%m-%d}"
     if options.check:
-        plan = plan_job(job, run_id)
+        plan = plan_job(job, run_id, date=date, new_epoch=options.new_epoch)
         show(json.dumps(plan.to_dict(), indent=2) if options.format == "json" else str(plan))
         return 0
     if options.run_id is None:
@@ -73,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
         check_junit(options.junit)
     shown = JobOutput(job, run_id, options.format)
     try:
-        for outcome in run_job(job, run_id, date=date, progress=step_bar(options, 1 + _STEPS * len(job.releases))):
+        progress = step_bar(options, 1 + _STEPS * len(job.releases))
+        for outcome in run_job(job, run_id, date=date, new_epoch=options.new_epoch, progress=progress):
             shown.add(outcome)
     except DpdbError as error:
         if shown.outcomes:

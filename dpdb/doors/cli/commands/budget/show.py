@@ -27,9 +27,9 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.ledger import Ledger, epsilon_at
 
     with Ledger.open(options.ledger) as ledger:
-        summary = ledger.summary()
+        summary, unseen = ledger.summary(), ledger.unseen_rows()
         if options.at_delta is None:
-            show_summary(summary, options.format)
+            show_summary(summary, options.format, unseen=unseen)
             return 0
         epsilon = epsilon_at(summary, ledger.history(), options.at_delta)
         show_summary(
@@ -37,5 +37,6 @@ def run(options: argparse.Namespace) -> int:
             options.format,
             {"at_delta": {"epsilon": epsilon, "delta": options.at_delta}},
             f"\nat delta   ({epsilon:.6g}, {options.at_delta:g}), if no release was chosen by earlier answers",
+            unseen=unseen,
         )
     return 0

@@ -8,18 +8,30 @@ from dataclasses import asdict
 from typing import Any
 
 from dpdb.doors.cli.streams import show
-from dpdb.ledger import LedgerSummary, is_rows_of
+from dpdb.ledger import LedgerSummary, UnseenRows, is_rows_of
 
 __all__ = ["show_summary"]
 
 
-def show_summary(summary: LedgerSummary, output: str, more: dict[str, Any] | None = None, words: str = "") -> None:
-    """Print a summary; `more` are fields that go behind its own, `words` the same as lines of text."""
+def show_summary(
+    summary: LedgerSummary,
+    output: str,
+    more: dict[str, Any] | None = None,
+    words: str = "",
+    *,
+    unseen: UnseenRows | None = None,
+) -> None:
+    """Print a summary; `more` are fields that go behind its own, `words` the same as lines of text.
+
+    `unseen` is what rows have left that no release has covered.
+    """
     fields = _finite(asdict(summary)) | (more or {})
-    show(json.dumps(fields, indent=2) if output == "json" else _summary_words(summary) + words)
+    if unseen is not None:
+        fields["unseen_rows"] = asdict(unseen)
+    show(json.dumps(fields, indent=2) if output == "json" else _summary_words(summary, unseen) + words)
 
 
-def _summary_words(summary: LedgerSummary) -> str:
+def _summary_words(summary: LedgerSummary, unseen: UnseenRows | None) -> str:
     rows = "rows may be added, never changed" if summary.append_only else "a changed source needs a new epoch"
     lines = [
         f"budget     {summary.parameter} {summary.budget:.9g} ({summary.notion})",
@@ -28,6 +40,9 @@ def _summary_words(summary: LedgerSummary) -> str:
         f"remaining  {summary.parameter} {_down(summary.remaining)} for a release of the whole table",
         f"epoch      {summary.epoch} ({rows})",
     ]
+    if unseen is not None:
+        left = f"{summary.parameter} {_down(unseen.remaining)}"
+        lines.insert(3, f"           {left} for rows with a {unseen.column} that no release has covered")
     for allowance in summary.allowances:
         lines.append(
             f"allowance  {summary.parameter} {allowance.at_most:.9g} within {allowance.words}: {allowance.spent:.9g} "

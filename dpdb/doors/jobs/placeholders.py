@@ -1,0 +1,96 @@
+"""Placeholders in a job's `where`: `{date}` and `{run_id}`, which every run fills with literals of its own.
+
+What is filled in is a text literal, which the predicate casts to the column's type (`day = {date}` of a DATE, a
+TIMESTAMP or a text column); it never becomes SQL, whatever a run is called. The clause is cut by the tokenizer that
+reads the predicate afterwards, so both agree on what is a literal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+
+from dpdb.errors import ParameterError
+from dpdb.names import nearest_words
+
+__all__ = ["PLACEHOLDERS", "fill", "is_filled_from", "placeholders"]
+
+PLACEHOLDERS = ("date", "run_id")
+_LITERAL = r"'(?:[^']|'')*'"
+_MOST_CHARACTERS = 100_000  # of a predicate
+
+
+class _Place(NamedTuple):
+    """A placeholder: its name, and where it stands in the clause."""
+
+    name: str
+    start: int
+    end: int
+
+
+def placeholders(where: str) -> frozenset[str]:
+    """Return the names of the placeholders in a clause.
+
+    Raises
+    ------
+    ParameterError
+        One is unknown, or stands within quotes, where it would be text.
+    """
+    return frozenset(place.name for place in _places(where))
+
+
+def fill(where: str, values: Mapping[str, str]) -> str:
+    """Return the clause with every placeholder as a text literal.
+
+    Examples
+    --------
+    >>> fill("day = {date} AND run <> {run_id}", {"date": "2026-11-21", "run_id": "o'clock"})
+    "day = '2026-11-21' AND run <> 'o''clock'"
+    """
+    return "".join(part if isinstance(part, str) else _literal(values[part.name]) for part in _parts(where))
+
+
+def is_filled_from(template: str, where: str) -> bool:
+    """Return whether a clause is the template, filled with whatever values."""
+    parts = (_LITERAL if isinstance(part, _Place) else re.escape(part) for part in _parts(template))
+    return re.fullmatch("".join(parts), where) is not None
+
+
+def _literal(text: str) -> str:
+    return exp.Literal.string(text).sql("duckdb")
+
+
+def _parts(where: str) -> Iterator[_Place | str]:
+    """Give the clause in order: placeholders, and the text around them."""
+    done = 0
+    for place in _places(where):
+        yield where[done : place.start]
+        yield place
+        done = place.end
+    yield where[done:]
+
+
+def _places(where: str) -> Iterator[_Place]:
+    if "{" not in where or len(where) > _MOST_CHARACTERS:
+        return
+    try:
+        tokens = DuckDB().tokenize(where)
+    except SqlglotError:
+        return  # no predicate, which who reads it says
+    for token in tokens:
+        quoted = next((name for name in PLACEHOLDERS if f"{{{name}}}" in token.text), None)
+        if quoted is not None:
+            raise ParameterError(
+                f"where: {{{quoted}}} stands within quotes, as a text of its own; write it without: day = {{{quoted}}}"
+            )
+    for opening, name, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if (where[opening.start : opening.end + 1], where[closing.start : closing.end + 1]) != ("{", "}"):
+            continue
+        if name.text not in PLACEHOLDERS:
+            raise ParameterError(f"where: no placeholder {{{name.text}}}{nearest_words(name.text, PLACEHOLDERS)}")
+        yield _Place(name.text, opening.start, closing.end + 1)
