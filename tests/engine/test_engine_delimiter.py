@@ -119,8 +119,11 @@ def test_a_ledger_knows_rows_that_are_cut_elsewhere_as_others(tmp_path: Path) ->
         session.dp_count(epsilon=1)
     with dpdb.open(path, ledger=tmp_path / "t.ledger", delimiter=",") as session:
         session.dp_count(epsilon=1)
-    with pytest.raises(LedgerError, match="dpdb budget epoch"):
-        dpdb.open(path, ledger=tmp_path / "t.ledger", delimiter=";")
+    with (
+        pytest.raises(LedgerError, match="dpdb budget epoch"),
+        dpdb.open(path, ledger=tmp_path / "t.ledger", delimiter=";") as session,
+    ):
+        session.dp_count(epsilon=0.1)
 
 
 @pytest.mark.parametrize(("named", "given"), [("t.csv", ";"), ("t.tsv", None)])

@@ -166,8 +166,11 @@ def test_a_changed_file_needs_an_epoch(source: Path, ledger: Path, capsys: pytes
         pq.write_table(TABLE.slice(1), source)
         with pytest.raises(LedgerError, match="changed after this session opened it"):
             session.dp_inconsistency("repair", 0.1)
-    with pytest.raises(LedgerError, match="dpdb budget epoch"):
-        dpdb.open(source, constraints=FD, ledger=ledger)
+    with (
+        dpdb.open(source, constraints=FD, ledger=ledger) as session,
+        pytest.raises(LedgerError, match="dpdb budget epoch"),
+    ):
+        session.dp_inconsistency("repair", 0.1)
     assert main(["budget", "epoch", str(ledger), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["epoch"] == 2
     with dpdb.open(source, constraints=FD, ledger=ledger) as session:
@@ -205,8 +208,10 @@ def test_rows_in_memory_are_known_by_their_digest(ledger: Path) -> None:
         pa.concat_tables([TABLE, TABLE]),
         TABLE.set_column(2, "age", pa.array([1, 2, 3, 4, 6])),
     ):
-        with pytest.raises(LedgerError, match="has changed"):
-            dpdb.open(rows, constraints=FD, ledger=ledger)
+        with dpdb.open(rows, constraints=FD, ledger=ledger) as session:
+            with pytest.raises(LedgerError, match="has changed"):
+                session.dp_inconsistency("repair", 0.1)
+            assert session.spent() == 0.2
 
 
 def test_a_refused_ledger_leaves_nothing_open(source: Path, ledger: Path, tmp_path: Path) -> None:

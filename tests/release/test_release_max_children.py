@@ -179,8 +179,8 @@ def test_a_changed_parent_is_asked_about(shop: Path, ledger: Path) -> None:
         session.dp_inconsistency("problematic", 1)
     with duckdb.connect(str(shop)) as connection:
         connection.execute("DELETE FROM customers WHERE id = 3")
-    with pytest.raises(LedgerError, match="dpdb budget epoch"):
-        opened(shop, ledger=ledger)
+    with pytest.raises(LedgerError, match="dpdb budget epoch"), opened(shop, ledger=ledger) as session:
+        session.dp_count(epsilon=0.1)
 
 
 def test_an_append_only_ledger_is_refused(shop: Path, tmp_path: Path) -> None:

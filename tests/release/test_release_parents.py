@@ -277,8 +277,8 @@ def test_a_changed_private_parent_is_asked_about(files: Path) -> None:
         pq.write_table(pa.table({"id": [1, 2, 3]}), files / "p.parquet")
         with pytest.raises(LedgerError, match="the source changed after this session opened it"):
             session.dp_inconsistency("problematic", 1)
-    with pytest.raises(LedgerError, match="dpdb budget epoch"):
-        opened(files, **private(files))
+    with pytest.raises(LedgerError, match="dpdb budget epoch"), opened(files, **private(files)) as session:
+        session.dp_count(epsilon=0.1)
     with Ledger.open(files / "l.ledger") as ledger:
         ledger.open_epoch()
     with opened(files, **private(files)) as session, replaced_noise(StubNoise()):

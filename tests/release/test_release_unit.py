@@ -185,8 +185,11 @@ def test_another_engine_may_keep_other_rows_and_needs_an_epoch(
     with dpdb.open(source, constraints=FD, ledger=path, unit="patient", max_rows=3) as session:
         session.dp_count(0.5)
     monkeypatch.setattr("dpdb.engine.unit_rows.version", lambda _: "another")
-    with pytest.raises(LedgerError, match="dpdb budget epoch"):
-        dpdb.open(source, constraints=FD, ledger=path, unit="patient", max_rows=3)
+    with (
+        pytest.raises(LedgerError, match="dpdb budget epoch"),
+        dpdb.open(source, constraints=FD, ledger=path, unit="patient", max_rows=3) as session,
+    ):
+        session.dp_count(epsilon=0.1)
 
 
 def test_two_tables_of_one_file_are_not_one_table(tmp_path: Path) -> None:
@@ -200,8 +203,11 @@ def test_two_tables_of_one_file_are_not_one_table(tmp_path: Path) -> None:
         session.dp_count(0.5)
     with dpdb.open(file, table="ONE", constraints=FD, ledger=path, unit="patient", max_rows=3) as session:
         session.dp_count(0.1)
-    with pytest.raises(LedgerError, match="dpdb budget epoch"):
-        dpdb.open(file, table="two", constraints=FD, ledger=path, unit="patient", max_rows=3)
+    with (
+        pytest.raises(LedgerError, match="dpdb budget epoch"),
+        dpdb.open(file, table="two", constraints=FD, ledger=path, unit="patient", max_rows=3) as session,
+    ):
+        session.dp_count(epsilon=0.1)
 
 
 def test_a_run_id_gives_its_answer_again(source: Path, tmp_path: Path) -> None:

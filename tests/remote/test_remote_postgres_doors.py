@@ -165,8 +165,8 @@ def test_every_release_of_a_session_sees_the_rows_that_were_there_when_it_was_op
         assert session.dp_count(epsilon=1000).value == 6
         postgres.run(f"DELETE FROM {name} WHERE zip = 1")
         assert session.dp_count(epsilon=1000, where="zip >= 1").value == 5
-    with pytest.raises(LedgerError, match="the source has changed"):
-        dpdb.open(postgres.address, **options)
+    with pytest.raises(LedgerError, match="the source has changed"), dpdb.open(postgres.address, **options) as session:
+        session.dp_count(epsilon=0.1)
 
 
 def test_a_view_that_writes_or_fails_on_a_row_is_refused_when_it_is_opened(postgres: Server, people: str) -> None:
