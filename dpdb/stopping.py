@@ -26,9 +26,11 @@ __all__ = [
     "Terminated",
     "asked_to_stop",
     "at_forced_end",
+    "debit_begins",
     "let_through",
     "unbroken",
     "went_on",
+    "what_is_spent",
 ]
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -44,6 +46,7 @@ _AGAIN = signal.SIGALRM if hasattr(signal, "SIGALRM") else signal.SIGTERM
 _gate = threading.RLock()  # whoever ends the process by force takes it for ever
 _blocks = 0  # that must not be broken, in all threads
 _clean_ups: list[Callable[[], None]] = []
+_may_have_spent = threading.Event()
 
 
 class Terminated(SystemExit):
@@ -51,6 +54,19 @@ class Terminated(SystemExit):
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
+
+
+# -- what a command that is stopped may say of money ----------------------------------------------------------
+
+
+def debit_begins() -> None:
+    """Note that this process debits something now, whether or not it comes to that."""
+    _may_have_spent.set()
+
+
+def what_is_spent() -> str:
+    """Say what a process that is stopped now has spent."""
+    return "what was debited stays spent" if _may_have_spent.is_set() else "nothing was spent"
 
 
 # -- what must not be broken ----------------------------------------------------------------------------------
@@ -279,7 +295,7 @@ class SignalsEndTheCommand:
         while not self._over.is_set():
             with _gate:
                 if _blocks == 0 or time.monotonic() > latest:
-                    self._say(f"{word}; what was debited stays spent")
+                    self._say(f"{word}; {what_is_spent()}")
                     for clean_up in _clean_ups:
                         with suppress(Exception):
                             clean_up()

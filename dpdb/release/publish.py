@@ -11,6 +11,7 @@ from dpdb.owner_log import OWNER_LOG
 from dpdb.release.accounts.account import Account
 from dpdb.release.prepare import Prepared
 from dpdb.release.published.release import Releases, recorded_releases
+from dpdb.stopping import debit_begins
 
 __all__ = ["publish"]
 
@@ -48,6 +49,7 @@ def publish(account: Account, prepared: Prepared, load: Callable[[], object], dr
     if account.will_draw(prepared.charge):
         with _said_before_the_debit():
             load()
+    debit_begins()
     reservation = account.debit(prepared.charge)
     try:
         if reservation.answer is not None:

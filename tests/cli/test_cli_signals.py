@@ -166,7 +166,7 @@ def test_a_command_that_does_not_leave_is_ended(number: signal.Signals, tmp_path
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert time.monotonic() - began < LIMIT
-    assert (process.returncode, err) == (128 + number, "dpdb: terminated; what was debited stays spent\n")
+    assert (process.returncode, err) == (128 + number, "dpdb: terminated; nothing was spent\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -179,7 +179,7 @@ def test_the_second_control_c_ends_at_once(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert time.monotonic() - began < 0.5
-    assert (process.returncode, err) == (130, "dpdb: interrupted; what was debited stays spent\n")
+    assert (process.returncode, err) == (130, "dpdb: interrupted; nothing was spent\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -262,3 +262,22 @@ def test_an_answered_run_is_replayed_after_a_reload(daily: Path, capsys: pytest.
         assert s.dp_count(epsilon=0.1, run_id="three") == answer
         with pytest.raises(LedgerError, match="opens a new epoch"):
             s.dp_count(epsilon=0.1)
+
+
+@pytest.mark.parametrize("kept", ["results.duckdb", "results"])
+def test_results_say_what_was_warned_of_and_which_slice_it_is_from_day_to_day(kept: str, daily: Path) -> None:
+    """At epsilon 10,000 the noise is 0 but with a chance below 1e-6: one row of two must go on each day."""
+    (daily.parent / "visits.ledger").unlink()
+    Ledger.create(daily.parent / "visits.ledger", 100_000, append_only=True).close()
+    warned = DAILY.replace("0.5", "10000").replace("results.duckdb", kept)
+    daily.write_text(f"{warned}by = \"zip\"\nkeys = [\"1\", \"2\"]\n[release.warn]\nrepair = 0.25\n")
+    assert run(daily, "2026-01-01") == 0
+    assert run(daily, "2026-01-02") == 0
+    rows = dpdb.jobs.read_results(daily.parent / kept).rows
+    found = {(row.run_id, row.where): (row.warn_threshold, row.warned, row.gate, row.verdict) for row in rows}
+    assert found == {
+        ("2026-01-01", "(day = {date}) AND zip = '1'"): (0.25, True, None, "warned"),
+        ("2026-01-01", "(day = {date}) AND zip = '2'"): (0.25, False, None, ""),
+        ("2026-01-02", "(day = {date}) AND zip = '1'"): (0.25, False, None, ""),
+        ("2026-01-02", "(day = {date}) AND zip = '2'"): (0.25, False, None, ""),
+    }

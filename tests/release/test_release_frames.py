@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 import dpdb
 from dpdb.errors import ParameterError
@@ -41,6 +42,12 @@ def test_a_picture_shows_values_and_intervals(found: Releases, tmp_path: Path) -
     ]
     axes.figure.savefig(tmp_path / "releases.png")
     assert rows[0].plot().get_xlabel() == "rows"
+
+
+def test_a_notebook_shows_a_picture(found: Releases) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    shown, _ = DisplayFormatter().format(found[:1].plot())
+    assert shown["image/png"].startswith(b"\x89PNG")
 
 
 def test_a_picture_of_different_things_is_refused(found: Releases) -> None:

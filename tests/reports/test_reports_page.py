@@ -122,6 +122,52 @@ def test_charts_draw_open_intervals_gates_failures_and_changed_constraints() -> 
     assert "axis starts at" not in repair
 
 
+def test_a_gate_far_from_the_values_does_not_press_them_together() -> None:
+    """The axis is that of the values, and the gate is named; one within reach is drawn, and gives the axis room."""
+    plain = row(release(value=50))
+    without, far, near = (
+        re.findall(r'<svg class="chart".*?</svg>', report_page(Results((one,)), generated=START))[0]
+        for one in (
+            plain,
+            replace(plain, gate="passed", gate_threshold=1e6),
+            replace(plain, gate="passed", gate_threshold=80.0),
+        )
+    )
+    assert "gate: at most 1M, above this chart" in far
+    assert 'class="gate"' not in far
+    ticks = re.compile(r'class="axis"[^>]*text-anchor="end">([0-9,]+)<')
+    assert ticks.findall(far) == ticks.findall(without)
+    assert 'class="gate"' in near
+
+
+def test_what_was_warned_of_is_shown_and_is_no_passed_gate() -> None:
+    plain = row(release(value=50), warn_threshold=40.0, warned=True)
+    page = Page(report_page(Results((plain,)), generated=START))
+    assert "No gates. 1 warning." in page.text
+    assert "Warning: above 40; the threshold lies inside the noise (lower bound 33)." in page.text
+    assert "warned, 40" in page.text
+    assert "passed" not in page.text
+    both = Page(report_page(Results((replace(plain, gate="passed", gate_threshold=60.0),)), generated=START))
+    assert "1 gate passed. 1 warning." in both.text
+    assert "passed, warned" in both.text
+    quiet = Page(report_page(Results((replace(plain, warn_threshold=90.0, warned=False),)), generated=START))
+    assert "arning" not in quiet.text
+
+
+def test_a_daily_slice_is_one_series() -> None:
+    days = [
+        row(
+            release(value=50 + day, where=f"day = '2026-08-0{day}'"),
+            where_template="day = {date}",
+            run_id=f"2026-08-0{day}",
+        )
+        for day in (1, 2, 3)
+    ]
+    page = Page(report_page(Results(tuple(days)), generated=START))
+    assert page.tags.count("article") == 1
+    assert "day = {date}" in page.text
+
+
 def test_the_page_is_the_recorded_one() -> None:
     """A change that is wanted shows as a difference of the file: write it anew with DPDB_WRITE_GOLDEN=1."""
     recording = Path(__file__).parent / "golden" / "page.html"

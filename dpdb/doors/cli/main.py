@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpdb.doors.cli.streams import open_streams, say, say_at_once, tell
-from dpdb.stopping import SignalsEndTheCommand, Terminated, asked_to_stop
+from dpdb.stopping import SignalsEndTheCommand, Terminated, asked_to_stop, what_is_spent
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -170,7 +170,7 @@ def _with_option_of_log(message: str, options: Namespace | None) -> str:
 def _stopped(error: KeyboardInterrupt | Terminated) -> int:
     word = "interrupted" if isinstance(error, KeyboardInterrupt) else "terminated"
     code = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else int(error.code or 0)
-    return _failed(f"{word}; temporary data is removed, what was debited stays spent", code)
+    return _failed(f"{word}; temporary data is removed, {what_is_spent()}", code)
 
 
 def _unforeseen(error: Exception) -> int:

@@ -39,6 +39,9 @@ RESULT_SCHEMA = pa.schema(
         pa.field("ledger_remaining", pa.float64()),
         *RELEASE_SCHEMA,
         pa.field("run_date", pa.timestamp("us", tz="UTC")),
+        pa.field("where_template", pa.string()),
+        pa.field("warn_threshold", pa.float64()),
+        pa.field("warned", pa.bool_()),
     ]
 )
 _NEEDED = tuple(field.name for field in RESULT_SCHEMA if not field.nullable)
@@ -62,6 +65,10 @@ class ResultRow:
         Public figures of the ledger after the release; None if the writer did not keep them.
     run_date : datetime or None
         UTC, the date that the run was given, or that its run id names; None if there is none.
+    where_template : str or None
+        The slice as the job has it, with its placeholders; None if it has none: then it is the release's own.
+    warn_threshold, warned
+        The threshold above which a value is warned of, and whether this one is above; None without a warning.
     """
 
     time: datetime
@@ -77,6 +84,20 @@ class ResultRow:
     ledger_remaining: float | None
     release: Release
     run_date: datetime | None = None
+    where_template: str | None = None
+    warn_threshold: float | None = None
+    warned: bool | None = None
+
+    @property
+    def where(self) -> str | None:
+        """The slice, as it is from run to run."""
+        return self.where_template or self.release.where
+
+    @property
+    def verdict(self) -> str:
+        """What gate and warning say in a word or two; empty without either."""
+        words = [] if self.gate is None else [self.gate]
+        return ", ".join([*words, "warned"] if self.warned else words)
 
     @property
     def date(self) -> datetime:
@@ -103,10 +124,7 @@ class Results:
         return releases_table(
             [row.release for row in self.rows],
             columns,
-            [
-                (f"{row.time:%Y-%m-%d %H:%M}", row.job, row.run_id, row.release_name, row.gate or "")
-                for row in self.rows
-            ],
+            [(f"{row.time:%Y-%m-%d %H:%M}", row.job, row.run_id, row.release_name, row.verdict) for row in self.rows],
         )
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from dpdb.doors.jobs.checks import check_run, job_charges, job_session
-from dpdb.doors.jobs.job_file import Job, filled_job, ledger_ask, ledger_run
+from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
@@ -19,7 +19,7 @@ from dpdb.doors.jobs.run_date import date_in
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
-from dpdb.release import check_gates
+from dpdb.release import Release, check_gates
 from dpdb.steps import reached
 
 __all__ = ["run_job"]
@@ -84,7 +84,7 @@ def run_job(
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
             found = Outcome(release.name, began, releases, check_gates(releases, release.gates))
-            rows = _rows(job, run_id, found, texts=texts, ledger=ledger.summary(), date=date)
+            rows = _rows(job, run_id, release, found, texts=texts, ledger=ledger.summary(), date=date)
             results.append(result_table(rows))
             reached("appended")
             published.append(release.name)
@@ -108,11 +108,19 @@ def _said(published: Sequence[str]) -> str:
 
 
 def _rows(
-    job: Job, run_id: str, outcome: Outcome, *, texts: tuple[str, ...], ledger: LedgerSummary, date: datetime | None
+    job: Job,
+    run_id: str,
+    asked: JobRelease,
+    outcome: Outcome,
+    *,
+    texts: tuple[str, ...],
+    ledger: LedgerSummary,
+    date: datetime | None,
 ) -> Iterator[ResultRow]:
     gates = {result.release.release_id: result for result in outcome.gates if not result.warns}
+    warnings = {result.release.release_id: result for result in outcome.gates if result.warns}
     for release in outcome.releases:
-        gate = gates.get(release.release_id)
+        gate, warning = gates.get(release.release_id), warnings.get(release.release_id)
         yield ResultRow(
             time=outcome.time,
             job=job.name,
@@ -127,4 +135,14 @@ def _rows(
             ledger_remaining=ledger.remaining,
             release=release,
             run_date=date,
+            where_template=_template(asked, release),
+            warn_threshold=None if warning is None else warning.threshold,
+            warned=None if warning is None else not warning.passed,
         )
+
+
+def _template(asked: JobRelease, release: Release) -> str | None:
+    """Return the slice of a release (which may be one of `by`) with placeholders where the job has them."""
+    if asked.where_template is None or asked.ask.where is None or release.where is None:
+        return None
+    return release.where.replace(asked.ask.where, asked.where_template, 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.chart import series_chart
 from dpdb.doors.reports.series import Series, trend_words
-from dpdb.doors.reports.words import constraint_words, gate_words, latest_words, rule_name
+from dpdb.doors.reports.words import constraint_words, gate_words, latest_words, rule_name, warning_words
 from dpdb.printable import in_html
-from dpdb.release import noise_words, number_words, slice_words, value_words, words_of
+from dpdb.release import noise_words, number_words, value_words, words_of
 
 __all__ = ["series_card"]
 
@@ -16,8 +16,8 @@ def series_card(number: int, series: Series, classes: str) -> str:
     """Draw the card; `number` makes its anchor, and by `classes` it is found by filters."""
     row, release = series.latest, series.latest.release
     words = words_of(release)
-    title = f"{words.heading}, {slice_words(release)}"
-    slice_shown = f"<code>{in_html(release.where)}</code>" if release.where else slice_words(release)
+    title = f"{words.heading}, {series.slice_words}"
+    slice_shown = f"<code>{in_html(row.where)}</code>" if row.where else series.slice_words
     return (
         f'<article class="card {classes}" id="s{number}"><div><h3>{in_html(words.heading)} '
         f'<span class="slice">{slice_shown}</span></h3>{_rule(series)}<p class="meaning">{in_html(words.counted)}</p>'
@@ -43,10 +43,10 @@ def _rule(series: Series) -> str:
 
 def _gate(row: ResultRow) -> str:
     words = gate_words(row)
-    if not words:
-        return ""
     kind = "good" if row.gate == "passed" else "bad"
-    return f'<p class="gate"><span class="{kind}">Gate {in_html(row.gate or "")}</span>: {in_html(words)}.</p>'
+    gate = f'<span class="{kind}">Gate {in_html(row.gate or "")}</span>: {in_html(words)}.' if words else ""
+    warning = f'<span class="warned">Warning</span>: {in_html(warning_words(row))}.' if row.warned else ""
+    return f'<p class="gate">{" ".join(filter(None, (gate, warning)))}</p>' if gate or warning else ""
 
 
 def _table(series: Series) -> str:
@@ -69,7 +69,9 @@ def _line(row: ResultRow) -> str:
     release = row.release
     cost = "" if release.epsilon is None else f"{release.epsilon:g}"
     upper = "no bound" if release.upper is None else number_words(release.upper, release.quantity)
-    gate = f"{row.gate}, {number_words(row.gate_threshold, release.quantity)}" if row.gate_threshold is not None else ""
+    said = [] if row.gate_threshold is None else [(row.gate, row.gate_threshold)]
+    said += [("warned", row.warn_threshold)] if row.warned and row.warn_threshold is not None else []
+    gate = "; ".join(f"{word}, {number_words(threshold, release.quantity)}" for word, threshold in said)
     return (
         f"<tr><td>{row.date:%Y-%m-%d %H:%M}</td><td>{in_html(row.run_id)}</td>"
         f'<td class="number">{value_words(release)}</td>'

@@ -21,6 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 430, 26, 172
 _WIDEST = 14.0
 _THIN = 6  # width of a bar where there are many
 _ROOM_ABOVE_GATE = 1.1
+_FARTHEST_GATE = 2  # times the highest value: one that is farther would press the values together
 
 # Once per page: the fading of intervals that are open above.
 DEFINITIONS = (
@@ -61,14 +62,14 @@ def budget_bar(spent: float, budget: float, words: str) -> str:
 
 
 def _axis(rows: tuple[ResultRow, ...]) -> Axis:
-    gates = [row.gate_threshold for row in rows if row.gate_threshold is not None]
-    room = [gate * _ROOM_ABOVE_GATE for gate in gates]
     highest = [row.release.upper for row in rows if row.release.upper is not None]
     # Where nothing bounds from above, the noise says how far the axis should go.
     highest += [row.release.value + row.release.noise_scale for row in rows if row.release.upper is None]
     highest += [row.release.estimate_upper for row in rows if row.release.estimate_upper is not None]
-    values = [row.release.value for row in rows]
-    return value_axis(min([row.release.lower for row in rows] + gates), max(values + highest + room))
+    low, high = min(row.release.lower for row in rows), max([row.release.value for row in rows] + highest)
+    gates = [row.gate_threshold for row in rows if row.gate_threshold is not None]
+    near = [gate for gate in gates if low - (high - low) <= gate <= _FARTHEST_GATE * high]
+    return value_axis(min([low, *near]), max([high, *(gate * _ROOM_ABOVE_GATE for gate in near)]))
 
 
 def _places(rows: tuple[ResultRow, ...]) -> list[float]:
@@ -118,17 +119,23 @@ def _line(rows: tuple[ResultRow, ...], places: list[float], axis: Axis) -> str:
 
 
 def _gate(rows: tuple[ResultRow, ...], places: list[float], axis: Axis, share: bool) -> str:
-    """The gate as a line that steps where it was changed, up to the edges of the plot."""
+    """The gate as a line that steps where it was changed, up to the edges of the plot; a far one is only named."""
     known = [(x, row.gate_threshold) for row, x in zip(rows, places, strict=True) if row.gate_threshold is not None]
     if not known:
         return ""
-    path = ""
+    path, drawn = "", False
     for number, (x, threshold) in enumerate(known):
+        before, drawn = drawn, axis.low <= threshold <= axis.high
+        if not drawn:
+            continue
         start = _LEFT if number == 0 else x
         end = known[number + 1][0] if number + 1 < len(known) else _RIGHT
-        path += f"{'M' if number == 0 else 'L'}{start:.1f} {_y(axis, threshold):.1f}H{end:.1f}"
-    label = f"gate: at most {in_html(compact(known[-1][1], share=share))}"
-    return f'<path class="gate" d="{path}"/><text class="gate-words" x="{_LEFT}" y="12">{label}</text>'
+        path += f"{'L' if before else 'M'}{start:.1f} {_y(axis, threshold):.1f}H{end:.1f}"
+    latest = known[-1][1]
+    place = "" if axis.low <= latest <= axis.high else f", {'above' if latest > axis.high else 'below'} this chart"
+    label = f"gate: at most {in_html(compact(latest, share=share))}{place}"
+    line = f'<path class="gate" d="{path}"/>' if path else ""
+    return f'{line}<text class="gate-words" x="{_LEFT}" y="12">{label}</text>'
 
 
 def _changed(rows: tuple[ResultRow, ...], places: list[float]) -> str:
@@ -163,7 +170,7 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
         else f'<circle class="dot" cx="{x:.1f}" cy="{value:.1f}" r="{radius}"/>'
     )
     words = f"{row.date:%Y-%m-%d %H:%M} UTC, run {row.run_id}: {value_words(release)}, "
-    words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "")
+    words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "") + ("; warned" if row.warned else "")
     words += f"; {limits}" if (limits := limits_words(release)) else ""
     return (
         f'<g><title>{in_html(words)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{top:.1f}" '

@@ -15,7 +15,7 @@ __all__ = ["Filters"]
 _GROUPS: tuple[tuple[str, str, Callable[[Series], str | None], str], ...] = (
     ("Table", "t", lambda series: series.latest.job, ""),
     ("Measure", "m", lambda series: words_of(series.latest.release).heading, ""),
-    ("Slice", "w", lambda series: series.latest.release.where or None, "whole table"),
+    ("Slice", "w", lambda series: series.latest.where, "whole table"),
     ("Rule", "r", lambda series: rule_name(series.latest.release) or None, "all rules together"),
 )
 _MANY = 12  # choices from which on a group begins folded

@@ -20,7 +20,7 @@ from dpdb.doors.reports.series import Series, series_of
 from dpdb.doors.reports.words import budget_words, constraint_words, rule_name, text_name
 from dpdb.ledger import LedgerSummary
 from dpdb.printable import in_html
-from dpdb.release import Release, constraints_digest, number_words, slice_words, value_words, words_of
+from dpdb.release import Release, constraints_digest, number_words, value_words, words_of
 
 __all__ = ["report_page"]
 
@@ -94,12 +94,15 @@ def _job(
     last_run = [row for row in rows if row.run_id == latest.run_id]
     gated = [row for row in last_run if row.gate is not None]
     failed = sum(row.gate == "failed" for row in gated)
+    warned = sum(row.warned is True for row in last_run)
     if failed:
         verdict = f'<strong class="bad">{failed} of {_several(len(gated), "gate")} failed.</strong>'
     elif gated:
         verdict = f'<strong class="good">{_several(len(gated), "gate")} passed.</strong>'
     else:
         verdict = "No gates."
+    if warned:
+        verdict += f' <strong class="warned">{_several(warned, "warning")}.</strong>'
     cards = "".join(series_card(number, one, filters.classes(one)) for number, one in series)
     ran = f", ran {latest.time:%Y-%m-%d %H:%M} UTC" if latest.date.date() != latest.time.date() else ""
     spent_last = max(rows, key=lambda row: row.time)  # a backfill may have run after the latest date's run
@@ -115,22 +118,28 @@ def _job(
 def _overview(series: Sequence[tuple[int, Series]], filters: Filters) -> str:
     lines = []
     for number, one in series:
-        release, gate = one.latest.release, one.latest.gate
+        release = one.latest.release
         upper = "no upper bound" if release.upper is None else number_words(release.upper, release.quantity)
-        sign = {"passed": '<span class="good">passed</span>', "failed": '<span class="bad">failed</span>'}
         lines.append(
             f'<tr class="{filters.classes(one)}"><th scope="row">'
             f'<a href="#s{number}">{in_html(words_of(release).heading)}</a> '
-            f'<span class="slice">{in_html(_rule(release))}{in_html(slice_words(release))}</span></th>'
+            f'<span class="slice">{in_html(_rule(release))}{in_html(one.slice_words)}</span></th>'
             f'<td class="number">{value_words(release)}</td>'
             f'<td class="number">{number_words(release.lower, release.quantity)} &ndash; {upper}</td>'
-            f"<td>{sign.get(gate or '', '')}</td></tr>"
+            f"<td>{_sign(one.latest)}</td></tr>"
         )
     return (
         '<table class="overview"><caption>Latest releases</caption><thead><tr><th scope="col">Measure</th>'
         '<th scope="col" class="number">Value</th><th scope="col" class="number">Interval</th>'
         f'<th scope="col">Gate</th></tr></thead><tbody>{"".join(lines)}</tbody></table>'
     )
+
+
+def _sign(row: ResultRow) -> str:
+    """What gate and warning say of a row."""
+    signs = {"passed": '<span class="good">passed</span>', "failed": '<span class="bad">failed</span>'}
+    said = [signs[row.gate]] if row.gate in signs else []
+    return ", ".join([*said, '<span class="warned">warned</span>'] if row.warned else said)
 
 
 def _rule(release: Release) -> str:

@@ -28,15 +28,20 @@ class Series:
         """The newest row."""
         return self.rows[-1]
 
+    @property
+    def slice_words(self) -> str:
+        """The slice of all of them in words."""
+        return self.latest.where or "whole table"
+
 
 def series_of(rows: Iterable[ResultRow]) -> list[Series]:
     """Group rows, oldest first, into series: those of the whole table first, then slices, then single constraints."""
     groups: dict[tuple[object, ...], list[ResultRow]] = {}
     for row in rows:
-        key = (row.job, row.release_name, row.release.measure, row.release.where, row.release.constraint)
+        key = (row.job, row.release_name, row.release.measure, row.where, row.release.constraint)
         groups.setdefault((*key, row.release.quantity), []).append(row)
     found = [Series(tuple(group)) for group in groups.values()]
-    return sorted(found, key=lambda one: (one.latest.release.constraint or "", one.latest.release.where is not None))
+    return sorted(found, key=lambda one: (one.latest.release.constraint or "", one.latest.where is not None))
 
 
 def comparable(one: Release, other: Release) -> bool:

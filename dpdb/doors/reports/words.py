@@ -14,6 +14,7 @@ __all__ = [
     "latest_words",
     "rule_name",
     "text_name",
+    "warning_words",
 ]
 
 
@@ -31,6 +32,14 @@ def gate_words(row: ResultRow) -> str:
     result = GateResult(row.release, row.gate_threshold)
     threshold = number_words(row.gate_threshold, row.release.quantity)
     return f"at most {threshold}; {result.certainty}"
+
+
+def warning_words(row: ResultRow) -> str:
+    """Say above what the value is, and how certain that is."""
+    if row.warn_threshold is None:
+        return ""
+    result = GateResult(row.release, row.warn_threshold, warns=True)
+    return f"above {number_words(row.warn_threshold, row.release.quantity)}; {result.certainty}"
 
 
 def budget_words(parameter: str, spent: float, budget: float, remaining: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Any
 
 from dpdb.errors import ParameterError
@@ -21,7 +22,7 @@ def draw_releases(releases: Sequence[ReleaseFields], axes: Any = None) -> Any:
     Parameters
     ----------
     axes : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
+        Where to draw; by default in a new figure, which a notebook shows.
 
     Raises
     ------
@@ -32,11 +33,7 @@ def draw_releases(releases: Sequence[ReleaseFields], axes: Any = None) -> Any:
     if len(quantities) != 1:
         raise ParameterError("a picture is of one or more releases that count the same; draw the others by themselves")
     if axes is None:
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise ParameterError("drawing needs matplotlib: pip install 'dpdb[figures]'") from None
-        axes = Figure(figsize=(_WIDTH, 1 + _HEIGHT * len(releases)), layout="constrained").subplots()
+        axes = _new_axes(len(releases))
     places = range(len(releases))
     top = max(max(release.value, release.upper or 0) for release in releases) * 1.15 or 1
     for place, release in zip(places, releases, strict=True):
@@ -51,3 +48,22 @@ def draw_releases(releases: Sequence[ReleaseFields], axes: Any = None) -> Any:
     axes.set_xlabel(quantities.pop())
     axes.spines[["top", "right"]].set_visible(False)
     return axes
+
+
+def _new_axes(count: int) -> Any:
+    """Make axes in a figure of their own, without pyplot: they draw themselves where a notebook shows them."""
+    try:
+        from matplotlib.axes import Axes
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ParameterError("drawing needs matplotlib: pip install 'dpdb[figures]'") from None
+
+    figure = Figure(figsize=(_WIDTH, 1 + _HEIGHT * count), layout="constrained")
+
+    class ShownAxes(Axes):
+        def _repr_png_(self) -> bytes:
+            drawn = BytesIO()
+            figure.savefig(drawn, format="png")
+            return drawn.getvalue()
+
+    return figure.add_subplot(axes_class=ShownAxes)

@@ -16,7 +16,7 @@ from dpdb.doors.sql.parse import split_finished
 from dpdb.errors import DpdbError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release import Release
-from dpdb.stopping import went_on
+from dpdb.stopping import went_on, what_is_spent
 
 __all__ = ["run_prompt"]
 
@@ -46,7 +46,7 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: 
                 show("")
                 return 0
             except KeyboardInterrupt:
-                show(f"\ncancelled; what was debited stays spent\n{release_words(front_end.kept)}".rstrip("\n"))
+                show(f"\ncancelled; {what_is_spent()}\n{release_words(front_end.kept)}".rstrip("\n"))
                 pending = ""
                 went_on()
 
