@@ -270,7 +270,7 @@ def test_results_say_what_was_warned_of_and_which_slice_it_is_from_day_to_day(ke
     (daily.parent / "visits.ledger").unlink()
     Ledger.create(daily.parent / "visits.ledger", 100_000, append_only=True).close()
     warned = DAILY.replace("0.5", "10000").replace("results.duckdb", kept)
-    daily.write_text(f"{warned}by = \"zip\"\nkeys = [\"1\", \"2\"]\n[release.warn]\nrepair = 0.25\n")
+    daily.write_text(f'{warned}by = "zip"\nkeys = ["1", "2"]\n[release.warn]\nrepair = 0.25\n')
     assert run(daily, "2026-01-01") == 0
     assert run(daily, "2026-01-02") == 0
     rows = dpdb.jobs.read_results(daily.parent / kept).rows
