@@ -34,6 +34,15 @@ _SILENT = {
     "name", "test_name", "description", "tags", "meta", "docs", "store_failures", "store_failures_as", "alias",
     "schema", "database", "group",
 }  # fmt: skip
+_SILENT_OF_RESOURCE = {
+    "name", "description", "docs", "meta", "tags", "config", "columns", "constraints", "data_tests", "tests", "access",
+    "group", "latest_version", "deprecation_date", "identifier", "database", "schema", "loader", "loaded_at_field",
+    "loaded_at_query", "freshness", "quoting", "external", "time_spine", "primary_entity", "agg_time_dimension",
+}  # fmt: skip
+_SILENT_OF_COLUMN = {
+    "name", "description", "data_type", "meta", "tags", "quote", "policy_tags", "config", "docs", "constraints",
+    "data_tests", "tests", "granularity",
+}  # fmt: skip
 _SILENT_OF_CONSTRAINT = {"name", "warn_unenforced", "warn_unsupported"}
 _NOTED = ("severity", "error_if", "warn_if", "fail_calc", "limit")
 
@@ -51,6 +60,7 @@ def import_schema(document: object, found: Found) -> None:
     for item in resources:
         resource = mapping(item)
         table = found.table(str(resource.get("name", "")))
+        _tell_unknown("", resource, _SILENT_OF_RESOURCE, table)
         for test in _tests(resource):
             _test(test, None, table)
         for constraint in sequence(resource.get("constraints")):
@@ -58,10 +68,17 @@ def import_schema(document: object, found: Found) -> None:
         for entry in sequence(resource.get("columns")):
             column = mapping(entry)
             name = str(column.get("name", ""))
+            _tell_unknown(f"{name}: ", column, _SILENT_OF_COLUMN, table)
             for test in _tests(column):
                 _test(test, name, table)
             for constraint in sequence(column.get("constraints")):
                 _constraint(constraint, [name], table)
+
+
+def _tell_unknown(place: str, said: Mapping[str, Any], known: set[str], table: TableRules) -> None:
+    """Leave out what is said of a table or a column and no importer reads, such as a word spelt wrong."""
+    for name in Options(said, known).unread():
+        table.leave(f"{place}{name}", "dpdb does not know this key")
 
 
 def _get(item: object, key: str) -> Any:

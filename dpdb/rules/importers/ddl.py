@@ -28,10 +28,11 @@ _SILENT_WORDS = re.compile(
 )
 # What sqlglot passes on unread although it may hold rules.
 _UNREAD = re.compile(
-    r"(?P<what>(?:create\s+)?unique\s+.*?\bon|(?:create\s+)?table|(?:alter\s+)?table)\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?"
-    r"(?P<table>[\w.\"`]+)(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
+    r"(?P<what>(create )?unique .*?\bon|(create |alter )?table) (if (not )?exists )?(only )?"
+    r"(?P<table>[^ (]+)(?P<rest>.*)",
+    re.IGNORECASE,
 )
+_LONGEST = 1_000
 _RULES = re.compile(r"\b(unique|primary\s+key|check|references|foreign\s+key|not\s+null|exclude)\b", re.IGNORECASE)
 
 
@@ -117,10 +118,11 @@ def _alter(statement: exp.Alter, found: Found) -> None:
 
 def _command(statement: exp.Command, found: Found) -> None:
     """Leave out a statement that sqlglot does not read and that names a rule."""
-    said = _UNREAD.fullmatch(f"{statement.this} {statement.expression.name}".strip())
+    text = " ".join(f"{statement.this} {statement.expression}"[:_LONGEST].split())
+    said = _UNREAD.fullmatch(text)
     if said is not None and (_RULES.search(said["rest"]) or "unique" in said["what"].lower()):
         name = said["table"].rpartition(".")[2].strip('"`')
-        found.table(name).leave(f"{statement.this} {statement.expression.name}", "sqlglot does not read this statement")
+        found.table(name).leave(text, "sqlglot does not read this statement")
 
 
 def _unique_index(statement: exp.Create, found: Found) -> None:

@@ -36,7 +36,6 @@ _EXISTS = re.compile(
     r"(?P<right>\()?(?P<targets>(?(right)[^()]+|[\w\"]+))(?(right)\))"
 )
 _NONE = re.compile(r"(=?\s*0\s*%?)?")
-_PLACE = re.compile(r"(?P<table>[^\[]+?)\s*(?:\[(?P<part>[^\]]*)\])?\s*")
 
 # Without influence on which rows fail; names of options have blanks here (contracts write `_`).
 _SILENT = {
@@ -72,13 +71,14 @@ def import_soda(document: object, found: Found) -> None:
     """Read all checks of a file."""
     file = mapping(document)
     for key, checks in file.items():
-        place = _PLACE.fullmatch(key.removeprefix("checks for "))
-        if key.startswith("checks for ") and place is not None:
-            table = _Table(file, place["table"], place["part"])
-            for check in sequence(checks):
-                _sodacl(check, table, found.table(place["table"]))
-            for each in [other for other in file if other.startswith("for each ")]:
-                found.table(place["table"]).leave(each, "checks for each dataset or column: write them for the table")
+        if not key.startswith("checks for "):
+            continue
+        name, bracket, part = (words.strip() for words in key.removeprefix("checks for ").partition("["))
+        table, rules = _Table(file, name, part.removesuffix("]") if bracket else None), found.table(name)
+        for check in sequence(checks):
+            _sodacl(check, table, rules)
+        for each in [other for other in file if other.startswith("for each ")]:
+            rules.leave(each, "checks for each dataset or column: write them for the table")
     if isinstance(file.get("dataset"), str):
         _contract(file, found.table(str(file["dataset"]).rsplit("/", 1)[-1]))
 
