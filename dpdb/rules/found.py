@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from dpdb.constraints import parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError
-from dpdb.rules.texts import checked, found_in, keyed, present, readable_line
+from dpdb.rules.options import Options
+from dpdb.rules.texts import readable_line
 
 __all__ = ["ACROSS_TABLES", "NO_PATTERNS", "WHOLE_TABLE", "Found", "ImportedRule", "LeftOut", "TableRules"]
 
@@ -54,6 +55,7 @@ class Found:
 
     rules: list[ImportedRule] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    known: set[tuple[str, str]] = field(default_factory=set)
 
     def table(self, name: str) -> TableRules:
         """Return what writes down the rules of one table."""
@@ -67,47 +69,39 @@ class TableRules:
     found: Found
     name: str
 
-    def take(self, text: str, origin: str, note: str | None = None) -> None:
-        """Take a rule, or leave it out where its text is no constraint."""
+    def take(
+        self, write: Callable[[], str | Sequence[str]], origin: str, options: Options, note: str | None = None
+    ) -> None:
+        """Take the rules that a check is, all or none of them, once every option of the check has been read.
+
+        The check is left out, with the reason, where it cannot be written, dpdb cannot read a text, or nobody has read
+        one of its options.
+        """
         try:
-            parse_constraint(text)
-            text = readable_line(text)
-        except (ConstraintSyntaxError, ParameterError) as error:
-            self.leave(origin, f"dpdb cannot read {text}: {str(error).splitlines()[0]}")
-        else:
+            written = write()
+            texts = [_readable(text) for text in ([written] if isinstance(written, str) else written)]
+        except (ParameterError, TypeError, ValueError) as error:
+            self.leave(origin, str(error).splitlines()[0])
+            return
+        unread = options.unread()
+        if unread:
+            self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
+            return
+        for text in texts:
             rule = ImportedRule(self.name, text, origin, note)
-            if all((rule.table, rule.text) != (known.table, known.text) for known in self.found.rules):
+            if (rule.table, rule.text) not in self.found.known:
+                self.found.known.add((rule.table, rule.text))
                 self.found.rules.append(rule)
 
     def leave(self, origin: str, reason: str) -> None:
         """Leave something out."""
         self.found.left_out.append(LeftOut(self.name, origin, reason))
 
-    # -- the rules that all tools know ------------------------------------------------------------------------
 
-    def unique(self, columns: Sequence[str], origin: str, *, where: str | None = None, note: str | None = None) -> None:
-        """Take a key."""
-        self._written(lambda: keyed(columns, where), origin, note)
-
-    def not_null(self, column: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
-        """Take that a column has no missing value."""
-        self._written(lambda: present(column, where), origin, note)
-
-    def refers(
-        self, columns: Sequence[object], parent: str, targets: Sequence[object], origin: str, where: str | None = None
-    ) -> None:
-        """Take a foreign key, or leave it out where it does not say which columns it compares."""
-        self._written(lambda: found_in(columns, parent, targets, where), origin, None)
-
-    def check(self, condition: str, origin: str, *, where: str | None = None, note: str | None = None) -> None:
-        """Take a condition that no row may fail."""
-        self._written(lambda: checked(condition, where), origin, note)
-
-    def _written(self, write: Callable[[], str], origin: str, note: str | None) -> None:
-        """Take what can be written, and leave the rest out."""
-        try:
-            text = write()
-        except ParameterError as error:
-            self.leave(origin, str(error))
-        else:
-            self.take(text, origin, note)
+def _readable(text: str) -> str:
+    """Return the text as a line that dpdb's own parser reads."""
+    try:
+        parse_constraint(text)
+        return readable_line(text)
+    except (ConstraintSyntaxError, ParameterError) as error:
+        raise ParameterError(f"dpdb cannot read {text}: {str(error).splitlines()[0]}") from None

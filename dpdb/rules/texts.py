@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import product
 from math import isfinite
 from unicodedata import category
 
@@ -17,12 +18,13 @@ from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes
 
 __all__ = [
-    "among", "between", "checked", "column_name", "comment", "dependency", "found_in", "keyed", "one_line",
-    "present", "readable_line", "value",
+    "among", "between", "both", "checked", "column_name", "comment", "dependency", "found_in", "keyed",
+    "keyed_with_nulls", "missing", "one_line", "present", "readable_line", "value",
 ]  # fmt: skip
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_COMMENT = 1_000
+_MOST_NULLABLE = 4
 _KEYWORDS = frozenset(words.split()[0] for words in DuckDB.Tokenizer.KEYWORDS if words.strip())
 
 
@@ -82,6 +84,33 @@ def keyed(columns: Sequence[object], where: object = None) -> str:
     return f"UNIQUE({', '.join(map(column_name, columns))}){_where(where)}"
 
 
+def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_all_missing: bool = True) -> list[str]:
+    """Write a key of which NULL is a value, as GROUP BY takes it: one rule for each choice of columns that are NULL.
+
+    Raises
+    ------
+    ParameterError
+        If there are no columns, or more than four.
+    """
+    names = [column_name(column) for column in columns]
+    if len(names) > _MOST_NULLABLE:
+        raise ParameterError(
+            f"NULL is a value of this key, and of more than {_MOST_NULLABLE} columns that takes too many rules; "
+            f"where they are never NULL write {keyed(columns, where)}"
+        )
+    written = []
+    for pattern in product((False, True), repeat=len(names)):
+        absent = [name for name, is_null in zip(names, pattern, strict=True) if is_null]
+        among = both(*(f"{name} IS NULL" for name in absent), *([] if where is None else [where]))
+        if len(absent) < len(names):
+            kept = [column for column, is_null in zip(columns, pattern, strict=True) if not is_null]
+            written.append(keyed(kept, among))
+        elif also_all_missing:
+            parts = [f"t{number}.{name} IS NULL" for name in names for number in (1, 2)]
+            written.append(f"not({' & '.join(parts)}){_where(where)}")
+    return written
+
+
 def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], where: object = None) -> str:
     """Write a foreign key: the values of columns are found in those of another table.
 
@@ -99,6 +128,21 @@ def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], 
         return f"{column_name(columns[0])} IN {table}.{column_name(targets[0])}{_where(where)}"
     left, right = (", ".join(map(column_name, names)) for names in (columns, targets))
     return f"({left}) IN {table}({right}){_where(where)}"
+
+
+def missing(columns: Iterable[object], *, every: bool) -> str:
+    """Write that columns are NULL, every one of them or any."""
+    return (" AND " if every else " OR ").join(f"{column_name(column)} IS NULL" for column in columns)
+
+
+def both(*conditions: object) -> str | None:
+    """Write that all of some conditions hold; None of no conditions."""
+    said = [one_line(condition) for condition in conditions if condition is not None]
+    return " AND ".join(said if len(said) < 2 else [_bracketed(part) for part in said]) or None
+
+
+def _bracketed(condition: str) -> str:
+    return condition if re.fullmatch(r"[\w.]+ IS (NOT )?NULL", condition) else f"({condition})"
 
 
 def present(column: object, where: object = None) -> str:

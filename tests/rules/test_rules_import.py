@@ -69,6 +69,9 @@ def test_a_dbt_schema(tmp_path: Path) -> None:
     assert (imported.kind, imported.table) == ("dbt schema", "orders")
     assert _texts(imported) == [
         "UNIQUE(day, shop)",
+        "UNIQUE(day) WHERE shop IS NULL",
+        "UNIQUE(shop) WHERE day IS NULL",
+        "not(t1.day IS NULL & t2.day IS NULL & t1.shop IS NULL & t2.shop IS NULL)",
         "CHECK (shipped >= ordered)",
         "not(t1.a<t2.a & t1.b>t2.b)",
         "UNIQUE(id, part)",
@@ -173,11 +176,14 @@ def test_a_great_expectations_suite(tmp_path: Path, key: str) -> None:
         "NOT NULL(id)",
         "UNIQUE(id)",
         "UNIQUE(a, b)",
+        "UNIQUE(a) WHERE b IS NULL",
+        "UNIQUE(b) WHERE a IS NULL",
         "CHECK (state IN ('O''Hare', 3))",
         "CHECK (age > 0)",
         "CHECK (length(code) = 4)",
-        'CHECK ("end" > start)',
-        "CHECK (a <> b AND a <> c AND b <> c)",
+        'CHECK ("end" IS NULL AND start IS NULL OR "end" IS NOT NULL AND start IS NOT NULL AND "end" > start)',
+        "CHECK (a IS NULL AND b IS NULL AND c IS NULL OR a <> b AND (a IS NOT NULL OR b IS NOT NULL) "
+        "AND a <> c AND (a IS NOT NULL OR c IS NOT NULL) AND b <> c AND (b IS NOT NULL OR c IS NOT NULL))",
         "CHECK (code LIKE 'A%')",
         "UNIQUE(id) WHERE live",
     ]
@@ -245,6 +251,9 @@ def test_a_soda_contract(tmp_path: Path) -> None:
         "UNIQUE(id)",
         "CHECK (size IN ('S', 'M'))",
         "UNIQUE(a, b)",
+        "UNIQUE(a) WHERE b IS NULL",
+        "UNIQUE(b) WHERE a IS NULL",
+        "not(t1.a IS NULL & t2.a IS NULL & t1.b IS NULL & t2.b IS NULL)",
         "CHECK (NOT (a > b))",
     ]
     assert [item.origin for item in imported.left_out] == ["schema"]
@@ -294,6 +303,9 @@ def test_an_open_data_contract(tmp_path: Path) -> None:
         "UNIQUE(a, b)",
         "zip -> city",
         "UNIQUE(c, d)",
+        "UNIQUE(c) WHERE d IS NULL",
+        "UNIQUE(d) WHERE c IS NULL",
+        "not(t1.c IS NULL & t2.c IS NULL & t1.d IS NULL & t2.d IS NULL)",
         "(id, part) IN tbl_persons(n_years, id)",
     ]
     assert len(imported.left_out) == 4

@@ -8,16 +8,43 @@ from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
-from dpdb.rules.importers.great_expectations import expect
+from dpdb.rules.importers.dbt_expectations import expectation, why_no_rule
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
-from dpdb.rules.texts import among, between, checked, column_name, dependency, found_in, keyed, present, value
+from dpdb.rules.importers.sql_parts import identifier, is_always, listed, raw
+from dpdb.rules.options import Options
+from dpdb.rules.texts import (
+    both,
+    checked,
+    column_name,
+    dependency,
+    found_in,
+    keyed,
+    keyed_with_nulls,
+    missing,
+    present,
+)  # fmt: skip
 
 __all__ = ["import_schema", "is_schema"]
 
-_Options: TypeAlias = Mapping[str, Any]
+_Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 _RESOURCES = ("models", "seeds", "snapshots")
 _WITHOUT_RULES = ("semantic_models", "metrics", "unit_tests", "exposures", "macros", "groups")
-_BESIDE = {"config", "arguments", "name", "description", "where", "severity", "tags", "meta", "limit", "enabled"}
+# Without influence on which rows fail.
+_SILENT = {
+    "name", "test_name", "description", "tags", "meta", "docs", "store_failures", "store_failures_as", "alias",
+    "schema", "database", "group",
+}  # fmt: skip
+_SILENT_OF_RESOURCE = {
+    "name", "description", "docs", "meta", "tags", "config", "columns", "constraints", "data_tests", "tests", "access",
+    "group", "latest_version", "deprecation_date", "identifier", "database", "schema", "loader", "loaded_at_field",
+    "loaded_at_query", "freshness", "quoting", "external", "time_spine", "primary_entity", "agg_time_dimension",
+}  # fmt: skip
+_SILENT_OF_COLUMN = {
+    "name", "description", "data_type", "meta", "tags", "quote", "policy_tags", "config", "docs", "constraints",
+    "data_tests", "tests", "granularity",
+}  # fmt: skip
+_SILENT_OF_CONSTRAINT = {"name", "warn_unenforced", "warn_unsupported"}
+_NOTED = ("severity", "error_if", "warn_if", "fail_calc", "limit")
 
 
 def is_schema(document: object) -> bool:
@@ -33,107 +60,160 @@ def import_schema(document: object, found: Found) -> None:
     for item in resources:
         resource = mapping(item)
         table = found.table(str(resource.get("name", "")))
+        _tell_unknown("", resource, _SILENT_OF_RESOURCE, table)
         for test in _tests(resource):
             _test(test, None, table)
         for constraint in sequence(resource.get("constraints")):
-            _constraint(mapping(constraint), texts(_get(constraint, "columns")), table)
+            _constraint(constraint, [], table)
         for entry in sequence(resource.get("columns")):
             column = mapping(entry)
             name = str(column.get("name", ""))
+            _tell_unknown(f"{name}: ", column, _SILENT_OF_COLUMN, table)
             for test in _tests(column):
                 _test(test, name, table)
             for constraint in sequence(column.get("constraints")):
-                _constraint(mapping(constraint), [name], table)
+                _constraint(constraint, [name], table)
+
+
+def _tell_unknown(place: str, said: Mapping[str, Any], known: set[str], table: TableRules) -> None:
+    """Leave out what is said of a table or a column and no importer reads, such as a word spelt wrong."""
+    for name in Options(said, known).unread():
+        table.leave(f"{place}{name}", "dpdb does not know this key")
 
 
 def _get(item: object, key: str) -> Any:
     return mapping(item).get(key)
 
 
-def _tests(item: _Options) -> list[Any]:
+def _tests(item: Mapping[str, Any]) -> list[Any]:
     return sequence(item.get("data_tests")) + sequence(item.get("tests"))
 
 
 def _test(test: object, column: str | None, table: TableRules) -> None:
     """Take one generic test, on a column or (None) on the table."""
-    name, given = single(test)
+    name, said, strange = single(test)
     if "test_name" in mapping(test):  # the long form: {name: ..., test_name: unique, ...}
-        given = mapping(test)
-        name = str(given["test_name"])
-    options = {key: item for key, item in given.items() if key not in _BESIDE}
-    options |= mapping(given.get("arguments"))
-    config = mapping(given.get("config"))
-    where = given.get("where", config.get("where"))
-    shown = str(options.get("column_name") or column or "")
+        said, strange = test, []
+        name = str(mapping(test)["test_name"])
+    options = Options(_flat(said, column), _SILENT, strange)
+    config = options.inner("config", _SILENT)
+    shown = str(options.shown("column_name") or "")
     origin = f"{name}({shown})" if shown else name
-    if given.get("enabled", config.get("enabled", True)) is False:
-        table.leave(origin, "it is not enabled")
+    write, why = _writer(name)
+    if write is None:
+        table.leave(origin, why)
         return
+
+    def written() -> str | list[str]:
+        if not options.flag("enabled", True) or not config.flag("enabled", True):
+            raise ParameterError("it is not enabled")
+        where = both(options.get("where"), config.get("where"))
+        return write(options, where)
+
+    notes = [options.notes(*_NOTED), config.notes(*_NOTED)]
+    table.take(written, origin, options, "; ".join(filter(None, notes)) or None)
+
+
+def _flat(said: object, column: str | None) -> object:
+    """Return the options of a test with its arguments and its column among them."""
+    if said is not None and not isinstance(said, Mapping):
+        return said
+    given = dict(mapping(said))
+    if isinstance(given.get("arguments"), Mapping):
+        given |= mapping(given.pop("arguments"))
     if column is not None:
-        options.setdefault("column_name", column)
+        given.setdefault("column_name", column)
+    return given
+
+
+def _writer(name: str) -> tuple[_Write | None, str]:
+    """Return what writes a test, or why nothing does."""
     package, _, short = name.rpartition(".")
-    try:
-        if package == "dbt_expectations":
-            expect(short, options | {"column": options.get("column_name")}, table, where)
-            return
-        write = _GENERIC_TESTS.get(short)
-        if write is None:
-            table.leave(origin, _WHY_NOT.get(short, "dpdb does not know this test"))
-            return
-        table.take(write(options, where), origin)
-    except KeyError as error:
-        table.leave(origin, f"the option {error} is missing")
-    except (ParameterError, TypeError, ValueError) as error:
-        table.leave(origin, str(error))
+    if package == "dbt_expectations":
+        return expectation(short), why_no_rule(short)
+    return _GENERIC_TESTS.get(short), _WHY_NOT.get(short, "dpdb does not know this test")
 
 
-def _accepted_values(options: _Options, where: str | None) -> str:
-    values = sequence(options["values"])
-    written = [item if isinstance(item, str) else value(item) for item in values]
-    if options.get("quote", True) is not False:
-        return checked(among(options["column_name"], map(str, values)), where)
-    return checked(f"{column_name(options['column_name'])} IN ({', '.join(written)})", where)
+def _column(options: Options) -> str:
+    return column_name(options.need("column_name"))
 
 
-def _not_accepted_values(options: _Options, where: str | None) -> str:
-    values = sequence(options["values"])
-    return checked(among(options["column_name"], values, inside=False), where)
+def _accepted_values(options: Options, where: str | None) -> str:
+    name, values = _column(options), listed(options.need("values"), options.flag("quote", True))
+    return checked(f"{name} IN ({values})", where)
 
 
-def _range(options: _Options, where: str | None) -> str:
-    strict = options.get("inclusive", True) is False
-    name = column_name(options["column_name"])
-    ends = [options.get("min_value"), options.get("max_value")]
-    if all(not isinstance(end, str) for end in ends):
-        return checked(between(name, *ends, strict_low=strict, strict_high=strict), where)
-    signs = (">", "<") if strict else (">=", "<=")  # texts are SQL: another column, say
-    parts = [f"{name} {sign} {end}" for sign, end in zip(signs, ends, strict=True) if end is not None]
+def _not_accepted_values(options: Options, where: str | None) -> str:
+    name, values = _column(options), listed(options.need("values"), options.flag("quote", True))
+    return checked(f"{name} NOT IN ({values})", where)
+
+
+def _range(options: Options, where: str | None) -> str:
+    signs = (">=", "<=") if options.flag("inclusive", True) else (">", "<")
+    ends = options.get("min_value"), options.get("max_value")
+    name = _column(options)
+    parts = [f"{name} {sign} {raw(end)}" for sign, end in zip(signs, ends, strict=True) if end is not None]
+    if not parts:
+        raise ParameterError("neither a smallest nor a largest value is given")
     return checked(" AND ".join(parts), where)
 
 
-def _expression(options: _Options, where: str | None) -> str:
-    column = options.get("column_name")
-    expression = str(options["expression"])
+def _expression(options: Options, where: str | None) -> str:
+    column, expression = options.get("column_name"), str(options.need("expression"))
     return checked(expression if column is None else f"{column_name(column)} {expression}", where)
 
 
-def _determined(options: _Options, where: str | None) -> str:
+def _not_empty(options: Options, where: str | None) -> str:
+    name = _column(options)
+    return checked(f"trim({name}) <> ''" if options.flag("trim_whitespace", True) else f"{name} <> ''", where)
+
+
+def _combination(options: Options, where: str | None) -> list[str]:
+    """Write a key of which NULL is a value: the test groups by its columns."""
+    quoted = options.flag("quote_columns")
+    columns = texts(options.need("combination_of_columns"))
+    return keyed_with_nulls(columns if quoted else [identifier(column) for column in columns], where)
+
+
+def _ranges(options: Options, where: str | None) -> list[str]:
+    """Write that ranges do not overlap: each is one, and no two of a partition, of which NULL is one, meet."""
+    low, high = (column_name(identifier(options.need(f"{end}_bound_column"))) for end in ("lower", "upper"))
+    gaps = options.choice("gaps", "allowed", "required", "not_allowed")
+    if gaps == "not_allowed":
+        raise ParameterError("gaps: that a next range follows is no rule over two rows")
+    sign = "<=" if options.flag("zero_length_range_allowed") else "<"
+    less, more = ("<=", ">=") if gaps == "required" else ("<", ">")
+    apart = f"t1.{low} {less} t2.{high} & t1.{high} {more} t2.{low}"
+    written = [checked(f"{low} IS NOT NULL AND {high} IS NOT NULL AND {low} {sign} {high}", where)]
+    said = options.get("partition_by")
+    if said is None:
+        return [*written, f"not({apart}){_where(where)}"]
+    partition = identifier(said)
+    name = column_name(partition)
+    alone = both(missing([partition], every=True), where)
+    return [*written, f"not(t1.{name} = t2.{name} & {apart}){_where(where)}", f"not({apart}){_where(alone)}"]
+
+
+def _where(where: str | None) -> str:
+    return "" if where is None else f" WHERE {where}"
+
+
+def _determined(options: Options, where: str | None) -> str:
     """Write a functional dependency: as proposed for dbt_utils on a column, or with both sides named."""
-    left = options.get("depends_on", options.get("determinants", options.get("columns")))
-    right = options.get("dependent", options.get("determines", options.get("column_name")))
+    left = options.first("depends_on", "determinants", "columns")
+    right = options.first("dependent", "determines", "column_name")
     if not texts(left) or not isinstance(right, str):
         raise ParameterError("a functional dependency needs depends_on, and a column that depends on it")
     return dependency(texts(left), right, where)
 
 
-def _relationship(options: _Options, where: str | None) -> str:
+def _relationship(options: Options, where: str | None) -> str:
     """Write a foreign key; conditions on the rows of the other table are none that dpdb knows."""
-    if str(options.get("to_condition", "1=1")).replace(" ", "") != "1=1":
+    if not is_always(options.get("to_condition", "1=1")):
         raise ParameterError("to_condition: a condition on the rows of the other table; name a view of them instead")
-    among = options.get("from_condition")
-    if among is not None and str(among).replace(" ", "") != "1=1":
-        where = str(among) if where is None else f"({where}) AND ({among})"
-    return found_in([options["column_name"]], _model(options["to"]), [options["field"]], where)
+    among = options.get("from_condition", "1=1")
+    where = where if is_always(among) else both(among, where)
+    return found_in([options.need("column_name")], _model(options.need("to")), [options.need("field")], where)
 
 
 def _model(said: object) -> str:
@@ -146,26 +226,27 @@ def _model(said: object) -> str:
     return str(said)
 
 
-def _written(options: _Options, where: str | None) -> str:
+def _written(options: Options, where: str | None) -> str:
     """Write a constraint that is dpdb's own text."""
     if where is not None:
         raise ParameterError("say the condition in the constraint itself")
-    return str(options["constraint"])
+    return str(options.need("constraint"))
 
 
-_GENERIC_TESTS: dict[str, Callable[[_Options, str | None], str]] = {
-    "unique": lambda o, where: keyed([o["column_name"]], where),
-    "not_null": lambda o, where: present(o["column_name"], where),
+_GENERIC_TESTS: dict[str, _Write] = {
+    "unique": lambda o, where: keyed([o.need("column_name")], where),
+    "not_null": lambda o, where: present(o.need("column_name"), where),
     "accepted_values": _accepted_values,
-    "unique_combination_of_columns": lambda o, where: keyed(texts(o["combination_of_columns"]), where),
+    "unique_combination_of_columns": _combination,
     "not_accepted_values": _not_accepted_values,
     "accepted_range": _range,
     "expression_is_true": _expression,
-    "not_empty_string": lambda o, where: checked(f"trim({column_name(o['column_name'])}) <> ''", where),
+    "not_empty_string": _not_empty,
     "functional_dependency": _determined,
     "denial_constraint": _written,
     "relationships": _relationship,
     "relationships_where": _relationship,
+    "mutually_exclusive_ranges": _ranges,
 }
 _WHY_NOT = {
     "equality": ACROSS_TABLES,
@@ -177,38 +258,37 @@ _WHY_NOT = {
     "not_constant": WHOLE_TABLE,
     "not_null_proportion": "take NOT NULL and gate the share of rows: --rate --fail-above problematic=SHARE",
     "sequential_values": WHOLE_TABLE,
-    "mutually_exclusive_ranges": "ranges that overlap are a rule over pairs: not(t1.low < t2.high & t1.high > t2.low)",
 }
 
 
-def _constraint(constraint: _Options, columns: list[str], table: TableRules) -> None:
+def _constraint(said: object, columns: list[str], table: TableRules) -> None:
     """Take a constraint of a model contract."""
+    constraint = Options(said, _SILENT_OF_CONSTRAINT)
     kind = str(constraint.get("type", ""))
+    columns = columns or texts(constraint.get("columns"))
     origin = f"constraint {kind}({', '.join(columns)})"
-    try:
-        if kind in {"primary_key", "unique"}:
-            table.unique(columns, origin)
-        if kind in {"primary_key", "not_null"}:
-            for column in columns:
-                table.not_null(column, origin)
-        elif kind == "check":
-            table.check(str(constraint.get("expression", "")), origin)
-        elif kind == "foreign_key":
-            _foreign_key(constraint, columns, table, origin)
-        elif kind != "unique":
-            table.leave(origin, "dpdb does not know this constraint")
-    except ParameterError as error:
-        table.leave(origin, str(error))
-
-
-def _foreign_key(constraint: _Options, columns: list[str], table: TableRules, origin: str) -> None:
-    """Take a foreign key: `to` and `to_columns`, or `expression: "customers (id)"`."""
-    expression = re.fullmatch(
-        r"\s*(?:references\s+)?([\w.]+)\s*\(([^()]*)\)\s*", str(constraint.get("expression", "")), re.I
-    )
-    if "to" in constraint:
-        table.refers(columns, _model(constraint["to"]), texts(constraint.get("to_columns")), origin)
-    elif expression is not None:
-        table.refers(columns, expression[1], [name.strip() for name in expression[2].split(",")], origin)
+    write = _CONSTRAINTS.get(kind)
+    if write is None:
+        table.leave(origin, "dpdb does not know this constraint")
     else:
-        table.leave(origin, "it does not say which columns of which table")
+        table.take(lambda: write(constraint, columns), origin, constraint)
+
+
+def _foreign_key(constraint: Options, columns: list[str]) -> str:
+    """Write a foreign key: `to` and `to_columns`, or `expression: "customers (id)"`."""
+    said = r"\s*(?:references\s+)?([\w.]+)\s*\(([^()]*)\)\s*"
+    if "to" in constraint:
+        return found_in(columns, _model(constraint.need("to")), texts(constraint.get("to_columns")))
+    expression = re.fullmatch(said, str(constraint.get("expression", "")), re.I)
+    if expression is None:
+        raise ParameterError("it does not say which columns of which table")
+    return found_in(columns, expression[1], [name.strip() for name in expression[2].split(",")])
+
+
+_CONSTRAINTS: dict[str, Callable[[Options, list[str]], str | list[str]]] = {
+    "primary_key": lambda _, columns: [keyed(columns), *map(present, columns)],
+    "unique": lambda _, columns: keyed(columns),
+    "not_null": lambda _, columns: list(map(present, columns)),
+    "check": lambda constraint, _: checked(constraint.need("expression")),
+    "foreign_key": _foreign_key,
+}

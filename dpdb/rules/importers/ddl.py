@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -12,8 +14,26 @@ from sqlglot.errors import SqlglotError
 from dpdb.bounded_parser import TooMuchWorkError, parse_script
 from dpdb.errors import ParameterError
 from dpdb.rules.found import Found, TableRules
+from dpdb.rules.options import Options
+from dpdb.rules.texts import checked, found_in, keyed, keyed_with_nulls, present
 
 __all__ = ["import_ddl", "is_ddl"]
+
+# Without influence on which rows break the rule: when it is checked, what is done then, how an index is stored.
+_SILENT = {"enforced", "include", "delete", "update", "desc", "with_storage", "using", "tablespace", "index_type"}
+_SILENT_WORDS = re.compile(
+    r"(NOT )?(DEFERRABLE|ENFORCED|VALID)|INITIALLY \w+|ON (DELETE|UPDATE) .*|NO INHERIT|MATCH SIMPLE|(NO)?VALIDATE"
+    r"|(NO)?RELY|ENABLE|DISABLE|NO CHECK",
+    re.IGNORECASE,
+)
+# What sqlglot passes on unread although it may hold rules.
+_UNREAD = re.compile(
+    r"(?P<what>(create )?unique .*?\bon|(create |alter )?table) (if (not )?exists )?(only )?"
+    r"(?P<table>[^ (]+)(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_LONGEST = 1_000
+_RULES = re.compile(r"\b(unique|primary\s+key|check|references|foreign\s+key|not\s+null|exclude)\b", re.IGNORECASE)
 
 
 def is_ddl(text: str) -> bool:
@@ -46,6 +66,8 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
             _unique_index(statement, found)
         elif isinstance(statement, exp.Alter):
             _alter(statement, found)
+        elif isinstance(statement, exp.Command):
+            _command(statement, found)
 
 
 @contextmanager
@@ -85,59 +107,91 @@ def _alter(statement: exp.Alter, found: Found) -> None:
         if isinstance(action, exp.AddConstraint):
             for part in action.expressions:
                 _table_constraint(part, table)
+        elif isinstance(action, exp.ColumnDef):
+            for constraint in action.constraints:
+                _constraint(constraint.kind, [action.name], table, constraint.name)
         elif isinstance(action, exp.AlterColumn) and action.args.get("allow_null") is False:
-            table.not_null(action.name, f"ALTER COLUMN {action.name}")
+            table.take(partial(present, action.name), f"ALTER COLUMN {action.name}", Options(None))
+        elif isinstance(action, exp.Drop) or (isinstance(action, exp.AlterColumn) and action.args.get("allow_null")):
+            table.leave(f"ALTER TABLE: {action.sql('duckdb', comments=False)}", "see whether a rule above is gone")
+
+
+def _command(statement: exp.Command, found: Found) -> None:
+    """Leave out a statement that sqlglot does not read and that names a rule."""
+    text = " ".join(f"{statement.this} {statement.expression}"[:_LONGEST].split())
+    said = _UNREAD.fullmatch(text)
+    if said is not None and (_RULES.search(said["rest"]) or "unique" in said["what"].lower()):
+        name = said["table"].rpartition(".")[2].strip('"`')
+        found.table(name).leave(text, "sqlglot does not read this statement")
 
 
 def _unique_index(statement: exp.Create, found: Found) -> None:
     index = statement.this
-    parameters = index.args.get("params")
-    ordered = parameters.args.get("columns") if parameters is not None else None
     table = found.table(index.args["table"].name if index.args.get("table") else "")
-    origin = f"unique index {index.name}"
-    columns = [item.this if isinstance(item, exp.Ordered) else item for item in ordered or []]
-    where = parameters.args.get("where") if parameters is not None else None
-    if not columns or not all(isinstance(column, exp.Column) for column in columns):
-        table.leave(origin, "it is over expressions")
-        return
-    table.unique([column.name for column in columns], origin, where=None if where is None else _sql(where.this))
+    options = _options(index.args.get("params"))
+    where = options.get("where")
+
+    def written() -> str:
+        return keyed(_columns(options.get("columns")), None if where is None else _sql(where.this))
+
+    table.take(written, f"unique index {index.name}", options)
+
+
+def _options(node: exp.Expr | None, strange: Sequence[str] = ()) -> Options:
+    """Return the parts of a statement as options; an empty part says nothing."""
+    said = {key: part for key, part in (node.args if node is not None else {}).items() if part not in (False, [])}
+    words = [str(word) for word in said.pop("options", [])]
+    return Options(said, _SILENT, [*strange, *(word for word in words if not _SILENT_WORDS.fullmatch(word))])
 
 
 def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, named: str) -> None:
     """Take one constraint; `columns` is the column that it stands behind, if it stands behind one."""
     shown = f"{named}: " if named else ""
+    options = _options(kind)
     if isinstance(kind, (exp.PrimaryKey, exp.PrimaryKeyColumnConstraint)):
-        columns = columns or _columns(kind.expressions)
-        origin = f"{shown}PRIMARY KEY ({', '.join(columns)})"
-        table.unique(columns, origin)
-        for column in columns:
-            table.not_null(column, origin)
+        parts = options.get("expressions")
+        origin = f"{shown}PRIMARY KEY ({', '.join(columns or _names(parts))})"
+        table.take(lambda: _primary(columns or _columns(parts)), origin, options)
     elif isinstance(kind, exp.UniqueColumnConstraint):
-        inside = kind.this
-        columns = columns or _columns(inside.expressions if isinstance(inside, exp.Schema) else [])
-        table.unique(columns, f"{shown}UNIQUE ({', '.join(columns)})")
+        inside = options.get("this")
+        parts = inside.expressions if isinstance(inside, exp.Schema) else []
+        write = keyed_with_nulls if options.flag("nulls") else keyed
+        table.take(
+            lambda: write(columns or _columns(parts)), f"{shown}UNIQUE ({', '.join(columns or _names(parts))})", options
+        )
     elif isinstance(kind, exp.NotNullColumnConstraint) and not kind.args.get("allow_null"):
-        table.not_null(columns[0], f"{shown}NOT NULL {columns[0]}")
+        table.take(lambda: present(columns[0]), f"{shown}NOT NULL {columns[0]}", options)
     elif isinstance(kind, exp.CheckColumnConstraint):
-        origin = f"{shown}CHECK ({_sql(kind.this)})"
-        if any(division.args.get("typed") for division in kind.this.find_all(exp.Div)):
-            table.leave(origin, "there / may round to whole numbers, here it never does; write // or / yourself")
-        else:
-            table.check(_sql(kind.this), origin)
-    elif isinstance(kind, (exp.ForeignKey, exp.Reference)):
-        columns = columns or _columns(kind.expressions)
-        _reference(columns, kind.args["reference"] if isinstance(kind, exp.ForeignKey) else kind, table, shown)
+        table.take(lambda: _check(options.need("this")), f"{shown}CHECK ({_sql(kind.this)})", options)
+    elif isinstance(kind, exp.ForeignKey):
+        columns = columns or _names(options.get("expressions"))
+        _reference(columns, options.need("reference"), table, shown, options.unread())
+    elif isinstance(kind, exp.Reference):
+        _reference(columns, kind, table, shown)
     elif isinstance(kind, exp.ExcludeColumnConstraint):
         table.leave(f"{shown}EXCLUDE", "write it as a denial constraint: not(t1... & t2...)")
 
 
-def _reference(columns: list[str], reference: exp.Expr, table: TableRules, shown: str) -> None:
+def _primary(columns: Sequence[str]) -> list[str]:
+    return [keyed(columns), *map(present, columns)]
+
+
+def _check(condition: exp.Expr) -> str:
+    if any(division.args.get("typed") for division in condition.find_all(exp.Div)):
+        raise ParameterError("there / may round to whole numbers, here it never does; write // or / yourself")
+    return checked(_sql(condition))
+
+
+def _reference(
+    columns: list[str], reference: exp.Expr, table: TableRules, shown: str, strange: Sequence[str] = ()
+) -> None:
     """Take a foreign key; without columns it refers to the primary key, which the same file may have made before."""
-    target = reference.this
+    options = _options(reference, strange)
+    target = options.need("this")
     parent = target.this if isinstance(target, exp.Schema) else target
-    named = _columns(target.expressions) if isinstance(target, exp.Schema) else _primary_key(parent.name, table)
+    named = _names(target.expressions) if isinstance(target, exp.Schema) else _primary_key(parent.name, table)
     name = f"{parent.db}.{parent.name}" if parent.db else parent.name
-    table.refers(columns, name, named, f"{shown}REFERENCES of ({', '.join(columns)})")
+    table.take(lambda: found_in(columns, name, named), f"{shown}REFERENCES of ({', '.join(columns)})", options)
 
 
 def _primary_key(parent: str, table: TableRules) -> list[str]:
@@ -149,8 +203,23 @@ def _primary_key(parent: str, table: TableRules) -> list[str]:
     return []
 
 
-def _columns(parts: list[exp.Expr]) -> list[str]:
-    return [part.this.name if isinstance(part, exp.Ordered) else part.name for part in parts]
+def _names(parts: Sequence[exp.Expr] | None) -> list[str]:
+    """Return the names of columns for words about them."""
+    return [part.this.name if isinstance(part, exp.Ordered) else part.name for part in parts or []]
+
+
+def _columns(parts: Sequence[exp.Expr] | None) -> list[str]:
+    """Return the names of columns.
+
+    Raises
+    ------
+    ParameterError
+        If there are none, or if one is another expression.
+    """
+    plain = [part.this if isinstance(part, exp.Ordered) else part for part in parts or []]
+    if not plain or not all(isinstance(part, (exp.Column, exp.Identifier)) for part in plain):
+        raise ParameterError("it is over expressions")
+    return [part.name for part in plain]
 
 
 def _sql(condition: exp.Expr) -> str:

@@ -1,22 +1,52 @@
 """Great Expectations suites (JSON of 0.x and 1.x): each expectation about rows is a rule.
 
-The names are those of `dbt_expectations`, too, whose tests go through `expect`.
+A row with a missing value is read as the tool's own pandas engine and its published test cases read it: expectations of
+one column pass over it, and those of several columns have `ignore_row_if`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+import re
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, texts
-from dpdb.rules.texts import among, between, checked, column_name, keyed, present, value
+from dpdb.rules.importers.sql_parts import like
+from dpdb.rules.options import Options
+from dpdb.rules.texts import (
+    among,
+    between,
+    checked,
+    column_name,
+    keyed,
+    keyed_with_nulls,
+    missing,
+    present,
+    value,
+)  # fmt: skip
 
-__all__ = ["expect", "import_suite", "is_suite"]
+__all__ = ["import_suite", "is_suite", "why_not"]
 
-_Options: TypeAlias = Mapping[str, Any]
-_Write: TypeAlias = Callable[[_Options, str | None], str]
+_Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
+
+# Without influence on which rows fail.
+_SILENT_OF_SUITE = {
+    "name", "expectation_suite_name", "id", "ge_cloud_id", "data_context_id", "data_asset_type", "meta", "notes",
+    "description", "evaluation_parameters", "suite_parameters", "expectations",
+}  # fmt: skip
+_SILENT_OF_ITEM = {
+    "id", "ge_cloud_id", "meta", "notes", "description", "rendered_content", "expectation_context",
+    "success_on_last_run",
+}  # fmt: skip
+_SILENT = {
+    "result_format", "catch_exceptions", "include_config", "meta", "notes", "description", "batch_id",
+    "output_strftime_format", "unexpected_index_column_names",
+}  # fmt: skip
+# Switches that have to be off: values are compared as the column holds them.
+_OFF = ("parse_strings_as_datetimes", "allow_cross_type_comparisons", "auto")
 
 
 def is_suite(document: object) -> bool:
@@ -26,56 +56,78 @@ def is_suite(document: object) -> bool:
 
 def import_suite(document: object, found: Found) -> None:
     """Read a suite."""
-    suite = mapping(document)
-    table = found.table(str(mapping(suite.get("meta")).get("table", "")))
-    for item in sequence(suite.get("expectations")):
-        expectation = mapping(item)
-        name = str(expectation.get("type") or expectation.get("expectation_type") or "")
-        expect(name, mapping(expectation.get("kwargs")), table)
+    suite = Options(document, _SILENT_OF_SUITE)
+    table = found.table(str(mapping(suite.shown("meta")).get("table", "")))
+    for name in suite.unread():
+        table.leave(f"suite: {name}", "dpdb does not know this key")
+    for said in sequence(suite.get("expectations")):
+        item = Options(said, _SILENT_OF_ITEM)
+        name = str(item.first("type", "expectation_type") or "")
+        _expect(name, item, item.inner("kwargs", _SILENT), table)
 
 
-def expect(name: str, options: _Options, table: TableRules, where: str | None = None) -> None:
-    """Take one expectation by its name and options; `where` limits it to some rows."""
-    shown = ", ".join(texts(options.get("column_list")) or _columns_of(options))
-    origin = f"{name}({shown})" if where is None else f"{name}({shown}) where {where}"
-    if options.get("row_condition"):
-        condition = _row_condition(options)
-        if condition is None:
-            table.leave(origin, "its row_condition is written for another parser; write it as SQL after WHERE")
-            return
-        where = condition if where is None else f"({where}) AND ({condition})"
+def _expect(name: str, item: Options, options: Options, table: TableRules) -> None:
+    """Take one expectation."""
+    named = [options.shown(key) for key in ("column", "column_A", "column_B")]
+    shown = ", ".join(texts(options.shown("column_list")) or [str(column) for column in named if column is not None])
     write = _EXPECTATIONS.get(name)
     if write is None:
-        table.leave(origin, _reason(name))
+        table.leave(f"{name}({shown})", why_not(name))
         return
+
+    def written() -> str | list[str]:
+        for switch in _OFF:
+            if options.flag(switch):
+                raise ParameterError(f"{switch}: dpdb compares the values that the column holds")
+        return write(options, _row_condition(options))
+
     try:
-        table.take(write(options, where), origin, _mostly(options))
-    except KeyError as error:
-        table.leave(origin, f"the option {error} is missing")
-    except (ParameterError, TypeError, ValueError) as error:
-        table.leave(origin, str(error))
+        notes = [_mostly(options), item.notes("severity"), options.notes("severity")]
+    except ParameterError as error:
+        table.leave(f"{name}({shown})", str(error))
+    else:
+        table.take(written, f"{name}({shown})", item, "; ".join(filter(None, notes)) or None)
 
 
-def _columns_of(options: _Options) -> list[str]:
-    named = ("column", "column_A", "column_B")
-    return [str(options[key]) for key in named if key in options]
-
-
-def _mostly(options: _Options) -> str | None:
-    mostly = options.get("mostly")
-    if not isinstance(mostly, (int, float)) or mostly >= 1:
+def _mostly(options: Options) -> str | None:
+    mostly = options.get("mostly", 1)
+    if isinstance(mostly, dict):  # a parameter, known when the suite runs
+        return f"mostly {mostly}"
+    if isinstance(mostly, bool) or not isinstance(mostly, (int, float)) or not 0 <= mostly <= 1:
+        raise ParameterError(f"mostly: {mostly!r} is no share from 0 to 1")
+    if mostly == 1:
         return None
     return f"mostly {mostly:g}: gate with --rate --fail-above problematic={round(1 - mostly, 10):g}"
 
 
-def _row_condition(options: _Options) -> str | None:
-    """Only conditions that are SQL; pandas and the tool's own parser have other grammars."""
-    condition = options.get("row_condition")
-    parser = options.get("condition_parser")
-    return condition if isinstance(condition, str) and parser in {"spark", None} and "col(" not in condition else None
+_CONDITION = re.compile(
+    r"""col\("(?P<column>[A-Za-z][\w.-]*)"\)\s*
+    (?:(?P<present>\.notnull\(\))
+      |(?P<sign>[<>]=?|==|!=)\s*(?:(?P<number>[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|(?P<quote>["'])(?P<text>[^"']+)(?P=quote)))
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
-def _reason(name: str) -> str:
+def _row_condition(options: Options) -> str | None:
+    """Only conditions that are SQL, or one comparison by the tool's own parser; pandas has another grammar."""
+    condition, parser = options.get("row_condition"), options.get("condition_parser")
+    if condition is None or condition == "":
+        return None
+    if isinstance(condition, str) and parser in {None, "spark"} and "col(" not in condition:
+        return condition
+    own = parser in {"great_expectations", "great_expectations__experimental__"} and isinstance(condition, str)
+    said = _CONDITION.fullmatch(condition.strip()) if own else None
+    if said is None:
+        raise ParameterError("its row_condition is written for another parser; write it as SQL after WHERE")
+    name = column_name(said["column"])
+    if said["present"]:
+        return f"{name} IS NOT NULL"
+    return f"{name} {said['sign'].replace('==', '=')} {said['number'] or value(said['text'])}"
+
+
+def why_not(name: str) -> str:
+    """Return why an expectation is no rule of dpdb."""
     if "regex" in name or "strftime" in name or "json" in name:
         return NO_PATTERNS
     if name.startswith("expect_table_") or name.endswith(_WHOLE):
@@ -92,80 +144,154 @@ _WHOLE = (
 )  # fmt: skip
 
 
-def _value_between(options: _Options, where: str | None) -> str:
-    strictly = bool(options.get("strictly"))
-    condition = between(
-        column_name(options["column"]),
-        options.get("min_value"),
-        options.get("max_value"),
-        strict_low=bool(options.get("strict_min")) or strictly,
-        strict_high=bool(options.get("strict_max")) or strictly,
-    )
-    return checked(condition, where)
+# -- one column ---------------------------------------------------------------------------------------------------
 
 
-def _length_between(options: _Options, where: str | None) -> str:
-    low, high = options.get("min_value"), options.get("max_value")
-    return checked(between(f"length({column_name(options['column'])})", low, high), where)
+def _column(options: Options) -> str:
+    return column_name(options.need("column"))
 
 
-def _length_equal(options: _Options, where: str | None) -> str:
-    return checked(f"length({column_name(options['column'])}) = {value(options['value'])}", where)
+def _in_set(options: Options, where: str | None) -> str:
+    name, values = _column(options), sequence(options.need("value_set"))
+    return checked(among(options.get("column"), values) if values else f"{name} IS NULL", where)
+
+
+def _between(term: str, options: Options, where: str | None) -> str:
+    ends = options.get("min_value"), options.get("max_value")
+    strict_low, strict_high = options.flag("strict_min"), options.flag("strict_max")
+    return checked(between(term, *ends, strict_low=strict_low, strict_high=strict_high), where)
 
 
 def _like(sign: str) -> _Write:
-    def write(options: _Options, where: str | None) -> str:
-        return checked(f"{column_name(options['column'])} {sign} {value(options['like_pattern'])}", where)
+    def write(options: Options, where: str | None) -> str:
+        return checked(like(_column(options), sign, options.need("like_pattern")), where)
 
     return write
 
 
-def _pair(options: _Options) -> tuple[str, str]:
-    return column_name(options["column_A"]), column_name(options["column_B"])
+def _like_list(options: Options, where: str | None) -> str:
+    joint = " AND " if options.choice("match_on", "any", "all") == "all" else " OR "
+    return checked(joint.join(_each_pattern("LIKE", options)), where)
 
 
-def _greater(options: _Options, where: str | None) -> str:
-    greater, smaller = _pair(options)
-    return checked(f"{greater} {'>=' if options.get('or_equal') else '>'} {smaller}", where)
+def _each_pattern(sign: str, options: Options) -> list[str]:
+    patterns = [like(_column(options), sign, item) for item in sequence(options.need("like_pattern_list"))]
+    if not patterns:
+        raise ParameterError("the list of patterns is empty")
+    return patterns
 
 
-def _equal(options: _Options, where: str | None) -> str:
-    one, other = _pair(options)
-    return checked(f"{one} = {other}", where)
+# -- several columns ----------------------------------------------------------------------------------------------
 
 
-def _pair_among(options: _Options, where: str | None) -> str:
-    one, other = _pair(options)
-    pairs = [f"({one} = {value(a)} AND {other} = {value(b)})" for a, b in options["value_pairs_set"]]
-    if not pairs:
+def _ignored(options: Options, every: str, some: str, none: str) -> str:
+    """Which rows with missing values an expectation passes over: "every", where all are missing, "any" or "none"."""
+    word = options.choice("ignore_row_if", every, some, none)
+    return {every: "every", some: "any", none: "none"}[word]
+
+
+def _of_pair(options: Options) -> str:
+    return _ignored(options, "both_values_are_missing", "either_value_is_missing", "neither")
+
+
+def _of_list(options: Options) -> str:
+    return _ignored(options, "all_values_are_missing", "any_value_is_missing", "never")
+
+
+def _complete(condition: str, columns: Sequence[object], ignored: str, where: str | None) -> str:
+    """Write a comparison that is NULL where one of its columns is; a row with a missing value fails unless ignored."""
+    if ignored == "any":
+        return checked(condition, where)
+    given = " AND ".join(f"{column_name(column)} IS NOT NULL" for column in columns)
+    condition = f"{given} AND {condition}"
+    return checked(condition if ignored == "none" else f"{missing(columns, every=True)} OR {condition}", where)
+
+
+def _greater(options: Options, where: str | None) -> str:
+    pair = [options.need("column_A"), options.need("column_B")]
+    sign = " >= " if options.flag("or_equal") else " > "
+    return _complete(sign.join(map(column_name, pair)), pair, _of_pair(options), where)
+
+
+def _equal(options: Options, where: str | None) -> str:
+    pair = [options.need("column_A"), options.need("column_B")]
+    return _complete(" = ".join(map(column_name, pair)), pair, _of_pair(options), where)
+
+
+def _pair_among(options: Options, where: str | None) -> str:
+    """Write which pairs there may be; unlike elsewhere a missing value is one that a pair may name."""
+    pair = [options.need("column_A"), options.need("column_B")]
+    allowed = [
+        " AND ".join(f"{column_name(name)} IS NOT NULL AND {column_name(name)} = {value(said)}" if said is not None
+                     else f"{column_name(name)} IS NULL" for name, said in zip(pair, each, strict=True))
+        for each in options.need("value_pairs_set")
+    ]  # fmt: skip
+    ignored = _of_pair(options)
+    if ignored != "none":
+        allowed = [missing(pair, every=ignored == "every"), *allowed]
+    if not allowed:
         raise ParameterError("the list of pairs is empty")
-    return checked(" OR ".join(pairs), where)
+    return checked(" OR ".join(allowed), where)
 
 
-def _different_in_a_row(options: _Options, where: str | None) -> str:
-    names = [column_name(name) for name in texts(options["column_list"])]
-    parts = [f"{one} <> {other}" for k, one in enumerate(names) for other in names[k + 1 :]]
-    if not parts:
-        raise ParameterError("at least two columns are needed")
-    return checked(" AND ".join(parts), where)
+def _columns(options: Options, fewest: int = 1) -> list[str]:
+    columns = sequence(options.need("column_list"))
+    if len(columns) < fewest:
+        raise ParameterError(f"at least {fewest} columns are needed")
+    return columns
+
+
+def _compound(options: Options, where: str | None) -> str | list[str]:
+    columns, ignored = _columns(options), _of_list(options)
+    if ignored == "any":
+        return keyed(columns, where)
+    return keyed_with_nulls(columns, where, also_all_missing=ignored == "none")
+
+
+def _different_in_a_row(options: Options, where: str | None) -> str:
+    """Write that no two columns have the same value, two missing values being the same."""
+    columns, ignored = _columns(options, fewest=2), _of_list(options)
+    names = list(map(column_name, columns))
+    if len(names) == 2 and ignored != "none":
+        return checked(" <> ".join(names), where)
+    pairs = [
+        f"{one} <> {other} AND ({one} IS NOT NULL OR {other} IS NOT NULL)" for one, other in combinations(names, 2)
+    ]
+    condition = " AND ".join(pairs)
+    return checked(
+        condition if ignored == "none" else f"{missing(columns, every=ignored == 'every')} OR {condition}", where
+    )
+
+
+def _sum(options: Options, where: str | None) -> str:
+    columns = _columns(options)
+    condition = f"{' + '.join(map(column_name, columns))} = {value(options.need('sum_total'))}"
+    return _complete(condition, columns, _of_list(options), where)
 
 
 _EXPECTATIONS: dict[str, _Write] = {
-    "expect_column_values_to_not_be_null": lambda o, where: present(o["column"], where),
-    "expect_column_values_to_be_null": lambda o, where: checked(f"{column_name(o['column'])} IS NULL", where),
-    "expect_column_values_to_be_unique": lambda o, where: keyed([o["column"]], where),
-    "expect_compound_columns_to_be_unique": lambda o, where: keyed(texts(o["column_list"]), where),
-    "expect_multicolumn_values_to_be_unique": lambda o, where: keyed(texts(o["column_list"]), where),
-    "expect_select_column_values_to_be_unique_within_record": _different_in_a_row,
-    "expect_column_values_to_be_in_set": lambda o, where: checked(among(o["column"], sequence(o["value_set"])), where),
+    "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column"), where),
+    "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),
+    "expect_column_values_to_be_unique": lambda o, where: keyed([o.need("column")], where),
+    "expect_column_values_to_be_in_set": _in_set,
     "expect_column_values_to_not_be_in_set": lambda o, where: checked(
-        among(o["column"], sequence(o["value_set"]), inside=False), where
+        among(o.need("column"), sequence(o.need("value_set")), inside=False), where
     ),
-    "expect_column_values_to_be_between": _value_between,
-    "expect_column_value_lengths_to_be_between": _length_between,
-    "expect_column_value_lengths_to_equal": _length_equal,
+    "expect_column_values_to_be_between": lambda o, where: _between(_column(o), o, where),
+    "expect_column_value_lengths_to_be_between": lambda o, where: _between(f"length({_column(o)})", o, where),
+    "expect_column_value_lengths_to_equal": lambda o, where: checked(
+        f"length({_column(o)}) = {value(o.need('value'))}", where
+    ),
     "expect_column_values_to_match_like_pattern": _like("LIKE"),
     "expect_column_values_to_not_match_like_pattern": _like("NOT LIKE"),
+    "expect_column_values_to_match_like_pattern_list": _like_list,
+    "expect_column_values_to_not_match_like_pattern_list": lambda o, where: checked(
+        " AND ".join(_each_pattern("NOT LIKE", o)), where
+    ),
+    "expect_compound_columns_to_be_unique": _compound,
+    "expect_select_column_values_to_be_unique_within_record": _different_in_a_row,
+    "expect_multicolumn_values_to_be_unique": _different_in_a_row,
+    "expect_multicolumn_sum_to_equal": _sum,
     "expect_column_pair_values_a_to_be_greater_than_b": _greater,
     "expect_column_pair_values_A_to_be_greater_than_B": _greater,
     "expect_column_pair_values_to_be_equal": _equal,

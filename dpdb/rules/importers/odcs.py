@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
-from dpdb.rules.importers.shapes import mapping, sequence, single, texts
+from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.importers.soda import take_check
-from dpdb.rules.texts import among, between, column_name
+from dpdb.rules.options import Options
+from dpdb.rules.texts import among, between, checked, column_name, found_in, keyed, present
 
 __all__ = ["import_contract", "is_contract"]
 
 _Options: TypeAlias = Mapping[str, Any]
+
+# Without influence on which rows fail.
+_ABOUT = {
+    "id",
+    "name",
+    "description",
+    "businessName",
+    "tags",
+    "customProperties",
+    "authoritativeDefinitions",
+    "deprecated",
+}
+_SILENT_OF_TABLE = _ABOUT | {
+    "physicalName", "physicalType", "logicalType", "dataGranularityDescription", "properties", "quality",
+    "relationships", "contextualDefinition",
+}  # fmt: skip
+_SILENT_OF_PROPERTY = _ABOUT | {
+    "physicalName", "physicalType", "logicalType", "primaryKey", "primaryKeyPosition", "partitioned",
+    "partitionKeyPosition", "classification", "encryptedName", "transformSourceObjects", "transformLogic",
+    "transformDescription", "examples",
+    "criticalDataElement", "quality", "relationships", "logicalTypeOptions", "required", "unique",
+}  # fmt: skip
+_SILENT_OF_LIMITS = {"format", "timezone", "defaultTimezone"}
+_SILENT_OF_QUALITY = _ABOUT | {"type", "dimension", "businessImpact", "method", "scheduler", "schedule"}
 
 
 def is_contract(document: object) -> bool:
@@ -28,16 +54,23 @@ def import_contract(document: object, found: Found) -> None:
     names = _physical_names(entries)
     for entry in entries:
         table = found.table(_physical(entry))
+        _tell_unknown("table", entry, _SILENT_OF_TABLE, table)
         properties = [mapping(item) for item in sequence(entry.get("properties"))]
         _primary_key(properties, table)
         for each in properties:
             _property(each, table, names)
         for quality in sequence(entry.get("quality")):
-            _quality(mapping(quality), None, table)
+            _quality(quality, None, table)
         for relation in sequence(entry.get("relationships")):
             sources = texts(mapping(relation).get("from"))
             columns = [_target(source, names)[1] for source in sources]
             _relationship(columns, relation, table, names, f"relationship from {', '.join(sources)}")
+
+
+def _tell_unknown(place: str, said: _Options, known: set[str], table: TableRules) -> None:
+    """Leave out what is said of a table or a column and no importer reads."""
+    for name in Options(said, known).unread():
+        table.leave(f"{place}: {name}", "dpdb does not know this key")
 
 
 def _physical(entry: _Options) -> str:
@@ -51,9 +84,7 @@ def _primary_key(properties: list[Mapping[str, Any]], table: TableRules) -> None
     columns = [_physical(each) for each in key]
     if columns:
         origin = f"primaryKey ({', '.join(columns)})"
-        table.unique(columns, origin)
-        for column in columns:
-            table.not_null(column, origin)
+        table.take(lambda: [keyed(columns), *map(present, columns)], origin, Options(None))
 
 
 def _position(entry: _Options) -> float:
@@ -85,98 +116,126 @@ def _target(said: str, names: Mapping[str, tuple[str, dict[str, str]]]) -> tuple
 def _relationship(
     columns: list[str], relation: object, table: TableRules, names: Mapping[str, Any], origin: str
 ) -> None:
-    said = mapping(relation)
-    targets = [_target(target, names) for target in texts(said.get("to"))]
-    if str(said.get("type", "foreignKey")) != "foreignKey" or len({parent for parent, _ in targets}) != 1:
-        table.leave(origin, "it is no foreign key to the columns of one table")
-    else:
-        table.refers(columns, targets[0][0], [column for _, column in targets], origin)
+    said = Options(relation, _ABOUT | {"from"})
+
+    def written() -> str:
+        targets = [_target(target, names) for target in texts(said.get("to"))]
+        if said.get("type", "foreignKey") != "foreignKey" or len({parent for parent, _ in targets}) != 1:
+            raise ParameterError("it is no foreign key to the columns of one table")
+        return found_in(columns, targets[0][0], [column for _, column in targets])
+
+    table.take(written, origin, said)
 
 
 def _property(entry: _Options, table: TableRules, names: Mapping[str, Any]) -> None:
     column = _physical(entry)
+    _tell_unknown(column, entry, _SILENT_OF_PROPERTY, table)
     if entry.get("required") is True:
-        table.not_null(column, f"{column}: required")
+        table.take(lambda: present(column), f"{column}: required", Options(None))
     if entry.get("unique") is True:
-        table.unique([column], f"{column}: unique")
-    _limits(mapping(entry.get("logicalTypeOptions")), column, table)
+        table.take(lambda: keyed([column]), f"{column}: unique", Options(None))
+    _limits(Options(entry.get("logicalTypeOptions"), _SILENT_OF_LIMITS), column, table)
     for relation in sequence(entry.get("relationships")):
         _relationship([column], relation, table, names, f"{column}: relationship to {mapping(relation).get('to')}")
     for quality in sequence(entry.get("quality")):
-        _quality(mapping(quality), column, table)
+        _quality(quality, column, table)
 
 
-def _limits(options: _Options, column: str, table: TableRules) -> None:
-    name = column_name(column) if column else ""
+def _limits(options: Options, column: str, table: TableRules) -> None:
+    """Take the limits of a column, each a rule by itself."""
     below, above = (options.get(key) for key in ("exclusiveMaximum", "exclusiveMinimum"))
     ranges = [
-        ("minimum, maximum", name, options.get("minimum"), options.get("maximum"), False),
-        ("exclusiveMinimum, exclusiveMaximum", name, _number(above), _number(below), True),
-        ("minLength, maxLength", f"length({name})", options.get("minLength"), options.get("maxLength"), False),
+        ("minimum, maximum", "{0}", options.get("minimum"), options.get("maximum"), False),
+        ("exclusiveMinimum, exclusiveMaximum", "{0}", _number(above), _number(below), True),
+        ("minLength, maxLength", "length({0})", options.get("minLength"), options.get("maxLength"), False),
     ]
     for words, term, low, high, strict in ranges:
         if low is not None or high is not None:
-            try:
-                condition = between(term, low, high, strict_low=strict, strict_high=strict)
-            except ParameterError as error:
-                table.leave(f"{column}: {words}", str(error))
-            else:
-                table.check(condition, f"{column}: {words}")
-    if "pattern" in options:
+            write = partial(_limit, column, term, low, high, strict)
+            table.take(write, f"{column}: {words}", Options(None))
+    if options.get("pattern") is not None:
         table.leave(f"{column}: pattern", NO_PATTERNS)
+    for name in options.unread():
+        table.leave(f"{column}: {name}", "dpdb does not know this option")
+
+
+def _limit(column: str, term: str, low: object, high: object, strict: bool) -> str:
+    name = column_name(column)
+    return checked(between(term.replace("{0}", name), low, high, strict_low=strict, strict_high=strict))
 
 
 def _number(value: object) -> object:
     return None if isinstance(value, bool) else value
 
 
-def _quality(quality: _Options, column: str | None, table: TableRules) -> None:
-    metric = str(quality.get("metric") or quality.get("rule") or "")
-    origin = f"{column or 'table'}: {metric or quality.get('type', 'quality')}"
-    arguments = mapping(quality.get("arguments"))
-    columns = texts(arguments.get("properties")) if column is None else [column]
-    try:
-        if quality.get("engine"):
-            _custom(quality, column, table, origin)
-        elif metric in {"duplicateValues", "duplicateCount", "unique"} and columns:
-            table.unique(columns, origin, note=_tolerated(quality))
-        elif metric in {"nullValues", "nullCheck"} and columns:
-            table.not_null(columns[0], origin, note=_tolerated(quality))
-        elif metric == "missingValues" and columns:
-            table.not_null(columns[0], origin, note=_tolerated(quality))
-            others = [item for item in sequence(arguments.get("missingValues")) if item is not None]
-            if others:
-                table.check(among(columns[0], others, inside=False), origin, note=_tolerated(quality))
-        elif metric == "invalidValues" and "validValues" in arguments and columns:
-            table.check(among(columns[0], sequence(arguments["validValues"])), origin, note=_tolerated(quality))
-        elif metric == "invalidValues":
-            table.leave(origin, NO_PATTERNS)
-        elif metric == "rowCount":
-            table.leave(origin, WHOLE_TABLE)
-        else:
-            table.leave(origin, "dpdb does not know this rule")
-    except ParameterError as error:
-        table.leave(origin, str(error))
+def _quality(said: object, column: str | None, table: TableRules) -> None:
+    """Take a quality rule of a column or (None) of the table."""
+    quality = Options(said, _SILENT_OF_QUALITY)
+    metric = str(quality.first("metric", "rule") or "")
+    origin = f"{column or 'table'}: {metric or quality.shown('type') or 'quality'}"
+    if "engine" in quality:
+        _custom(quality, column, table, origin)
+    elif metric == "rowCount":
+        table.leave(origin, WHOLE_TABLE)
+    elif metric not in _METRICS:
+        table.leave(origin, "dpdb does not know this rule")
+    else:
+        note = _tolerated(quality)
+        table.take(lambda: _METRICS[metric](_columns(quality, column), quality), origin, quality, note)
 
 
-def _custom(quality: _Options, column: str | None, table: TableRules, origin: str) -> None:
+def _columns(quality: Options, column: str | None) -> list[str]:
+    columns = texts(quality.inner("arguments").get("properties")) if column is None else [column]
+    if not columns:
+        raise ParameterError("it names no properties")
+    return columns
+
+
+def _each_present(columns: list[str], _: Options) -> list[str]:
+    return list(map(present, columns))
+
+
+def _none_missing(columns: list[str], quality: Options) -> list[str]:
+    others = [item for item in sequence(quality.inner("arguments").get("missingValues")) if item is not None]
+    written = list(map(present, columns))
+    return written + [checked(among(column, others, inside=False)) for column in columns if others]
+
+
+def _each_valid(columns: list[str], quality: Options) -> list[str]:
+    arguments = quality.inner("arguments")
+    if "pattern" in arguments or "validValues" not in arguments:
+        raise ParameterError(NO_PATTERNS)
+    return [checked(among(column, sequence(arguments.get("validValues")))) for column in columns]
+
+
+_METRICS: dict[str, Callable[[list[str], Options], str | list[str]]] = {
+    **dict.fromkeys(["duplicateValues", "duplicateCount", "unique"], lambda columns, _: keyed(columns)),
+    **dict.fromkeys(["nullValues", "nullCheck"], _each_present),
+    "missingValues": _none_missing,
+    "invalidValues": _each_valid,
+}
+
+
+def _custom(quality: Options, column: str | None, table: TableRules, origin: str) -> None:
     """Take a rule for a named engine: dpdb's own text, or a check of Soda's."""
-    implementation = quality.get("implementation")
-    if quality["engine"] == "dpdb":
+    engine, implementation = quality.get("engine"), quality.get("implementation")
+    if engine == "dpdb":
+        note = _tolerated(quality)
         lines = implementation.splitlines() if isinstance(implementation, str) else texts(implementation)
         for line in lines:
             if line.strip():
-                table.take(line.strip(), f"{column or 'table'}: engine dpdb")
-    elif quality["engine"] == "soda" and isinstance(implementation, Mapping):
+                table.take(line.strip, f"{column or 'table'}: engine dpdb", quality, note)
+    elif engine == "soda" and isinstance(implementation, Mapping):
         check = mapping(implementation)
-        name, _ = single(check)
         takes_table = column if "columns" not in check else None
-        take_check(check if "type" in check else {name: check.get(name)}, takes_table, table, {})
+        take_check(check, takes_table, table, strange=quality.unread())
     else:
-        table.leave(origin, f"it is written for {quality['engine']}")
+        table.leave(origin, f"it is written for {engine}")
 
 
-def _tolerated(quality: _Options) -> str | None:
-    said = {key: item for key, item in quality.items() if key.startswith("mustBe")}
-    parts = [f"{key} {item}" for key, item in said.items() if (key, item) != ("mustBe", 0)]
-    return f"tolerated there: {', '.join(parts)}" if parts else None
+def _tolerated(quality: Options) -> str | None:
+    names = quality.starting("mustBe") + quality.starting("mustNotBe")
+    words = quality.notes(*names, *(["unit"] if "unit" in quality else []))
+    exact = {name: quality.shown(name) for name in names} in ({}, {"mustBe": 0})
+    said = [None if exact else f"tolerated there: {words}", quality.notes("severity")]
+    return "; ".join(filter(None, said)) or None

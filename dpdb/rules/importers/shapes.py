@@ -25,9 +25,10 @@ def texts(value: object) -> list[str]:
     return [item for item in sequence(value) if isinstance(item, str)]
 
 
-def single(value: object) -> tuple[str, Mapping[str, Any]]:
-    """Read `name` or `{name: options}`: the two ways in which YAML files write a check."""
+def single(value: object) -> tuple[str, object, list[str]]:
+    """Read `name` or `{name: options}`, as YAML files write a check, and name what stands beside it."""
     if isinstance(value, str):
-        return value, {}
+        return value, None, []
     items = list(mapping(value).items())
-    return (items[0][0], mapping(items[0][1])) if items else ("", {})
+    name, said = items[0] if items else ("", None)
+    return name, said, [key for key, _ in items[1:]]

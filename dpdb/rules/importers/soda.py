@@ -3,24 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
-from dpdb.rules.texts import among, between, column_name, one_line
+from dpdb.rules.options import Options
+from dpdb.rules.texts import (
+    among,
+    between,
+    both,
+    checked,
+    column_name,
+    found_in,
+    keyed,
+    keyed_with_nulls,
+    one_line,
+    present,
+)  # fmt: skip
 
 __all__ = ["import_soda", "is_soda", "take_check"]
 
-_Options: TypeAlias = Mapping[str, Any]
+_Write: TypeAlias = Callable[[str | None], str | list[str]]
+
 _METRIC = re.compile(
     r"(?P<metric>duplicate|missing|invalid)_(?P<unit>count|percent)\s*\((?P<columns>[^)]*)\)\s*(?P<rest>.*)", re.DOTALL
 )
-_EXISTS = re.compile(r"values in \((?P<columns>[^()]+)\) must exist in (?P<parent>[\w.]+) \((?P<targets>[^()]+)\)")
-_PATTERNS = ("valid format", "valid regex", "invalid format", "invalid regex", "missing regex", "missing format")
-_NONE = re.compile(r"=?\s*0\s*%?")
+_EXISTS = re.compile(
+    r"values in (?P<left>\()?(?P<columns>(?(left)[^()]+|[\w\"]+))(?(left)\)) must exist in (?P<parent>[\w.]+) "
+    r"(?P<right>\()?(?P<targets>(?(right)[^()]+|[\w\"]+))(?(right)\))"
+)
+_NONE = re.compile(r"(=?\s*0\s*%?)?")
+
+# Without influence on which rows fail; names of options have blanks here (contracts write `_`).
+_SILENT = {
+    "name", "title", "identity", "qualifier", "attributes", "description", "samples limit", "samples columns",
+    "collect failed rows", "store failed rows", "type",
+}  # fmt: skip
+_SILENT_OF_COLUMN = {
+    "name", "checks", "description", "attributes", "data type", "optional", "character maximum length",
+    "numeric precision", "numeric scale", "datetime precision",
+}  # fmt: skip
+_SILENT_OF_CONTRACT = {
+    "dataset", "columns", "checks", "name", "owner", "description", "attributes", "check attributes", "variables",
+    "data source", "soda agent", "filter",
+}  # fmt: skip
+# What says which values are missing, and which are valid: a check that says one of a group says all of it.
+_MISSING = ("missing values", "missing format", "missing regex")
+_VALID = (
+    "valid values", "invalid values", "valid format", "invalid format", "valid regex", "invalid regex", "valid min",
+    "valid max", "valid length", "valid min length", "valid max length", "valid reference data", "include null",
+)  # fmt: skip
+_PATTERNS = ("missing regex", "missing format", "valid format", "valid regex", "invalid format", "invalid regex")
 
 
 def is_soda(document: object) -> bool:
@@ -35,140 +71,234 @@ def import_soda(document: object, found: Found) -> None:
     """Read all checks of a file."""
     file = mapping(document)
     for key, checks in file.items():
-        if key.startswith("checks for "):
-            table = found.table(key.removeprefix("checks for ").split("[")[0].strip())
-            for check in sequence(checks):
-                _sodacl(*single(check), table)
+        if not key.startswith("checks for "):
+            continue
+        name, bracket, part = (words.strip() for words in key.removeprefix("checks for ").partition("["))
+        table, rules = _Table(file, name, part.removesuffix("]") if bracket else None), found.table(name)
+        for check in sequence(checks):
+            _sodacl(check, table, rules)
+        for each in [other for other in file if other.startswith("for each ")]:
+            rules.leave(each, "checks for each dataset or column: write them for the table")
     if isinstance(file.get("dataset"), str):
         _contract(file, found.table(str(file["dataset"]).rsplit("/", 1)[-1]))
+
+
+def _spaced(options: object) -> dict[str, Any]:
+    """Contracts write `valid_values`, SodaCL `valid values`."""
+    return {key.replace("_", " "): item for key, item in mapping(options).items()}
 
 
 # -- SodaCL -------------------------------------------------------------------------------------------------------
 
 
-def _sodacl(check: str, options: _Options, table: TableRules) -> None:
+class _Table:
+    """What a file of SodaCL says of a table beside its checks: configurations of columns, and the filter of a part."""
+
+    def __init__(self, file: Mapping[str, Any], name: str, part: str | None) -> None:
+        self._part = part
+        self._filter = mapping(file.get(f"filter {name} [{part}]"))
+        self._configured = mapping(file.get(f"configurations for {name}"))
+
+    def where(self) -> str | None:
+        """Return the condition of the part of the table.
+
+        Raises
+        ------
+        ParameterError
+            If the file does not say it.
+        """
+        if self._part is None:
+            return None
+        if list(self._filter) != ["where"]:
+            raise ParameterError(f"the file does not say what [{self._part}] is by one where")
+        return one_line(self._filter["where"])
+
+    def options(self, said: object, metric: str, columns: list[str], strange: Collection[str]) -> Options:
+        """Return the options of a check with what is configured for its column; duplicates know no configurations."""
+        given, unknown = _spaced(said), list(strange)
+        for key, configured in {} if metric == "duplicate" else self._configured.items():
+            name, _, column = key.partition(" for ")
+            if name not in (*_MISSING, *_VALID):
+                unknown.append(key)
+            elif column.strip('"') in columns and (metric == "invalid" or name in _MISSING):
+                if name.endswith(" values") and name in given:
+                    given[name] = [*sequence(given[name]), *sequence(configured)]
+                given.setdefault(name, configured)
+        return Options(given if isinstance(said, Mapping) or said is None else said, _SILENT, unknown)
+
+
+def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
+    """Take one check."""
+    check, given, strange = single(said)
     match = _METRIC.fullmatch(check.strip())
-    where = options.get("filter")
+    write: _Write
     if match is not None:
         columns = [name.strip().strip('"') for name in match["columns"].split(",")]
-        note = None if _NONE.fullmatch(match["rest"].strip()) else f"tolerated there: {match['rest'].strip()}"
-        _metric(match["metric"], _Check(columns, _spaced(options), check, where, note), table)
-    elif check.startswith("values in"):
-        _reference(check, where, table)
-    elif check == "failed rows" and "fail condition" in options:
-        _failing(str(options["fail condition"]), table, check, where)
+        options = table.options(given, match["metric"], columns, strange)
+        write = partial(_WRITERS[match["metric"]], columns, options)
     else:
-        known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
-        table.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
+        options = Options(given, _SILENT, strange)
+        if check.startswith("values in"):
+            write = partial(_reference, check)
+        elif check == "failed rows" and "fail condition" in options:
+            write = partial(_failing, "fail condition", options)
+        else:
+            known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
+            rules.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
+            return
+    rest = match["rest"].strip() if match is not None else ""
+    notes = [None if _NONE.fullmatch(rest) else f"tolerated there: {rest}", options.notes("warn", "fail")]
+    rules.take(
+        lambda: write(both(options.get("filter"), table.where())),
+        check,
+        options,
+        "; ".join(filter(None, notes)) or None,
+    )
 
 
-def _reference(check: str, where: str | None, table: TableRules) -> None:
-    """Take `values in (a, b) must exist in customers (x, y)`."""
+def _reference(check: str, where: str | None) -> str:
+    """Write `values in (a, b) must exist in customers (x, y)`."""
     said = _EXISTS.fullmatch(check.strip())
     if said is None:
-        table.leave(check, ACROSS_TABLES)
-        return
+        raise ParameterError(ACROSS_TABLES)
     columns, targets = ([name.strip().strip('"') for name in said[key].split(",")] for key in ("columns", "targets"))
-    table.refers(columns, said["parent"], targets, check, where)
+    return found_in(columns, said["parent"], targets, where)
 
 
 # -- contracts ----------------------------------------------------------------------------------------------------
 
 
-def _contract(file: _Options, table: TableRules) -> None:
+def _contract(file: Mapping[str, Any], table: TableRules) -> None:
+    """Take all checks; what the contract says that nobody reads is said of each check."""
+    whole = Options(_spaced(file), _SILENT_OF_CONTRACT)
+    strange, where = whole.unread(), whole.shown("filter")
     for entry in sequence(file.get("columns")):
-        column = mapping(entry)
-        for check in sequence(column.get("checks")):
-            take_check(check, str(column.get("name", "")), table, column)
+        column = Options(_spaced(entry), _SILENT_OF_COLUMN)
+        beside = {name: column.shown(name) for name in column.unread()}
+        for check in sequence(mapping(entry).get("checks")):
+            take_check(check, str(column.shown("name") or ""), table, beside=beside, where=where, strange=strange)
     for check in sequence(file.get("checks")):
-        take_check(check, None, table, {})
+        take_check(check, None, table, where=where, strange=strange)
 
 
-def take_check(check: object, column: str | None, table: TableRules, beside: _Options) -> None:
-    """Take a check of a contract: `missing:`, `{type: missing}` or `{type: no_missing}`, on a column or the table."""
-    given = mapping(check)
-    name, options = (str(given["type"]), given) if "type" in given else single(check)
-    options = {**beside, **mapping(options)}
+def take_check(
+    check: object,
+    column: str | None,
+    table: TableRules,
+    *,
+    beside: Mapping[str, Any] | None = None,
+    where: object = None,
+    strange: Collection[str] = (),
+) -> None:
+    """Take a check of a contract: `missing:`, `{type: missing}` or `{type: no_missing}`, on a column or the table.
+
+    `beside` has what the column says, `where` is the condition of the contract, and `strange` what nobody reads of it.
+    """
+    name, said, others = single(check)
+    if "type" in mapping(check):
+        name, said, others = str(mapping(check)["type"]), check, []
     kind = name.removeprefix("no_").removeprefix("multiple_column_")
     kind = re.sub(r"(_values|_count|_percent|s)$", "", kind)
-    columns = texts(options.get("columns")) if column is None else [column]
-    columns = columns or texts(options.get("column"))
+    given = _spaced(said)
+    if kind in _WRITERS:
+        given = {**_inherited(kind, beside or {}, given), **given}
+    options = Options(given if isinstance(said, Mapping) or said is None else said, _SILENT, [*others, *strange])
+    columns = [column] if column is not None else texts(options.get("columns")) or texts(options.get("column"))
     origin = f"{name}({', '.join(columns)})" if columns else name
-    where = options.get("filter", options.get("filter_sql"))
-    if kind in {"duplicate", "missing", "invalid"} and columns:
-        _metric(kind, _Check(columns, _spaced(options), origin, where, _threshold(options)), table)
+    write: _Write
+    if kind == "duplicate" and column is None and columns:
+        write = partial(_several_duplicates, columns)
+    elif kind in _WRITERS and columns:
+        write = partial(_WRITERS[kind], columns, options)
     elif kind in {"failed_row", "failed_rows_expression"} and "expression" in options:
-        _failing(str(options["expression"]), table, origin, where)
-    elif "reference" in kind or "valid_reference_data" in options:
+        write = partial(_failing, "expression", options)
+    elif "reference" in kind:
         table.leave(origin, ACROSS_TABLES)
+        return
     else:
         known = kind in {"schema", "row", "freshness", "avg", "aggregate", "metric", "sql_metric", "min", "max", "sum"}
         table.leave(origin, WHOLE_TABLE if known else "dpdb does not know this check")
+        return
+    table.take(lambda: write(both(options.first("filter", "filter sql"), where)), origin, options, _threshold(options))
 
 
-def _threshold(options: _Options) -> str | None:
-    threshold = mapping(options.get("threshold"))
-    said = {key: item for key, item in {**options, **threshold}.items() if key.startswith("must_be")}
-    parts = [f"{key} {item}" for key, item in said.items() if (key, item) != ("must_be", 0)]
-    return f"tolerated there: {', '.join(parts)}" if parts else None
+def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a column says that holds for a check on it."""
+    others: tuple[str, ...] = () if any(name in given for name in _MISSING) else _MISSING
+    if kind == "invalid" and not any(name in given for name in _VALID):
+        others += _VALID
+    return {name: said for name, said in beside.items() if name in others or name not in (*_MISSING, *_VALID)}
 
 
-def _spaced(options: _Options) -> dict[str, Any]:
-    """Contracts write `valid_values`, SodaCL `valid values`."""
-    return {key.replace("_", " "): item for key, item in options.items()}
+def _threshold(options: Options) -> str | None:
+    allowed = options.get("threshold")
+    names = options.starting("must be")
+    said = [None if allowed in (None, {"must_be": 0}) else Options({"threshold": allowed}).notes("threshold")]
+    said.append(options.notes(*names) if {name: options.shown(name) for name in names} != {"must be": 0} else None)
+    options.notes(*names)
+    return f"tolerated there: {', '.join(filter(None, said))}" if any(said) else None
 
 
-# -- the three metrics ----------------------------------------------------------------------------------------------
+# -- what the checks say of rows --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Check:
-    """A check by one of the three metrics about rows; the options have SodaCL's names."""
-
-    columns: list[str]
-    options: _Options
-    origin: str
-    where: str | None
-    note: str | None
+def _several_duplicates(columns: list[str], where: str | None) -> list[str]:
+    """Write a key over what is compared as texts, of which NULL is one."""
+    return keyed_with_nulls(columns, where)
 
 
-def _metric(metric: str, check: _Check, table: TableRules) -> None:
-    patterns = [key for key in _PATTERNS if key in check.options]
-    try:
-        if metric == "duplicate":
-            table.unique(check.columns, check.origin, where=check.where, note=check.note)
-        elif "valid reference data" in check.options:
-            table.leave(check.origin, ACROSS_TABLES)
-        elif patterns:
-            table.leave(check.origin, f"{patterns[0]}: {NO_PATTERNS}")
-        elif metric == "missing":
-            _missing(check, table)
-        else:
-            table.check(_valid(check.columns[0], check.options), check.origin, where=check.where, note=check.note)
-    except (ParameterError, TypeError) as error:
-        table.leave(check.origin, str(error))
+def _duplicate(columns: list[str], options: Options, where: str | None) -> str:
+    others = _missing_values(options) if len(columns) == 1 else []
+    return keyed(columns, both(among(columns[0], others, inside=False) if others else None, where))
 
 
-def _missing(check: _Check, table: TableRules) -> None:
+def _missing(columns: list[str], options: Options, where: str | None) -> list[str]:
     """NULL counts as missing there, and so do further values that are named."""
-    column, others = check.columns[0], sequence(check.options.get("missing values"))
-    table.not_null(column, check.origin, where=check.where, note=check.note)
-    if others:
-        condition = among(column, others, inside=False)
-        table.check(condition, check.origin, where=check.where, note=check.note)
+    column, others = _one(columns), _missing_values(options)
+    written = [present(column, where)]
+    return [*written, checked(among(column, others, inside=False), where)] if others else written
 
 
-def _valid(column: str, options: _Options) -> str:
+def _invalid(columns: list[str], options: Options, where: str | None) -> str:
     """Write what makes a value valid; a value that is missing is not invalid there, nor here."""
+    column, others = _one(columns), _missing_values(options)
+    condition = _valid(column, options)
+    if others:
+        condition = f"{among(column, others)} OR ({condition})"
+    if options.flag("include null"):
+        condition = f"{column_name(column)} IS NOT NULL AND ({condition})"
+    return checked(condition, where)
+
+
+def _one(columns: list[str]) -> str:
+    if len(columns) != 1:
+        raise ParameterError("it is over several columns")
+    return columns[0]
+
+
+def _missing_values(options: Options) -> list[Any]:
+    for name in _PATTERNS:
+        if name in options:
+            raise ParameterError(f"{name}: {NO_PATTERNS}")
+    return [item for item in sequence(options.get("missing values")) if item is not None]
+
+
+def _valid(column: str, options: Options) -> str:
+    if "valid reference data" in options:
+        raise ParameterError(ACROSS_TABLES)
     name = column_name(column)
     length = f"length({name})"
     parts = []
     if "valid values" in options:
-        parts.append(among(column, sequence(options["valid values"])))
+        values = sequence(options.get("valid values"))
+        parts.append(among(column, values) if values else f"{name} IS NULL")
     if "invalid values" in options:
-        parts.append(among(column, sequence(options["invalid values"]), inside=False))
+        values = sequence(options.get("invalid values"))
+        if None in values:
+            raise ParameterError("null among its invalid values takes all others away there")
+        parts.append(among(column, values, inside=False))
     if "valid length" in options:
-        parts.append(between(length, options["valid length"], options["valid length"]))
+        parts.append(between(length, options.get("valid length"), options.get("valid length")))
     for term, low, high in ((name, "valid min", "valid max"), (length, "valid min length", "valid max length")):
         if low in options or high in options:
             parts.append(between(term, options.get(low), options.get(high)))
@@ -177,9 +307,13 @@ def _valid(column: str, options: _Options) -> str:
     return " AND ".join(parts)
 
 
-def _failing(condition: str, table: TableRules, origin: str, where: str | None) -> None:
-    """Take a condition that rows fail by meeting it."""
-    try:
-        table.check(f"NOT ({one_line(condition)})", origin, where=where)
-    except ParameterError as error:
-        table.leave(origin, str(error))
+def _failing(name: str, options: Options, where: str | None) -> str:
+    """Write a condition that rows fail by meeting it."""
+    return checked(f"NOT ({one_line(options.need(name))})", where)
+
+
+_WRITERS: dict[str, Callable[[list[str], Options, str | None], str | list[str]]] = {
+    "duplicate": _duplicate,
+    "missing": _missing,
+    "invalid": _invalid,
+}

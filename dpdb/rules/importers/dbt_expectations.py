@@ -1,0 +1,150 @@
+"""Tests of the dbt package `dbt_expectations`: Great Expectations' names, with meanings and options of their own.
+
+Values that the package pastes into its SQL without quotes are SQL here, too. NULL fails none of its comparisons, is no
+member of a set, and is a value of a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import TypeAlias
+
+from dpdb.errors import ParameterError
+from dpdb.rules.found import WHOLE_TABLE
+from dpdb.rules.importers.great_expectations import why_not
+from dpdb.rules.importers.shapes import sequence
+from dpdb.rules.importers.sql_parts import identifier, is_always, like, listed, raw
+from dpdb.rules.options import Options
+from dpdb.rules.texts import both, checked, column_name, keyed, keyed_with_nulls, missing, present
+
+__all__ = ["expectation", "why_no_rule"]
+
+Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
+
+
+def expectation(name: str) -> Write | None:
+    """Return what writes a test of the package, None where it is no rule of dpdb."""
+    write = _TESTS.get(name)
+    if write is None:
+        return None
+
+    def with_row_condition(options: Options, where: str | None) -> str | list[str]:
+        condition = options.get("row_condition")
+        return write(options, where if is_always(condition) else both(condition, where))
+
+    return with_row_condition
+
+
+def why_no_rule(name: str) -> str:
+    """Return why a test of the package is no rule of dpdb."""
+    return WHOLE_TABLE if name == "expect_multicolumn_sum_to_equal" else why_not(name)
+
+
+def _column(options: Options) -> str:
+    return column_name(options.need("column_name"))
+
+
+def _in_set(options: Options, where: str | None) -> str:
+    name, values = _column(options), listed(options.need("value_set"), options.flag("quote_values", True))
+    return checked(f"{name} IS NOT NULL AND {name} IN ({values})", where)
+
+
+def _not_in_set(options: Options, where: str | None) -> str:
+    values = listed(options.need("value_set"), options.flag("quote_values", True))
+    return checked(f"{_column(options)} NOT IN ({values})", where)
+
+
+def _between(term: str, options: Options, where: str | None) -> str:
+    signs = (">", "<") if options.flag("strictly") else (">=", "<=")
+    ends = [options.get("min_value"), options.get("max_value")]
+    parts = [f"{term} {sign} {raw(end)}" for sign, end in zip(signs, ends, strict=True) if end is not None]
+    if not parts:
+        raise ParameterError("neither a smallest nor a largest value is given")
+    return checked(" AND ".join(parts), where)
+
+
+def _like(sign: str) -> Write:
+    def write(options: Options, where: str | None) -> str:
+        return checked(like(_column(options), sign, options.need("like_pattern")), where)
+
+    return write
+
+
+def _like_list(sign: str) -> Write:
+    def write(options: Options, where: str | None) -> str:
+        joint = " AND " if options.choice("match_on", "any", "all") == "all" else " OR "
+        patterns = [like(_column(options), sign, item) for item in sequence(options.need("like_pattern_list"))]
+        return checked(joint.join(patterns), where)
+
+    return write
+
+
+def _columns(options: Options) -> list[str]:
+    quoted = options.flag("quote_columns")
+    columns = sequence(options.need("column_list"))
+    return columns if quoted else [identifier(column) for column in columns]
+
+
+def _ignored_rows(options: Options) -> str:
+    return options.choice("ignore_row_if", "all_values_are_missing", "any_value_is_missing")
+
+
+def _compound(options: Options, where: str | None) -> str | list[str]:
+    columns = _columns(options)
+    if _ignored_rows(options) == "any_value_is_missing":
+        return keyed(columns, where)
+    return keyed_with_nulls(columns, where, also_all_missing=False)
+
+
+def _different_in_a_row(options: Options, where: str | None) -> str:
+    """Write that a row has as many distinct values as columns; a missing value is none."""
+    columns = _columns(options)
+    names = list(map(column_name, columns))
+    parts = [f"{name} IS NOT NULL" for name in names]
+    parts += [f"{one} <> {other}" for one, other in combinations(names, 2)]
+    ignored = missing(columns, every=_ignored_rows(options) == "all_values_are_missing")
+    return checked(f"{ignored} OR {' AND '.join(parts)}", where)
+
+
+def _pair(options: Options) -> tuple[str, str]:
+    return raw(options.need("column_A")), raw(options.need("column_B"))
+
+
+def _pair_among(options: Options, where: str | None) -> str:
+    one, other = _pair(options)
+    pairs = [f"({one} = {raw(a)} AND {other} = {raw(b)})" for a, b in options.need("value_pairs_set")]
+    if not pairs:
+        raise ParameterError("the list of pairs is empty")
+    return checked(" OR ".join(pairs), where)
+
+
+def _equal(options: Options, where: str | None) -> str:
+    return checked(" = ".join(_pair(options)), where)
+
+
+def _greater(options: Options, where: str | None) -> str:
+    return checked((" >= " if options.flag("or_equal") else " > ").join(_pair(options)), where)
+
+
+_TESTS: dict[str, Write] = {
+    "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column_name"), where),
+    "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),
+    "expect_column_values_to_be_unique": lambda o, where: keyed([o.need("column_name")], where),
+    "expect_column_values_to_be_in_set": _in_set,
+    "expect_column_values_to_not_be_in_set": _not_in_set,
+    "expect_column_values_to_be_between": lambda o, where: _between(_column(o), o, where),
+    "expect_column_value_lengths_to_be_between": lambda o, where: _between(f"length({_column(o)})", o, where),
+    "expect_column_value_lengths_to_equal": lambda o, where: checked(
+        f"length({_column(o)}) = {raw(o.need('value'))}", where
+    ),
+    "expect_column_values_to_match_like_pattern": _like("LIKE"),
+    "expect_column_values_to_not_match_like_pattern": _like("NOT LIKE"),
+    "expect_column_values_to_match_like_pattern_list": _like_list("LIKE"),
+    "expect_column_values_to_not_match_like_pattern_list": _like_list("NOT LIKE"),
+    "expect_compound_columns_to_be_unique": _compound,
+    "expect_select_column_values_to_be_unique_within_record": _different_in_a_row,
+    "expect_column_pair_values_A_to_be_greater_than_B": _greater,
+    "expect_column_pair_values_to_be_equal": _equal,
+    "expect_column_pair_values_to_be_in_set": _pair_among,
+}

@@ -1,0 +1,121 @@
+"""The options of a check, which know which of them were read: what an importer does not read, it may not drop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from dpdb.errors import ParameterError
+
+__all__ = ["Options"]
+
+
+class Options:
+    """Options by name, as a file gives them; `unread` tells what nobody has asked for.
+
+    It is no mapping, so that nobody reads all options at once. An option without a value (null) says nothing.
+
+    Parameters
+    ----------
+    said
+        A mapping, or None for no options; anything else is an option that nobody can read.
+    silent
+        Names of options without influence on which rows fail.
+    strange
+        What else is said that nobody can read.
+    within
+        What is written before the names where they are shown.
+    """
+
+    def __init__(
+        self, said: object, silent: Collection[str] = (), strange: Collection[str] = (), within: str = ""
+    ) -> None:
+        named = said if isinstance(said, Mapping) else {}
+        self._said = {str(key): value for key, value in named.items() if value is not None}
+        no_options = said is None or isinstance(said, Mapping)
+        self._strange = [*strange] if no_options else [*strange, repr(said)[:40]]
+        self._silent, self._within = silent, within
+        self._read: set[str] = set()
+        self._inner: dict[str, Options] = {}
+
+    def __contains__(self, name: str) -> bool:
+        """Return True for an option with a value; it is not read by that."""
+        return name in self._said
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        """Read an option."""
+        self._read.add(name)
+        return self._said.get(name, otherwise)
+
+    def first(self, *names: str) -> Any:
+        """Read the option that is given of several that mean the same; of two, one stays unread."""
+        return next((self.get(name) for name in names if name in self._said), None)
+
+    def need(self, name: str) -> Any:
+        """Read an option that has to be there.
+
+        Raises
+        ------
+        ParameterError
+            If it is not.
+        """
+        if name not in self._said:
+            raise ParameterError(f"the option {name!r} is missing")
+        return self.get(name)
+
+    def choice(self, name: str, otherwise: str, *others: str) -> str:
+        """Read an option that is one of some words.
+
+        Raises
+        ------
+        ParameterError
+            If it is another.
+        """
+        word = self.get(name, otherwise)
+        if word not in (otherwise, *others):
+            raise ParameterError(f"{name}: {word!r} is none of {', '.join((otherwise, *others))}")
+        return str(word)
+
+    def flag(self, name: str, otherwise: bool = False) -> bool:
+        """Read an option that is true or false.
+
+        Raises
+        ------
+        ParameterError
+            If it is neither.
+        """
+        value = self.get(name, otherwise)
+        if not isinstance(value, bool):
+            raise ParameterError(f"{name}: {value!r} is neither true nor false")
+        return value
+
+    def shown(self, name: str) -> Any:
+        """Return the value of an option for words about the check; it is not read by that."""
+        return self._said.get(name)
+
+    def inner(self, name: str, silent: Collection[str] = ()) -> Options:
+        """Read an option that has options itself; those that stay unread are this one's, too."""
+        if name not in self._inner:
+            self._inner[name] = Options(self.get(name), silent, within=f"{self._within}{name}.")
+        return self._inner[name]
+
+    def starting(self, prefix: str) -> list[str]:
+        """Return the names of the options that start like that; none is read by that."""
+        return [name for name in self._said if name.startswith(prefix)]
+
+    def notes(self, *names: str) -> str | None:
+        """Read options that are kept as a comment, in words."""
+        said = [f"{name} {_words(self.get(name))}" for name in names if name in self._said]
+        return ", ".join(said) or None
+
+    def unread(self) -> list[str]:
+        """Return the names of options that nobody has read, those of inner options included."""
+        known = self._read | set(self._silent)
+        names = [f"{self._within}{name}" for name in self._said if name not in known]
+        return names + self._strange + [name for inner in self._inner.values() for name in inner.unread()]
+
+
+def _words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{key} {_words(item)}" for key, item in value.items())
+    return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
