@@ -7,7 +7,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dpdb.constraints import ConstraintsLike, distinct, load_constraints
+from dpdb.constraints import ConstraintsLike, distinct, load_constraints, places_among_distinct
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
@@ -65,6 +65,9 @@ class LocalTable:
         loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
+        self.written = tuple(
+            (dc.written, k) for dc, k in zip(loaded, places_among_distinct(self._across.constraints), strict=True)
+        )
         self._kept = self._kept_of(source, most, max_children)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
