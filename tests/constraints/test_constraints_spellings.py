@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,7 @@ Comparison = tuple[Side, str, Side]
 
 
 def _canonical(text: str) -> list[DenialConstraint]:
-    return [dc.canonical() for dc in parse_constraint(text, COLUMNS)]
+    return _canonical_of(text, COLUMNS)
 
 
 def _quoted(name: str, random_: random.Random) -> str:
@@ -246,3 +247,33 @@ def test_long_and_nested_texts_take_bounded_time(text: str) -> None:
         with suppress(DpdbError):
             parse_constraint(text, columns)
     assert time.process_time() - started < 5
+
+
+def test_the_manual_lists_spellings_that_are_read() -> None:
+    manual = Path(__file__).parents[2] / "examples" / "manual" / "commands.md"
+    listed = [
+        line for line in manual.read_text(encoding="utf-8").split("\n## ")[0].split("\n") if line.startswith("    ")
+    ]
+    columns = [
+        "zip_code",
+        "zip code",
+        "city",
+        "state",
+        "address.city",
+        "ticker",
+        "date",
+        "salary",
+        "rate",
+        "age",
+        "dep",
+    ]
+    columns += ["arr", "carrier", "air_time", "tailnum", "country", "customer_id", "birth"]
+    dependency = _canonical_of("zip_code -> city", columns)
+    found = [_canonical_of(line, columns) for line in listed]
+    assert len(found) >= 20
+    assert sum(each == dependency for each in found) >= 4
+    assert _canonical_of("age >= 0", columns) == _canonical_of("not(t1.age<0)", columns)
+
+
+def _canonical_of(text: str, columns: Sequence[str]) -> list[DenialConstraint]:
+    return [dc.canonical() for dc in parse_constraint(text, columns)]

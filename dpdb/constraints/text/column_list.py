@@ -45,7 +45,7 @@ class RowName:
         if not (cursor.at(Kind.NAME) and cursor.at(Kind.DOT, ahead=1)) or cursor.at_dotted_column():
             return
         name = normal_tuple_name(cursor.peek().text)
-        if name is None or len(name) > _LONGEST_ROW_NAME:
+        if name is None or len(name) > _LONGEST_ROW_NAME or cursor.at_known_column():
             return
         self._name = self._name or name
         if name != self._name:

@@ -120,6 +120,10 @@ class Cursor:
             return False
         return any("." in name and self._names.find(name) is not None for name, _ in self._spellings(stop_at_and=True))
 
+    def at_known_column(self) -> bool:
+        """Return whether the token alone is the name of a column of the table."""
+        return self._names is not None and self._names.find(self.peek().content) is not None
+
     def column(self, *, stop_at_and: bool = False, before: str | None = None) -> str:
         """Take a column name and return the table's spelling.
 
@@ -144,7 +148,7 @@ class Cursor:
                 self._refuse_field(name, first)
                 return column
         words = spellings[-1][0].split(" ")
-        ends = _SQL_WORDS if stop_at_and else {before}
+        ends = _SQL_WORDS if stop_at_and else {before or ""}
         count = next((place for place, word in enumerate(words) if place and word.lower() in ends), len(words))
         return self._resolved(" ".join(words[:count]), first)
 

@@ -31,15 +31,16 @@ _NAMED_FORMS = ("check", "unique", "primary", "foreign")
 def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: int = 1) -> tuple[DenialConstraint, ...]:
     """Read one constraint.
 
-    Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬(t0.A == t1.A ^ t0.B <> t1.B)`,
+    Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬{t0.A == t1.A ^ t0.B <> t1.B}`,
     `!(t.A == s.A and t.B != s.B)`), HoloClean's (`t1&t2&EQ(t1.A,t2.A)&IQ(t1.B,t2.B)`), functional
-    dependencies (`A, B -> C`), keys (`UNIQUE(A, B)`), constraints on single tuples (`not(t1.age < 0)`,
-    `CHECK (age >= 0)`, `NOT NULL (age)`) and foreign keys (`A IN parents.B`; see `inclusion_text`).
+    dependencies (`A, B -> C`, `[A B] => C`), keys (`UNIQUE(A, B)`), constraints on single tuples (`not(t1.age < 0)`,
+    `CHECK (age >= 0)`, `NOT NULL (age)`), conditions alone (see `bare_conditions`) and foreign keys (`A IN parents.B`;
+    see `inclusion_text`).
 
     Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
     terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
     constraint to the rows that satisfy it (`cc = 44: zip -> street`, `UNIQUE(id) WHERE active`). One word and a colon
-    before all of that is a name (`city_by_zip: zip -> city`).
+    before all of that is a name (`city_by_zip: zip -> city`), as in SQL (`CONSTRAINT adult CHECK (age >= 18)`).
 
     Parameters
     ----------
