@@ -21,6 +21,7 @@ from dpdb.constraints.shape import (
     key_columns,
     never_null,
     order_dependency,
+    places_among_distinct,
 )
 from dpdb.constraints.text.lexer import MAX_LENGTH
 from dpdb.constraints.text.parser import parse_constraint
@@ -58,6 +59,7 @@ __all__ = [
     "never_null",
     "order_dependency",
     "parse_constraint",
+    "places_among_distinct",
     "quoted_name",
     "shortened",
 ]

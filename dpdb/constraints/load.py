@@ -22,6 +22,7 @@ ConstraintsLike: TypeAlias = ConstraintItem | Sequence[ConstraintItem]
 
 _FILE_ENDINGS = (".txt", ".dc", ".dcs")
 _LONGEST_PATH = 4096
+_SIGNS_OF_CONSTRAINTS = ("->", "→", "⇒", "<", ">", "=", "≠", "≤", "≥", "'", '"')
 
 
 def load_constraints(
@@ -107,7 +108,7 @@ def _path_of(text: str) -> Path | None:
 
 
 def _looks_like_path(name: str) -> bool:
-    if "->" in name or "→" in name:
+    if any(sign in name for sign in _SIGNS_OF_CONSTRAINTS):
         return False
     return name.lower().endswith(_FILE_ENDINGS) or ("(" not in name and ("/" in name or "\\" in name))
 

@@ -21,6 +21,7 @@ __all__ = [
     "key_columns",
     "never_null",
     "order_dependency",
+    "places_among_distinct",
 ]
 
 
@@ -137,6 +138,12 @@ def distinct(dcs: Iterable[DenialConstraint]) -> tuple[DenialConstraint, ...]:
     for dc in dcs:
         first.setdefault(dc.canonical(), dc)
     return tuple(first.values())
+
+
+def places_among_distinct(dcs: Iterable[DenialConstraint]) -> tuple[int, ...]:
+    """Return, for each of the constraints, the place of what it is equal to in `distinct` of them."""
+    places: dict[DenialConstraint, int] = {}
+    return tuple(places.setdefault(dc.canonical(), len(places)) for dc in dcs)
 
 
 def describe(dc: DenialConstraint) -> str:

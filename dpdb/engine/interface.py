@@ -102,6 +102,8 @@ class Table(Protocol):
         What the user named, for messages and `repr`.
     schema : TableSchema
     constraints : tuple of BoundConstraint
+    written : tuple of (str, int)
+        Every constraint as it was written, equal ones too, and the place of what it says in `constraints`.
     inclusions : tuple of BoundInclusion
         What the constraints say of parents.
     unit : str or None
@@ -111,6 +113,7 @@ class Table(Protocol):
     description: str
     schema: TableSchema
     constraints: tuple[BoundConstraint, ...]
+    written: tuple[tuple[str, int], ...]
     inclusions: tuple[BoundInclusion, ...]
     unit: str | None
 
@@ -273,13 +276,6 @@ class Slice(Protocol):
 
     def canonical_order(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Sort rows, by default all, canonically: ascending positions in the slice's own order."""
-        ...
-
-    def violations(self, position: int) -> int:
-        """Count the pairs (of a constraint over one tuple: rows) that violate the constraint at `position`.
-
-        They may violate others, too; pairs of rows that conflict with themselves do not count. For the owner.
-        """
         ...
 
     def degree_bound(self) -> int:

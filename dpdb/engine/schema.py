@@ -8,7 +8,7 @@ from enum import Enum
 
 from dpdb.errors import SourceError
 
-__all__ = ["Column", "TableSchema", "TypeOrigin", "comparison_type", "free_name"]
+__all__ = ["PRESENCE", "Column", "TableSchema", "TypeOrigin", "comparison_type", "free_name"]
 
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
@@ -18,6 +18,9 @@ _KEPT = {
     *_INTEGERS, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "BLOB", "BIT", "UUID", "DATE", "TIME", "TIME WITH TIME ZONE",
     "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "INTERVAL",
 }  # fmt: skip
+
+PRESENCE = "BOOLEAN"
+"""What is read of a column whose values cannot be compared, where it is asked if they are NULL: NULL, else true."""
 
 
 class TypeOrigin(Enum):

@@ -17,12 +17,12 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.orphans import OrphanColumn
 from dpdb.engine.schema import TableSchema, free_name
-from dpdb.engine.sources.source import Rows
+from dpdb.engine.sources.source import Rows, Source
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.coded_rows import ROW, CodedRows
 from dpdb.engine.sql.codes import coded_columns
-from dpdb.engine.sql.constraint_sql import not_alone, pair_count, self_conflict
+from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
@@ -80,6 +80,7 @@ class LocalSlice:
         self._schema = exp.to_identifier(name, quoted=True)
         self._name = name
         self._where = where
+        self._rows = rows
         self._progress = progress
         self.constraints = tuple(constraints)
         self.columns = _constrained_columns(constraints, rows.schema)
@@ -255,16 +256,19 @@ class LocalSlice:
         """Rows of the slice, with and without conflicts: one row changes it by 1. Private."""
         return self.node_count + self.self_conflicts
 
-    # -- statistics -------------------------------------------------------------------------------------------
+    def under(self, position: int) -> LocalSlice:
+        """Return the slice of the same rows under one constraint alone, by its place in `constraints`.
 
-    def violations(self, position: int) -> int:
-        """Count what violates a constraint; see `dpdb.engine.Slice`. One over one tuple needs `keep_source_row`."""
-        dc = self.constraints[position]
-        if not dc.constraint.is_single_tuple:
-            return int(self.database.value(pair_count(dc, self.tuples, self.rank)))
-        rows = exp.alias_(self.table("input_row"), "row", table=True)
-        counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(*self.chosen(), dc.over("row", "row"))
-        return int(self.database.value(counted))
+        Rows that conflict with themselves under another one are in its graph. Needs `keep_source_row`; both say the
+        same positions. The caller closes it.
+        """
+        if self.source_row is None:
+            raise ValueError("this slice was built without keep_source_row")
+        rows = Source(self._rows.description, self._rows.schema, self.table("input_row"))
+        one = [self.constraints[position]]
+        return LocalSlice(self.database, rows, one, self._where, name=f"{self._name}_{position}", keep_source_row=True)
+
+    # -- statistics -------------------------------------------------------------------------------------------
 
     def degree_bound(self) -> int:
         """Exact upper bound of the maximum degree (see `degree_bound`). Private."""

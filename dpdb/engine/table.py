@@ -7,7 +7,9 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dpdb.constraints import ConstraintsLike, distinct, load_constraints
+from sqlglot import exp
+
+from dpdb.constraints import ConstraintsLike, distinct, load_constraints, places_among_distinct
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
@@ -15,12 +17,12 @@ from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import declared_schema, open_source
 from dpdb.engine.sources.places import state_of
-from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
+from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, presence, unreadable, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
-from dpdb.errors import ParameterError, SourceError
+from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
 from dpdb.predicates import LiteralValue
 from dpdb.predicates.nodes import Literal
 
@@ -65,6 +67,9 @@ class LocalTable:
         loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
+        self.written = tuple(
+            (dc.written, k) for dc, k in zip(loaded, places_among_distinct(self._across.constraints), strict=True)
+        )
         self._kept = self._kept_of(source, most, max_children)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
@@ -73,9 +78,46 @@ class LocalTable:
         if schema is not source.schema:
             self.rows = ComputedRows(self.rows, schema)
         self.constraints = bind(database, named, schema)
+        self._tested = self._tested_columns(source)
         self._source = source
         self._progress = progress
         self._made = 0
+
+    def _tested_columns(self, source: Source) -> tuple[str, ...]:
+        """Return the columns that cannot be compared of which constraints ask whether they are NULL.
+
+        That is read once, as everything else that releases read is when the source is opened.
+
+        Raises
+        ------
+        ConstraintTypeError
+            If it cannot be read here.
+        SourceError
+            If reading fails.
+        """
+        asked = {name: dc for dc in self.constraints for name in dc.constraint.table_columns}
+        found = {name: dc for name, dc in asked.items() if source.schema[name].type is None}
+        for name, dc in found.items():
+            why = self._why_not_tested(source, name)
+            if why is not None:
+                raise ConstraintTypeError(
+                    f"{dc.constraint.label}: column {name!r} has type {source.schema[name].declared_type}, and {why}: "
+                    "make a column of whether it is NULL"
+                )
+        if found:
+            tests = [exp.Anonymous(this="bit_xor", expressions=[exp.func("hash", presence(name))]) for name in found]
+            try:
+                self.database.execute(exp.select(*tests).from_(source.scan.copy()))
+            except EngineError:  # its message may print values of rows
+                raise unreadable(source) from None
+        return tuple(sorted(found))
+
+    def _why_not_tested(self, source: Source, name: str) -> str | None:
+        """Return why it cannot be asked whether a column of a nested type is NULL, if so."""
+        if self._kept is not None:
+            return "rows of units or children are chosen by the columns that can be compared"
+        read = {known for known, _ in self.database.describe(exp.select("*").from_(source.scan.copy()))}
+        return None if name in read else "such columns are not read at all"
 
     def _kept_of(self, source: Source, most: int, max_children: int | None) -> KeptRows | None:
         """Return the rows of a source that are used: some of each unit, or of the children of each key; None: all."""
@@ -188,13 +230,15 @@ class LocalTable:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
         from dpdb.engine.sources.content import opened_content
 
-        return opened_content(self.database, self._source) + self._choice() + self._across.opened_content()
+        return (
+            opened_content(self.database, self._source, self._tested) + self._choice() + self._across.opened_content()
+        )
 
     def content(self) -> str:
         """Describe the state of the rows now; see `source_content`. Private."""
         from dpdb.engine.sources.content import source_content
 
-        return source_content(self.database, self._source) + self._choice() + self._across.content()
+        return source_content(self.database, self._source, self._tested) + self._choice() + self._across.content()
 
     def refuse_change(self) -> None:
         """Return: rows are copied or scanned here, and a ledger compares the state of their files."""

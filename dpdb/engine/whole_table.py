@@ -29,9 +29,9 @@ def read_rows(table: LocalTable) -> pa.Table:
     SourceError
         If there are no rows, or the source is a view or stream with columns of nested types, which are lost.
     """
-    kept = {name for name, _ in table.database.describe(exp.select("*").from_(table.rows.scan.copy()))}
+    kept = dict(table.database.describe(exp.select("*").from_(table.rows.scan.copy())))
     for column in table.schema.columns:
-        if column.name not in kept:
+        if column.name not in kept or (column.type is None and kept[column.name] != column.declared_type):
             raise SourceError(
                 f"{table.description}: column {column.name!r} of type {column.declared_type} cannot be kept when a "
                 "view or stream is copied; save it as a Parquet or DuckDB table first"

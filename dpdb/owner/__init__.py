@@ -8,7 +8,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.owner.exact import exact_measures
-    from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures
+    from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
     from dpdb.owner.expected_error import Plan, plan
     from dpdb.owner.ledger_audit import Audit, AuditedLine, audit
     from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
@@ -22,6 +22,7 @@ __all__ = [
     "ExpectedError",
     "Plan",
     "ProposedSchema",
+    "RuleMeasures",
     "audit",
     "exact_measures",
     "plan",
@@ -33,7 +34,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "exact": "exact_measures",
-            "exact_values": "EXACT_MEASURES ExactMeasures",
+            "exact_values": "EXACT_MEASURES ExactMeasures RuleMeasures",
             "expected_error": "Plan plan",
             "ledger_audit": "Audit AuditedLine audit",
             "proposed_schema": "ProposedSchema propose_schema",

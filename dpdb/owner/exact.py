@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import (
-    LocalSlice,
     ParentsLike,
     Progress,
     Slice,
     SourceLike,
+    Table,
     TableOptions,
+    WherePredicate,
     declared_parents,
     export_edges,
     is_remote,
@@ -29,7 +31,7 @@ from dpdb.engine import (
 from dpdb.errors import ParameterError
 from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, minimum_vertex_cover
 from dpdb.names import nearest_words
-from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures
+from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
 from dpdb.owner.listing import Listing
 from dpdb.release import parse_unit
 from dpdb.release.conflict_graph import conflict_graph
@@ -53,7 +55,7 @@ def exact_measures(
     max_rows: int | None = None,
     public_parents: ParentsLike | None = None,
     private_parents: ParentsLike | None = None,
-    measures: Sequence[str] = tuple(EXACT_MEASURES),
+    measures: Sequence[str] | None = None,
     by_constraint: bool = False,
     violations: str | Path | None = None,
     repair_rows: str | Path | None = None,
@@ -76,13 +78,14 @@ def exact_measures(
         Measure what a session with this unit measures: at most `max_rows` rows of each value of the column.
     public_parents, private_parents : mapping of name to source, or list of names, optional
         As `Session`: where the tables are that constraints look into.
-    measures : sequence of str
-        Compute these of `EXACT_MEASURES` only.
+    measures : sequence of str, optional
+        Compute these of `EXACT_MEASURES` only; by default all.
     by_constraint : bool
-        Also count the violations of each constraint.
+        Also count the violations of each constraint by itself, whatever others the rows violate, as a release for each
+        constraint does; and compute the `measures` that are named of each.
     violations : path, optional
-        Write every conflict to this new .csv, .parquet or .duckdb file: constraint, row_1, row_2 (positions in the
-        source from 0; row_2 is empty for a row that conflicts with itself).
+        Write what violates each constraint by itself to this new .csv, .parquet or .duckdb file: constraint, row_1,
+        row_2 (positions in the source from 0; row_2 is empty for a row that violates a constraint over one tuple).
     repair_rows : path, optional
         Write the positions of a smallest set of rows without which there is no conflict (where `reasons` has `repair`,
         of a set of `repair_upper` rows).
@@ -107,7 +110,8 @@ def exact_measures(
         raise ParameterError(
             "exact values are not private; only the owner of the data may ask, with --non-private (non_private=True)"
         )
-    wanted = _known(measures)
+    wanted = _known(tuple(EXACT_MEASURES) if measures is None else measures)
+    of_each = None if not by_constraint else () if measures is None else wanted
     listing = Listing(violations, repair_rows, suggestions, tuple(columns))
     asked = parse_unit(1, unit, max_rows)
     names_rows = listing.is_asked or materialize is not None
@@ -127,40 +131,46 @@ def exact_measures(
         "progress": progress,
     }
     if is_remote(source) and not names_rows:
-        return _remote_measures(source, where, wanted, time_limit, options, by_constraint=by_constraint)
+        return _remote_measures(source, where, (wanted, of_each), time_limit, options)
     with open_local_table(source, **options) as opened:
         part = opened.slice(
             None if where is None else opened.where(where),
             keep_source_row=by_constraint or names_rows,
             keep=listing.kept(opened),
         )
-        listing.write_conflicts(part, progress)
+        listing.write_conflicts(part, opened.written, progress)
         if materialize is not None:
             progress("writing edges")
             export_edges(part, materialize)
-        counts = _by_constraint(part) if by_constraint else None
         progress("computing measures")
         found, cover = _measures(part, time_limit, wanted, with_cover=repair_rows is not None)
         listing.write_repair(part, cover, progress)
-        return replace(found, by_constraint=counts)
+        if of_each is None:
+            return found
+        progress("computing measures of each constraint")
+        return replace(found, by_constraint=_of_each(opened, part.under, of_each, time_limit))
 
 
 def _remote_measures(
     source: SourceLike,
     where: str | None,
-    wanted: Sequence[str],
+    wanted: tuple[Sequence[str], Sequence[str] | None],
     time_limit: float,
     options: TableOptions,
-    *,
-    by_constraint: bool,
 ) -> ExactMeasures:
-    """Compute measures of a table in another engine, of which the rows in conflict come here."""
+    """Compute measures, of all constraints and of each, of a table in another engine, whose rows in conflict come."""
+    of_all, of_each = wanted
     with open_table(source, **options) as opened:
-        part = opened.slice(None if where is None else opened.where(where))
-        counts = [part.violations(position) for position in range(len(part.constraints))] if by_constraint else None
-        found, _ = _measures(part, time_limit, wanted, with_cover=False)
-        labels = [bound.constraint.written for bound in part.constraints]
-        return replace(found, by_constraint=None if counts is None else tuple(zip(labels, counts, strict=True)))
+        predicate = None if where is None else opened.where(where)
+        found, _ = _measures(opened.slice(predicate), time_limit, of_all, with_cover=False)
+        if of_each is None:
+            return found
+        under = partial(_slice_under, opened, predicate)
+        return replace(found, by_constraint=_of_each(opened, under, of_each, time_limit))
+
+
+def _slice_under(opened: Table, predicate: WherePredicate | None, position: int) -> Slice:
+    return opened.slice(predicate, position=position)
 
 
 def _known(measures: Sequence[str]) -> tuple[str, ...]:
@@ -173,8 +183,20 @@ def _known(measures: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in EXACT_MEASURES if name in measures)
 
 
-def _by_constraint(part: LocalSlice) -> tuple[tuple[str, int], ...]:
-    return tuple((bound.constraint.written, part.violations(k)) for k, bound in enumerate(part.constraints))
+def _of_each(
+    opened: Table, under: Callable[[int], Slice], wanted: Sequence[str], time_limit: float
+) -> tuple[RuleMeasures, ...]:
+    """Measure every constraint by itself, in the slice `under` it, which is closed: one answer for each written one."""
+    found = []
+    for position in range(len(opened.constraints)):
+        alone = under(position)
+        try:
+            violations = conflict_graph(alone).degree_summary().edge_count + alone.self_conflicts
+            measured = _measures(alone, time_limit, wanted, with_cover=False)[0] if wanted else None
+        finally:
+            alone.close()
+        found.append((violations, measured))
+    return tuple(RuleMeasures(text, *found[position]) for text, position in opened.written)
 
 
 def _measures(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-__all__ = ["EXACT_MEASURES", "ExactMeasures"]
+__all__ = ["EXACT_MEASURES", "ExactMeasures", "RuleMeasures"]
 
 EXACT_MEASURES = {
     "drastic": ("drastic",),
@@ -37,8 +37,8 @@ class ExactMeasures:
     max_degree : int
     reasons : dict
         For each field that is None or not proved: why.
-    by_constraint : list of (text, count), optional
-        Violating pairs (rows for single-tuple constraints) of each constraint, whatever others they violate.
+    by_constraint : tuple of RuleMeasures, optional
+        Of each constraint by itself, one for each that was written.
     measures : tuple of str
         The measures that were asked for.
     """
@@ -54,19 +54,45 @@ class ExactMeasures:
     maximal_consistency: int | None
     max_degree: int
     reasons: dict[str, str] = field(default_factory=dict)
-    by_constraint: tuple[tuple[str, int], ...] | None = None
+    by_constraint: tuple[RuleMeasures, ...] | None = None
     measures: tuple[str, ...] = tuple(EXACT_MEASURES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that were asked for, ready for JSON."""
-        fields = asdict(self)
-        del fields["measures"]
+        fields = asdict(replace(self, by_constraint=None))
+        del fields["measures"], fields["by_constraint"]
         for name, own in EXACT_MEASURES.items():
             if name not in self.measures:
                 for unasked in own:
                     del fields[unasked]
-        if self.by_constraint is None:
-            del fields["by_constraint"]
-        else:
-            fields["by_constraint"] = [{"constraint": text, "violations": n} for text, n in self.by_constraint]
+        if self.by_constraint is not None:
+            fields["by_constraint"] = [rule.to_dict() for rule in self.by_constraint]
+        return fields
+
+
+@dataclass(frozen=True)
+class RuleMeasures:
+    """True values of one constraint by itself: what it counts whatever others its rows violate. Private.
+
+    Attributes
+    ----------
+    constraint : str
+        As it was written.
+    violations : int
+        Pairs of rows that violate it; of a constraint over one tuple, rows.
+    measured : ExactMeasures, optional
+        The measures that were asked for.
+    """
+
+    constraint: str
+    violations: int
+    measured: ExactMeasures | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that were asked for, ready for JSON; `reasons` only where there are some."""
+        fields: dict[str, Any] = {"constraint": self.constraint, "violations": self.violations}
+        if self.measured is not None:
+            found = self.measured.to_dict()
+            fields |= {own: found[own] for name in self.measured.measures for own in EXACT_MEASURES[name]}
+            fields |= {"reasons": found["reasons"]} if found["reasons"] else {}
         return fields

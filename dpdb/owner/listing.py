@@ -79,11 +79,11 @@ class Listing:
             return table.schema.usable
         return tuple(dict.fromkeys(comparable_column(name, table.schema, "columns").name for name in self.columns))
 
-    def write_conflicts(self, part: LocalSlice, progress: Progress) -> None:
-        """Write violations and suggestions."""
+    def write_conflicts(self, part: LocalSlice, written: Sequence[tuple[str, int]], progress: Progress) -> None:
+        """Write violations, of every constraint as it is `written` (see `Table.written`), and suggestions."""
         if self.violations is not None:
             progress("writing violations")
-            write_query(part, violating_pairs(part), self.violations, "violations")
+            write_query(part, violating_pairs(part, written), self.violations, "violations")
         if self.suggestions is not None:
             progress("writing suggestions")
             write_query(part, suggestions(part), self.suggestions, "suggestions")

@@ -68,6 +68,9 @@ class Types(Protocol):
             Its values cannot be compared.
         """
 
+    def tested(self, name: str) -> Column:
+        """Find a column of which it is only asked whether it is NULL. Errors as `column`."""
+
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
         """Check that a column may be compared so, with a literal or (value None) with another term or NULL.
 
@@ -145,7 +148,9 @@ class _Binder:
     def _null_test(self, node: exp.Expr) -> Node:
         if not isinstance(node.expression, exp.Null):
             raise refused(node)
-        return _negated(node, NullTest(self.term(node.this, node)))
+        operand = _bare(node.this)
+        tested = self._column(operand, node, self._types.tested) if isinstance(operand, exp.Column) else None
+        return _negated(node, NullTest(tested or self.term(operand, node)))
 
     def _flag(self, node: exp.Expr) -> Node:
         column = self._column(node, node)
@@ -260,10 +265,10 @@ class _Binder:
         for column in columns_in(term) if term.type == "VARCHAR" else ():
             self._types.check(column, operator, value)
 
-    def _column(self, node: exp.Expr, context: exp.Expr) -> Column:
+    def _column(self, node: exp.Expr, context: exp.Expr, find: Callable[[str], Column] | None = None) -> Column:
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or node.table:
             raise refused(context)
-        return self._types.column(node.name)
+        return (find or self._types.column)(node.name)
 
     def _literals(self, nodes: Sequence[exp.Expr], term: Term, operator: Operator) -> list[Literal]:
         values = [_value(node) for node in nodes]

@@ -12,7 +12,25 @@ BAD = [
     ("   ", 1, 4, "expected not(...)", "found end of text"),
     ("hello", 1, 6, "expected ',' or '->'", "found end of text"),
     ("not t1.a=t2.a", 1, 5, "expected '('", "found 't1'"),
-    ("t1.a = t2.a", 1, 1, "expected not(...)", "found 't1'"),
+    ("t1.a >= 0", 1, 1, "expected not(...) around what no row may be, or CHECK (...) around what every", "found 't1'"),
+    ("b = 1 & s.a >= 0", 1, 9, "expected not(...) around what no row may be, or CHECK (...)", "found 's'"),
+    ("t1.a = t2.a and b = 1", 1, 17, "expected a column such as t1.name", "found 'b'"),
+    ("t1.a = t2.a or t1.b = t2.b", 1, 1, "expected one constraint for each alternative", "t1.a = t2.a OR t1.b"),
+    ("t1.a = t2.a & t2.b = t3.b", 1, 22, "at most two tuples", "found 't3'"),
+    ("t1.a = t2.a -> t1.b = t2.b", 1, 6, "write not(t1.a = t2.a & t1.b != t2.b)", "found '='"),
+    ("not(R.a = r.a)", 1, 11, "expected one spelling of the tuple name 'R'", "found 'r'"),
+    ("not(orders.id = customers.id)", 1, 5, "declare any others: forall one, other: not(...)", "found 'orders'"),
+    ("¬{t.a = s.a)", 1, 12, "expected '&' or '}'", "found ')'"),
+    ("{a, b -> c", 1, 7, "expected ',' or '}'", "found '->'"),
+    ("[t.a] -> s.b", 1, 10, "expected one name of a row, as t before", "found 's'"),
+    ("a b -> c", 1, 3, "put commas between columns", "found 'b'"),
+    ("`a -> b", 1, 1, "expected a closing `", "found end of text"),
+    ("a, b WHERE c = 1", 1, 6, "expected ',' or '->'", "found 'WHERE'"),
+    ("a = 1 AND b IN parents.b", 1, 3, "expected IN (put conditions behind WHERE", "found '='"),
+    ("b IN parents", 1, 13, "or values in parentheses", "found end of text"),
+    ("a <= ", 1, 1, "expected a condition", "found 'a <='"),
+    ('CONSTRAINT "two words" CHECK (a < 1)', 1, 12, "expected a name of one word", "found '\"two words\"'"),
+    ("not(t1.a=>5)", 1, 9, "expected a comparison (= != < <= > >=)", "found '=>'"),
     ("not(t1.a=t2.a", 1, 14, "expected '&' or ')'", "found end of text"),
     ("not(t1.a=t2.a))", 1, 15, "expected the end of the constraint", "found ')'"),
     ("not(t1.a=t2.a) not(t1.b=t2.b)", 1, 16, "expected the end of the constraint", "found 'not'"),
@@ -57,10 +75,8 @@ BAD = [
     ("not(t1.a = 1e999)", 1, 12, "expected a number with at most 100 digits", "found '1e999'"),
     ("not(t1.a = 1e99999999999999999999)", 1, 12, "expected a number with at most", "found '1e9"),
     (f"not(t1.a = {'9' * 101})", 1, 12, "expected a number with at most 100 digits", "found '999"),
-    ("not(t1.a=t3.a)", 1, 10, "expected a tuple name beside 't1'", "found 't3'"),
-    ("not(t.a=t2.a)", 1, 9, "expected a tuple name beside 't'", "found 't2'"),
     ("not(t0.a=t1.a&t2.a=1)", 1, 15, "at most two tuples", "found 't2'"),
-    ("not(x.a=t1.a)", 1, 5, "accepted: t1 and t2, t0 and t1, t and s, t and t', ti and tj", "found 'x'"),
+    ("not(t1x.a=t1.a)", 1, 5, "expected a tuple name (such as t1 and t2, t and s", "found 't1x'"),
     ("forall t1: not(t1.a=t2.a)", 1, 21, "expected a declared tuple name (t1)", "found 't2'"),
     ("forall t1,: not(t1.a=t2.a)", 1, 11, "expected a tuple name", "found ':'"),
     ("forall t1,t2 not(t1.a=t2.a)", 1, 14, "expected ',' or ':'", "found 'not'"),
@@ -124,21 +140,6 @@ def test_unknown_columns(text, line, column, problem):
 def test_table_without_columns():
     with pytest.raises(UnknownColumnError, match="the table has no column 'a'"):
         parse_constraint("a -> b", [])
-
-
-@pytest.mark.parametrize(
-    ("text", "nearest"),
-    [
-        ("not(t11.a=1)", "t1"),
-        ("not(tt_j.a=1)", "t_j"),
-        ("not(t1.a=t22.a)", "t2"),
-        ("not(ti.a=tk.a)", "tj"),
-        ("not(t1.a=t1x.a)", "t2"),
-    ],
-)
-def test_nearest_tuple_name(text, nearest):
-    with pytest.raises(ConstraintSyntaxError, match=f"nearest: {nearest}"):
-        parse_constraint(text)
 
 
 def test_too_many_predicates():

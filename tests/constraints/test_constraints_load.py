@@ -144,3 +144,10 @@ def test_paper_constraints(name, count, kept, ending):
     assert written(loaded) == lines
     assert len(loaded) == count
     assert len(distinct(loaded)) == kept
+
+
+@pytest.mark.parametrize("text", ["a / b <= 2", "a => b", "a LIKE 'x/y.txt'", "c <= below.dc"])
+def test_a_text_with_signs_of_constraints_is_no_path(text):
+    assert load_constraints(text) == parse_constraint(text)
+    with pytest.raises(ConstraintSyntaxError, match="expected"):
+        load_constraints(f"{text} = = folder/c.txt")

@@ -12,6 +12,7 @@ from dpdb.constraints import (
     Predicate,
     parse_constraint,
 )
+from dpdb.errors import UnknownColumnError
 
 FD = "not(t1.a=t2.a&t1.b!=t2.b)"
 
@@ -38,6 +39,26 @@ SAME_AS_FD = [
     "[a] -> [b]",
     '"a" -> "b"',
     "a, a -> b, b",
+    "¬{ t.a = s.a ∧ t.b ≠ s.b }",
+    "¬[t.a = s.a ⋀ t.b ≠ s.b]",
+    "not(x.a = y.a & x.b != y.b)",
+    "not(t1.a = t3.a & t1.b != t3.b)",
+    "not(row1.a = row2.a & row1.b != row2.b)",
+    "¬(t\u03b1.a = tβ.a ∧ t\u03b1.b ≠ tβ.b)",
+    "¬(t₁.a = t₂.a ∧ t₁.b ≠ t₂.b)",
+    "¬(r.a = r'.a ∧ r.b ≠ r'.b)",
+    "∀ r, r': ¬(r.a = r'.a ∧ r.b ≠ r'.b)",
+    "forall first, second: not(first.a = second.a & first.b != second.b)",
+    "t1.a = t2.a and t1.b != t2.b",
+    "t.a = s.a ∧ t.b ≠ s.b;",
+    "{a} -> b",
+    "(a) -> (b)",
+    "[t.a] -> t.b",
+    "t1.a -> t1.b",
+    "a => b",
+    "a ⇒ b",
+    "{a} ⟶ {b}",
+    "`a` -> `b`",
 ]
 
 
@@ -86,10 +107,65 @@ def test_notations_of_a_dependency(text):
         ("not(t1.a ≤ t2.a & t1.b ≥ t2.b)", ["not(t1.a<=t2.a&t1.b>=t2.b)"]),
         ("not(t.s=s.s&t.t=s.t)", ["not(t1.s=t2.s&t1.t=t2.t)"]),
         ("not(t1.a=t0.a)", ["not(t2.a=t1.a)"]),
+        ("[a b] -> c", ["not(t1.a=t2.a&t1.b=t2.b&t1.c!=t2.c)"]),
+        ("{a,b} -> {c d}", ["not(t1.a=t2.a&t1.b=t2.b&t1.c!=t2.c)", "not(t1.a=t2.a&t1.b=t2.b&t1.d!=t2.d)"]),
+        ("(a, b) -> c", ["not(t1.a=t2.a&t1.b=t2.b&t1.c!=t2.c)"]),
+        ("address.city -> zip", ['not(t1."address.city"=t2."address.city"&t1.zip!=t2.zip)']),
+        ("UNIQUE(t.a, t.b)", ["not(t1.a=t2.a&t1.b=t2.b)"]),
+        ("not(t1.a < TIME '10:00:00')", ["not(t1.a<'10:00:00')"]),
+        ("not(t1.a < timestamptz'2020-01-31 10:00:00+00')", ["not(t1.a<'2020-01-31 10:00:00+00')"]),
+        ("a <= b", ["not(t1.a>t1.b)"]),
+        ("a <= b WHERE c = 1", ["not(t1.a>t1.b&t1.c=1)"]),
+        ("c = 1: a <= b", ["not(t1.a>t1.b&t1.c=1)"]),
+        ("a + 1 <= b AND c <> 2 OR d IS NULL", [str(*parse_constraint("CHECK (a + 1 <= b AND c <> 2 OR d IS NULL)"))]),
+        ("origin IN ('A', 'B')", ["not(t1.origin NOT IN ('A', 'B'))"]),
+        ("origin NOT IN ('A', 'B')", ["not(t1.origin IN ('A', 'B'))"]),
+        ("origin LIKE 'A%'", ["not(NOT t1.origin LIKE 'A%')"]),
+        ("x IS NOT NULL", ["not(t1.x IS NULL)"]),
+        ("CONSTRAINT n CHECK (a <= b)", ["not(t1.a>t1.b)"]),
+        ("constraint n UNIQUE (a, b)", ["not(t1.a=t2.a&t1.b=t2.b)"]),
+        ("t1.a = t2.a WHERE c = 1", ["not(t1.a=t2.a&t1.c=1&t2.c=1)"]),
+        ("(a + b) * 2 <= c", ["not((t1.a + t1.b) * 2 > t1.c)"]),
     ],
 )
 def test_meaning(text, expected):
     assert [str(dc) for dc in parse_constraint(text)] == expected
+
+
+def test_a_name_after_constraint_is_the_name():
+    (dc,) = parse_constraint("CONSTRAINT small CHECK (a <= 5)")
+    assert (dc.name, dc.text) == ("small", "CHECK (a <= 5)")
+
+
+def test_a_name_with_dots_is_the_column_that_has_it_and_else_a_tuple_and_its_column():
+    columns = ["address.city", "city", "t1.zip", "zip", "x.1.y", "First.Last Name"]
+
+    def read(text):
+        return [str(dc) for dc in parse_constraint(text, columns)]
+
+    city = 'not(t1."address.city"=t2."address.city"&t1.zip!=t2.zip)'
+    assert read("address.city -> zip") == read("Address.City -> zip") == read("[address.city] -> zip") == [city]
+    assert read("not(t1.address.city = t2.address.city & t1.zip != t2.zip)") == [city]
+    assert read("address.city IS NOT NULL") == read("NOT NULL(address.city)") == ['not(t1."address.city" IS NULL)']
+    assert read("t1.zip -> city") == ['not(t1."t1.zip"=t2."t1.zip"&t1.city!=t2.city)']
+    assert read("t1.city -> zip") == ["not(t1.city=t2.city&t1.zip!=t2.zip)"]
+    assert read("not(t1.zip = 5)") == ["not(t1.zip=5)"]
+    assert read("x.1.y <= city") == ['not(t1."x.1.y">t1.city)']
+    assert read("first.last name -> zip") == ['not(t1."First.Last Name"=t2."First.Last Name"&t1.zip!=t2.zip)']
+    assert read("address.city IN cities.name") == ['"address.city" IN cities.name']
+    for text, name in [
+        ("address.zip -> city", "address.zip"),
+        ("address.zip = 'x'", "address.zip"),
+        ("city.x -> zip", "city.x"),
+    ]:
+        with pytest.raises(UnknownColumnError, match=f"no column '{name}'; nearest"):
+            read(text)
+
+
+def test_words_in_brackets_are_the_longest_names_that_columns_have():
+    assert [str(dc) for dc in parse_constraint("[zip First Name state] -> City", COLUMNS)] == [
+        'not(t1.zip=t2.zip&t1."First Name"=t2."First Name"&t1.state=t2.state&t1.City!=t2.City)'
+    ]
 
 
 COLUMNS = ["First Name", "Zip Code", "zip", "City", "CITY", "Date and Time", "Address 2", "state"]

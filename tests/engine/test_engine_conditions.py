@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 from sqlglot import exp
 
@@ -16,6 +17,7 @@ from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.engine.table import LocalTable
 from dpdb.errors import ConstraintTypeError, ParameterError
+from dpdb.owner import exact_measures
 
 COLUMNS = {"a": "INTEGER", "b": "BIGINT", "x": "DOUBLE", "p": "DECIMAL(8,2)", "s": "VARCHAR", "u": "VARCHAR",
            "d": "DATE",
@@ -293,3 +295,27 @@ def test_what_has_no_meaning_is_refused_in_one_line(database: Database, text: st
         LocalTable(database, source, constraints=text)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(("CHECK (", "not("))
+
+
+@pytest.mark.parametrize("kind", ["TIME", "TIMESTAMP", "TIMESTAMPTZ", "DATE"])
+def test_literals_of_times_mean_in_constraints_what_they_mean_in_where(kind: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(
+            f"CREATE TABLE t AS SELECT (TIMESTAMP '2020-01-01 00:00:00' + INTERVAL (n) HOUR)::{kind} AS v, n AS b "
+            "FROM range(48) AS r(n)"
+        )
+        text = {"TIME": "10:00:00", "DATE": "2020-01-02"}.get(kind, "2020-01-01 10:00:00")
+        text += "+00" if kind == "TIMESTAMPTZ" else ""
+        literal = f"{kind} '{text}'"
+        expected = connection.execute(f"SELECT count(*) FROM t WHERE v < {literal}").fetchone()
+        for rule in (
+            f"not(t1.v < {literal})",
+            f"CHECK (v >= {literal})",
+            f"v >= {literal}",
+            f"not(t1.b + 0 >= 0 & t1.v < {literal})",
+        ):
+            found = exact_measures(connection, rule, table="t", non_private=True, measures=["drastic"])
+            assert (found.self_conflicts,) == expected
+        kept = exact_measures(connection, "UNIQUE(b)", table="t", where=f"v < {literal}", non_private=True)
+        assert (kept.rows,) == expected

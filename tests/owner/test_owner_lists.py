@@ -16,6 +16,7 @@ import pytest
 from dpdb.doors.cli.main import main
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.owner import EXACT_MEASURES, exact_measures
+from dpdb.release import Session
 
 RULES = ["zip -> city", "not(t1.age<0)", "not(t1.age>t2.age & t1.pay<t2.pay & t1.zip=t2.zip)"]
 
@@ -219,3 +220,85 @@ def test_a_long_list_is_in_order(tmp_path: Path, ending: str) -> None:
     )
     exact_measures(table, "CHECK (x < 0)", non_private=True, repair_rows=path, columns=["x"], measures=["repair"])
     assert [int(str(row["row"])) for row in _read(path, "repair_rows")] == list(range(rows))
+
+
+def _violates(rule: str, one: dict[str, object], other: dict[str, object]) -> bool:
+    """Return whether a rule of `_RULES_BY_THEMSELVES` denies a pair in this order; of one row, that row with itself."""
+
+    def known(*values: object) -> bool:
+        return None not in values
+
+    (z, c, a, p), (z2, c2, a2, p2) = ([row[name] for name in ("zip", "city", "age", "pay")] for row in (one, other))
+    return {
+        "fd": known(z, c, z2, c2) and z == z2 and c != c2,
+        "negative": known(a) and a < 0,  # type: ignore[operator]
+        "order": known(z, a, p, z2, a2, p2) and z == z2 and a > a2 and p < p2,  # type: ignore[operator]
+        "key": known(z, a, z2, a2) and z == z2 and a == a2,
+        "no_zip": z is None,
+        "crossed": known(a, p2) and a == p2,
+    }[rule]
+
+
+_RULES_BY_THEMSELVES = {
+    "fd": ("fd: zip -> city", "fd_again: not(t1.city!=t2.city & t2.zip=t1.zip)"),
+    "negative": ("negative: not(t1.age<0)", "negative_again: CHECK (age >= 0)"),
+    "order": ("order: not(t1.age>t2.age & t1.pay<t2.pay & t1.zip=t2.zip)",),
+    "key": ("key: UNIQUE(zip, age)", "key_again: UNIQUE(age, zip)"),
+    "no_zip": ("no_zip: NOT NULL(zip)",),
+    "crossed": ("crossed: not(t1.age=t2.pay)",),
+}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_rule_counts_lists_and_measures_by_itself_as_a_self_join_does(tmp_path: Path, seed: int) -> None:
+    random_ = random.Random(seed)
+    table, path = _table(seed, random_.choice([0, 1, 12, 40])), tmp_path / "violations.parquet"
+    names = random_.sample(list(_RULES_BY_THEMSELVES), random_.randint(1, len(_RULES_BY_THEMSELVES)))
+    rules = [(name, text) for name in names for text in _RULES_BY_THEMSELVES[name]]
+    random_.shuffle(rules)
+    where, lowest = random_.choice([(None, None), ("pay > 2", 2)])
+    found = exact_measures(
+        table, [text for _, text in rules], non_private=True, by_constraint=True, where=where,
+        measures=["problematic", "minimal_inconsistency"], violations=path,
+    )  # fmt: skip
+    rows = [row for row in table.to_pylist() if lowest is None or (row["pay"] is not None and row["pay"] > lowest)]
+    expected = []
+    for name, _ in rules:
+        if name in {"negative", "no_zip"}:
+            expected.append([(row["row"], None) for row in rows if _violates(name, row, row)])
+        else:
+            pairs = itertools.combinations(rows, 2)
+            expected.append([(i["row"], j["row"]) for i, j in pairs if _violates(name, i, j) or _violates(name, j, i)])
+    assert [
+        (rule.constraint, rule.violations, rule.measured and rule.measured.problematic)
+        for rule in found.by_constraint or ()
+    ] == [
+        (text, len(pairs), len({row for pair in pairs for row in pair if row is not None}))
+        for (_, text), pairs in zip(rules, expected, strict=True)
+    ]
+    listed = [(line["constraint"], line["row_1"], line["row_2"]) for line in _read(path, "violations")]
+    assert listed == [(text, *pair) for (_, text), pairs in zip(rules, expected, strict=True) for pair in pairs]
+
+
+def test_a_rule_by_itself_is_what_a_release_for_each_constraint_measures() -> None:
+    table, rules = _table(1), ["zip -> city", "UNIQUE(zip)", "CHECK (age >= 0)"]
+    together = exact_measures(table, rules, non_private=True, by_constraint=True, measures=["repair"])
+    for rule, text in zip(together.by_constraint or (), rules, strict=True):
+        alone = exact_measures(table, [text], non_private=True, measures=["repair"])
+        assert rule.measured is not None
+        assert rule.measured.to_dict() == alone.to_dict()
+    with Session(table, constraints=rules) as session:
+        for position, rule in enumerate(together.by_constraint or ()):
+            statistics = session._private.statistics(None, position)
+            assert statistics.projected_edges([10**6]) == [rule.violations - statistics.self_conflicts]
+
+
+def test_the_command_shows_measures_of_each_constraint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("zip,city\n1,a\n1,b\n1,b\n2,c\n", encoding="utf-8")
+    command = ["exact", str(path), "--constraints", "zip -> city", "--non-private", "--by-constraint"]
+    assert main([*command, "--measure", "repair", "--measure", "problematic"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "  violations   problematic  repair_fractional  repair_lower  repair_upper  constraint",
+        "           2             3                  1             1             1  zip -> city",
+    ]

@@ -94,7 +94,8 @@ def test_orphans_are_listed_and_deleted(shop: Path, tmp_path: Path) -> None:
         violations=violations, repair_rows=repair, columns=["customer_id"],
     )  # fmt: skip
     orphans = counted(shop, ORPHANS)
-    assert (found.self_conflicts, dict(found.by_constraint or ())[RULE]) == (orphans, orphans)
+    counts = {rule.constraint: rule.violations for rule in found.by_constraint or ()}
+    assert (found.self_conflicts, counts[RULE]) == (orphans, orphans)
     with duckdb.connect(str(shop), read_only=True) as connection:
         listed = connection.execute(
             f"SELECT list(row_1 ORDER BY row_1) FROM '{violations}' WHERE \"constraint\" = '{RULE}'"

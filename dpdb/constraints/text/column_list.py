@@ -1,4 +1,4 @@
-"""Lists of columns in constraint text: `A, B`, `[A, B]`, `[]`."""
+"""Lists of columns in constraint text: `A, B`, `[A, B]`, `{A B}`, `(t.A, t.B)`, `[]`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dpdb.constraints.denial import MAX_PREDICATES
-from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.cursor import CLOSED_BY, Cursor
 from dpdb.constraints.text.lexer import Kind, Token
+from dpdb.constraints.text.names import normal_tuple_name
 
-__all__ = ["WrittenColumn", "column_list", "columns_of", "distinct_columns"]
+__all__ = ["RowName", "WrittenColumn", "column_list", "columns_of", "distinct_columns"]
+
+_SIGN_OF = {Kind.RPAREN: ")", Kind.RBRACKET: "]", Kind.RBRACE: "}"}
+
+_LONGEST_ROW_NAME = 3
+"""Such as `t_i`; longer ones may be meant as part of a column's name."""
 
 
 class WrittenColumn(NamedTuple):
@@ -25,23 +31,50 @@ def distinct_columns(columns: Sequence[WrittenColumn]) -> dict[str, str]:
     return {each.name: each.written for each in columns}
 
 
-def column_list(cursor: Cursor) -> list[WrittenColumn]:
-    """Take `A, B` or `[A, B]` or `[]`."""
-    if not cursor.accept(Kind.LBRACKET):
-        return columns_of(cursor)
-    if cursor.accept(Kind.RBRACKET):
+class RowName:
+    """The one name of a row that columns of a list, or of both beside an arrow, may have before them: `[t.a] -> t.b`.
+
+    It says nothing; a column whose own name begins so comes first.
+    """
+
+    def __init__(self) -> None:
+        self._name: str | None = None
+
+    def skip(self, cursor: Cursor) -> None:
+        """Take the name and its dot, if they are next."""
+        if not (cursor.at(Kind.NAME) and cursor.at(Kind.DOT, ahead=1)) or cursor.at_dotted_column():
+            return
+        name = normal_tuple_name(cursor.peek().text)
+        if name is None or len(name) > _LONGEST_ROW_NAME or cursor.at_known_column():
+            return
+        self._name = self._name or name
+        if name != self._name:
+            raise cursor.error(f"one name of a row, as {self._name} before (rows are compared column by column)")
+        cursor.take()
+        cursor.take()
+
+
+def column_list(cursor: Cursor, row: RowName) -> list[WrittenColumn]:
+    """Take `A, B` or, in any brackets, `A, B` or `A B` or nothing."""
+    closing = CLOSED_BY.get(cursor.peek().kind)
+    if closing is None:
+        return columns_of(cursor, row)
+    cursor.take()
+    if cursor.accept(closing):
         return []
-    columns = columns_of(cursor)
-    cursor.expect(Kind.RBRACKET, "',' or ']'")
+    columns = columns_of(cursor, row, spaced=True)
+    cursor.expect(closing, f"',' or '{_SIGN_OF[closing]}'")
     return columns
 
 
-def columns_of(cursor: Cursor) -> list[WrittenColumn]:
-    """Take `A, B`."""
+def columns_of(cursor: Cursor, row: RowName | None = None, *, spaced: bool = False) -> list[WrittenColumn]:
+    """Take `A, B`; if `spaced`, `A B`, too, of which the longest name that a column has is one column."""
+    row = row or RowName()
     columns: list[WrittenColumn] = []
-    while not columns or cursor.accept(Kind.COMMA):
+    while not columns or cursor.accept(Kind.COMMA) or (spaced and cursor.at_column()):
         token, start = cursor.peek(), cursor.position
         if len(columns) == MAX_PREDICATES - 1:
             raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
+        row.skip(cursor)
         columns.append(WrittenColumn(cursor.column(), token, cursor.written(start)))
     return columns

@@ -89,6 +89,8 @@ class _Reader:
         except (SqlglotError, RecursionError):
             text = cursor.source.text[fragment.start.offset : cursor.peek().offset]
             raise self._error("a condition", shortened(text.strip())) from None
+        if not all(column.name.isdecimal() and not column.table for column in self.tree.find_all(exp.Column)):
+            raise self._error("a condition (put a column that is called like a word of SQL in double quotes)", "none")
         if bare and len({name for name, _ in fragment.columns if name is not None}) > 1:
             raise self._error("a condition over one row", "two tuple names")
 

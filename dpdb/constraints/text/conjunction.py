@@ -13,7 +13,7 @@ from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.constraints.text.names import TupleNames
-from dpdb.constraints.text.sql_fragment import is_rich
+from dpdb.constraints.text.sql_fragment import TIME_WORDS, is_rich
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
 
 __all__ = ["conjunction", "denied", "function"]
@@ -54,8 +54,8 @@ class _Comparison(NamedTuple):
     right: _Operand
 
 
-def denied(cursor: Cursor, tuples: TupleNames) -> DenialConstraint:
-    """Take the predicates of `not(...)` up to its last parenthesis.
+def denied(cursor: Cursor, tuples: TupleNames, end: Kind) -> DenialConstraint:
+    """Take the predicates of `not(...)` up to its last parenthesis, or whatever else is their `end`.
 
     What comparisons of columns and constants are is read here, as it always was; only where that fails and there is
     more, such as `t1.a > t2.b + 60` or `t1.a IS NULL`, all of it is read as SQL conditions.
@@ -64,7 +64,7 @@ def denied(cursor: Cursor, tuples: TupleNames) -> DenialConstraint:
     rich = is_rich(cursor)
     try:
         constraint = conjunction(cursor, tuples, comparison)
-        if not rich or cursor.at(Kind.RPAREN):
+        if not rich or cursor.at(end):
             return constraint
     except (ConstraintSyntaxError, UnknownColumnError):
         if not rich:
@@ -118,7 +118,8 @@ def function(cursor: Cursor, tuples: TupleNames) -> _Comparison:
 
 def _quotable_operand(cursor: Cursor, tuples: TupleNames) -> _Operand:
     """Take an operand; in this notation a constant may be in double quotes."""
-    return Constant(cursor.take().content) if cursor.at(Kind.QUOTED) else _operand(cursor, tuples)
+    is_text = cursor.at(Kind.QUOTED) and cursor.peek().text[0] == '"'
+    return Constant(cursor.take().content) if is_text else _operand(cursor, tuples)
 
 
 def _checked(left: _Operand, op: Operator, right: _Operand, cursor: Cursor, start: Token) -> _Comparison:
@@ -144,7 +145,7 @@ def _constant(cursor: Cursor) -> Constant:
         return Constant(cursor.take().text.lower() == "true")
     if cursor.at_word("null"):
         raise cursor.error("a constant other than NULL (a comparison with NULL is never true)")
-    if cursor.at_word("date", "timestamp") and cursor.at(Kind.TEXT, ahead=1):
+    if cursor.at_word(*TIME_WORDS) and cursor.at(Kind.TEXT, ahead=1):
         cursor.take()
     return Constant(cursor.expect(Kind.TEXT, _OPERAND).content)
 

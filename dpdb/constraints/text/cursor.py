@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from dpdb.constraints.text.lexer import Kind, Token, tokenize
 from dpdb.constraints.text.names import ColumnNames
 from dpdb.constraints.text.source import Source
 from dpdb.errors import ConstraintSyntaxError
 from dpdb.printable import printable
 
-__all__ = ["Cursor"]
+__all__ = ["CLOSED_BY", "CLOSING", "OPENING", "Cursor"]
+
+CLOSED_BY = {Kind.LPAREN: Kind.RPAREN, Kind.LBRACKET: Kind.RBRACKET, Kind.LBRACE: Kind.RBRACE}
+"""What closes each kind of bracket."""
+
+OPENING, CLOSING = frozenset(CLOSED_BY), frozenset(CLOSED_BY.values())
+
+_MOST_DOTS = 64
+_SQL_WORDS = {"or", "not", "is", "in", "like", "between", "where", "isnull", "notnull"}
 
 
 class Cursor:
@@ -84,25 +94,63 @@ class Cursor:
         apart = (" " if end < token.offset else "" for end, token in zip(ends[:1] + ends, tokens, strict=False))
         return printable("".join(gap + token.text for gap, token in zip(apart, tokens, strict=True)))
 
+    def has(self, kind: Kind) -> bool:
+        """Return whether a token of a kind is still to come."""
+        return any(token.kind is kind for token in self._tokens[self._position :])
+
+    def up_to_word(self, word: str) -> Cursor:
+        """Return a cursor from here whose text ends before a word that stands outside parentheses, if there is one.
+
+        A column of that name is found in quotes, or after the name of a tuple.
+        """
+        depth = 0
+        for place in range(self._position, len(self._tokens)):
+            token = self._tokens[place]
+            depth += (token.kind in OPENING) - (token.kind in CLOSING)
+            after_dot = place > 0 and self._tokens[place - 1].kind is Kind.DOT
+            if depth == 0 and not after_dot and token.kind is Kind.NAME and token.text.lower() == word:
+                part = copy(self)
+                part._tokens = [*self._tokens[:place], Token(Kind.END, token.text, token.offset)]
+                return part
+        return copy(self)
+
+    def at_dotted_column(self) -> bool:
+        """Return whether a column of the table begins here whose name has a dot, such as `address.city`."""
+        if self._names is None or not self.at(Kind.DOT, ahead=1):
+            return False
+        return any("." in name and self._names.find(name) is not None for name, _ in self._spellings(stop_at_and=True))
+
+    def at_known_column(self) -> bool:
+        """Return whether the token alone is the name of a column of the table."""
+        return self._names is not None and self._names.find(self.peek().content) is not None
+
     def column(self, *, stop_at_and: bool = False, before: str | None = None) -> str:
         """Take a column name and return the table's spelling.
 
-        Without quotes, several words are one name if the table has such a column; `stop_at_and` keeps the
-        connective `and` out of names, and `before` is a word that is no part of a name that no column has.
+        Without quotes, several words or parts with dots between are one name if the table has such a column;
+        `stop_at_and` keeps the connective `and` out of names, and SQL's other words out of those that no column has;
+        `before` is one more such word.
         """
         first = self.peek()
         if not self.at_column():
             raise self.error("a column name")
-        if self._names is None or first.kind is Kind.QUOTED:
+        if first.kind is Kind.QUOTED:
             return self._resolved(self.take().content, first)
-        words = self._words(self._names.most_words, stop_at_and=stop_at_and)
-        for count in range(len(words), 0, -1):
-            name = self._names.find(" ".join(words[:count]))
-            if name is not None:
+        spellings = self._spellings(stop_at_and=stop_at_and)
+        if self._names is None:
+            name, count = [each for each in spellings if " " not in each[0]][-1]
+            self._position += count
+            return name
+        for name, count in reversed(spellings):
+            column = self._names.find(name)
+            if column is not None:
                 self._position += count
-                return name
-        lower = [word.lower() for word in words]
-        return self._resolved(" ".join(words[: lower.index(before)] if before in lower[1:] else words), first)
+                self._refuse_field(name, first)
+                return column
+        words = spellings[-1][0].split(" ")
+        ends = _SQL_WORDS if stop_at_and else {before or ""}
+        count = next((place for place, word in enumerate(words) if place and word.lower() in ends), len(words))
+        return self._resolved(" ".join(words[:count]), first)
 
     def _resolved(self, name: str, token: Token) -> str:
         if not name:
@@ -114,14 +162,30 @@ class Cursor:
             raise self.source.column_error(token.offset, self._names.problem(name))
         return column
 
-    def _words(self, most: int, *, stop_at_and: bool) -> list[str]:
-        """Return the words from here on that could be one name; there is at least one."""
-        words = [self.peek().text]
-        while len(words) < most and self._is_bare(self.peek(len(words))):
-            if stop_at_and and self.at_word("and", ahead=len(words)):
+    def _refuse_field(self, name: str, token: Token) -> None:
+        """Refuse `address.city` where `address` is a column, and no column is called so."""
+        if self.at(Kind.DOT) and self.at_column(ahead=1) and self._names is not None:
+            raise self.source.column_error(
+                token.offset,
+                f"{self._names.problem(f'{name}.{self.peek(1).content}')} (a field is made a column by a view)",
+            )
+
+    def _spellings(self, *, stop_at_and: bool) -> list[tuple[str, int]]:
+        """Return the names that could begin here, the shortest first, with their numbers of tokens."""
+        found = [(self.peek().text, 1)]
+        most = _MOST_DOTS if self._names is None else self._names.most_parts
+        while len(found) < most:
+            name, count = found[-1]
+            dotted = self.at(Kind.DOT, ahead=count)
+            token = self.peek(count + dotted)
+            if not (
+                self._is_bare(token) or (dotted and token.kind is Kind.NUMBER and token.text.replace(".", "").isalnum())
+            ):
                 break
-            words.append(self.peek(len(words)).text)
-        return words
+            if stop_at_and and not dotted and token.text.lower() == "and":
+                break
+            found.append((f"{name}{'.' if dotted else ' '}{token.text}", count + dotted + 1))
+        return found
 
     @staticmethod
     def _is_bare(token: Token) -> bool:

@@ -12,17 +12,22 @@ from dpdb.encodable import is_encodable
 
 __all__ = ["at_inclusion", "inclusion"]
 
-_PARENT = "a table and its column, such as customers.id or customers(id)"
+_PARENT = "a table and its column, such as customers.id or customers(id), or values in parentheses"
 
 
 def at_inclusion(cursor: Cursor) -> bool:
-    """Return whether a rule across tables begins here: `in` outside parentheses, and no arrow."""
+    """Return whether a rule across tables begins here: `in` outside parentheses before a name, and no arrow.
+
+    Before a parenthesis it is the `IN (...)` of a condition.
+    """
     if _at_foreign_key(cursor):
         return True
     ahead, depth, found = 0, 0, False
     while not cursor.at(Kind.END, ahead) and not cursor.at(Kind.ARROW, ahead):
         depth += cursor.at(Kind.LPAREN, ahead) - cursor.at(Kind.RPAREN, ahead)
-        found = found or (ahead > 0 and depth == 0 and cursor.at_word("in", ahead=ahead))
+        is_in = ahead > 0 and depth == 0 and cursor.at_word("in", ahead=ahead)
+        has_values = cursor.at(Kind.LPAREN, ahead=ahead + 1) and not cursor.at_word("select", ahead=ahead + 2)
+        found = found or (is_in and not has_values)
         ahead += 1
     return found and cursor.at(Kind.END, ahead)
 
@@ -42,7 +47,7 @@ def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     else:
         columns = [_qualified(cursor)]
         if not cursor.at_word("in"):
-            raise cursor.error("IN (put names with spaces or signs in double quotes)")
+            raise cursor.error("IN (put conditions behind WHERE, and names with spaces or signs in double quotes)")
     cursor.take()
     start = cursor.peek()
     parent, parent_columns = _parent(cursor)
@@ -70,7 +75,7 @@ def _in_parentheses(cursor: Cursor) -> list[str]:
 
 def _qualified(cursor: Cursor) -> str:
     """Take a column of the measured table, maybe after the table's name, as in `orders.customer_id`."""
-    while cursor.at_column() and cursor.at(Kind.DOT, ahead=1):
+    while cursor.at_column() and cursor.at(Kind.DOT, ahead=1) and not cursor.at_dotted_column():
         cursor.take()
         cursor.take()
     return cursor.column(before="in")

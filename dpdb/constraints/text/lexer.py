@@ -19,14 +19,15 @@ class Kind(Enum):
     """The kind of a token; the value is the pattern that matches it. The order is the order of trial."""
 
     SPACE = r"(?:\s|\#[^\n]*+|--[^\n]*+)++"
-    ARROW = r"->|→"
+    ARROW = r"[-=]>|[→⇒⟶⟹]"
     DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?!\w)"
     NUMBER = r"""[+-]?(?:[0-9]++(?:\.[0-9]++)?+|(?<![\w"'])\.[0-9]++)(?:[eE][+-]?[0-9]++)?+(?!\w)"""
-    NAME = r"[tT]['\u2032\u2019]|\w++"  # t' is a tuple name: no text can start right after a t
-    QUOTED = r'"(?:[^"]|"")*+"'
+    # A letter and a prime is a tuple name: no text can start right after a t, and none is followed so.
+    NAME = r"[tT]['\u2032\u2019]|[^\W\d_]['\u2032\u2019](?=\s*+[.,:&])|\w++"
+    QUOTED = r'"(?:[^"]|"")*+"|`(?:[^`]|``)*+`'
     TEXT = r"'(?:[^']|'')*+'"
     OPERATOR = r"==|!=|<>|<=|>=|[=<>≠≤≥]"
-    AND = r"&&?|[\^∧]"
+    AND = r"&&?|[\^∧⋀]"
     OR = r"\u2228"
     ARITHMETIC = r"//|[-+*/%]"
     NOT = r"[¬!]"
@@ -35,6 +36,8 @@ class Kind(Enum):
     RPAREN = r"\)"
     LBRACKET = r"\["
     RBRACKET = r"\]"
+    LBRACE = r"\{"
+    RBRACE = r"\}"
     COMMA = r","
     DOT = r"\."
     COLON = r":"
@@ -98,6 +101,6 @@ def tokenize(source: Source) -> list[Token]:
 
 def _bad_character(source: Source, offset: int) -> ConstraintSyntaxError:
     character = source.text[offset]
-    if character in {'"', "'"}:
+    if character in {'"', "'", "`"}:
         return source.syntax_error(offset, f"a closing {character}", "end of text")
     return source.syntax_error(offset, "a name, a constant, an operator or punctuation", repr(character))

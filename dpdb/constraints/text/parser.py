@@ -8,9 +8,10 @@ from dataclasses import replace
 from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.predicate import Constant, Operator, Predicate
-from dpdb.constraints.text.column_list import column_list, columns_of, distinct_columns
+from dpdb.constraints.text.bare_conditions import at_bare_conditions, bare_conditions
+from dpdb.constraints.text.column_list import RowName, column_list, columns_of, distinct_columns
 from dpdb.constraints.text.conjunction import conjunction, denied, function
-from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.cursor import CLOSED_BY, OPENING, Cursor
 from dpdb.constraints.text.inclusion_text import at_inclusion, inclusion
 from dpdb.constraints.text.lexer import Kind
 from dpdb.constraints.text.names import ColumnNames, TupleNames
@@ -18,21 +19,28 @@ from dpdb.constraints.text.source import Source
 
 __all__ = ["parse_constraint", "parse_from"]
 
-_FORMS = "not(...), a dependency such as A -> B, a key such as UNIQUE(A), A IN parents.B, or t1&t2&EQ(...)"
+_FORMS = (
+    "not(...), a dependency such as A -> B, a key such as UNIQUE(A), a condition such as A <= B, A IN parents.B, or "
+    "t1&t2&EQ(...)"
+)
+_NO_ARROW = "',' or '->' (put commas between columns, and names with spaces or signs in double quotes)"
+_SIGNS = {Kind.RPAREN: ")", Kind.RBRACKET: "]", Kind.RBRACE: "}"}
+_NAMED_FORMS = ("check", "unique", "primary", "foreign")
 
 
 def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: int = 1) -> tuple[DenialConstraint, ...]:
     """Read one constraint.
 
-    Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬(t0.A == t1.A ^ t0.B <> t1.B)`,
+    Accepted are denial constraints (`not(t1.a=t2.a&t1.b!=t2.b)`, `¬{t0.A == t1.A ^ t0.B <> t1.B}`,
     `!(t.A == s.A and t.B != s.B)`), HoloClean's (`t1&t2&EQ(t1.A,t2.A)&IQ(t1.B,t2.B)`), functional
-    dependencies (`A, B -> C`), keys (`UNIQUE(A, B)`), constraints on single tuples (`not(t1.age < 0)`,
-    `CHECK (age >= 0)`, `NOT NULL (age)`) and foreign keys (`A IN parents.B`; see `inclusion_text`).
+    dependencies (`A, B -> C`, `[A B] => C`), keys (`UNIQUE(A, B)`), constraints on single tuples (`not(t1.age < 0)`,
+    `CHECK (age >= 0)`, `NOT NULL (age)`), conditions alone (see `bare_conditions`) and foreign keys (`A IN parents.B`;
+    see `inclusion_text`).
 
     Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
     terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
     constraint to the rows that satisfy it (`cc = 44: zip -> street`, `UNIQUE(id) WHERE active`). One word and a colon
-    before all of that is a name (`city_by_zip: zip -> city`).
+    before all of that is a name (`city_by_zip: zip -> city`), as in SQL (`CONSTRAINT adult CHECK (age >= 18)`).
 
     Parameters
     ----------
@@ -87,7 +95,12 @@ def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 
 def _name(cursor: Cursor) -> str | None:
-    """Take `city_by_zip:`, one word, which is never a condition."""
+    """Take `city_by_zip:`, one word, which is never a condition, or SQL's `CONSTRAINT city_by_zip` before its forms."""
+    if cursor.at_word("constraint") and cursor.at_column(ahead=1) and cursor.at_word(*_NAMED_FORMS, ahead=2):
+        cursor.take()
+        if not cursor.peek().content.isidentifier():
+            raise cursor.error("a name of one word")
+        return cursor.take().content
     if not (cursor.at(Kind.NAME) and cursor.at(Kind.COLON, ahead=1)):
         return None
     name = cursor.take().text
@@ -121,25 +134,35 @@ def _condition(cursor: Cursor) -> tuple[Predicate, ...]:
 
 def _form(cursor: Cursor) -> Callable[[Cursor], tuple[DenialConstraint, ...]]:
     """Return the parser of the notation that the first tokens announce."""
-    if cursor.at_word("not") and cursor.at_word("null", ahead=1) and cursor.at(Kind.LPAREN, ahead=2):
-        return _not_null
-    if cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1):
-        return _check
-    if _at_denial(cursor):
-        return _denial
-    if _at_key(cursor):
-        return _key
-    if cursor.at(Kind.NAME) and cursor.at(Kind.AND, ahead=1):
-        return _holoclean
-    across = at_inclusion(cursor)
-    if across or cursor.at(Kind.LBRACKET) or (cursor.at_column() and not cursor.at(Kind.DOT, ahead=1)):
-        return inclusion if across else _dependency
-    raise cursor.error(_FORMS)
+    found = next((parse for announced, parse in _NOTATIONS if announced(cursor)), None)
+    if found is None:
+        raise cursor.error(_FORMS)
+    return found
+
+
+def _at_not_null(cursor: Cursor) -> bool:
+    return cursor.at_word("not") and cursor.at_word("null", ahead=1) and cursor.at(Kind.LPAREN, ahead=2)
+
+
+def _at_check(cursor: Cursor) -> bool:
+    return cursor.at_word("check") and cursor.at(Kind.LPAREN, ahead=1)
+
+
+def _at_holoclean(cursor: Cursor) -> bool:
+    return cursor.at(Kind.NAME) and cursor.at(Kind.AND, ahead=1)
+
+
+def _at_list(cursor: Cursor) -> bool:
+    return cursor.peek().kind in OPENING or cursor.at_column()
+
+
+def _at_dependency(cursor: Cursor) -> bool:
+    return _at_list(cursor) and cursor.has(Kind.ARROW)
 
 
 def _at_denial(cursor: Cursor) -> bool:
     if cursor.at_word("not"):
-        return cursor.at(Kind.LPAREN, ahead=1) or cursor.at(Kind.DOT, ahead=2)
+        return cursor.peek(1).kind in OPENING or cursor.at(Kind.DOT, ahead=2)
     return cursor.at(Kind.NOT) or _at_quantifier(cursor)
 
 
@@ -161,9 +184,12 @@ def _denial(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     if not (cursor.at(Kind.NOT) or cursor.at_word("not")):
         raise cursor.error("'not('")
     cursor.take()
-    cursor.expect(Kind.LPAREN, "'('")
-    constraint = denied(cursor, tuples)
-    cursor.expect(Kind.RPAREN, "'&' or ')'")
+    closing = CLOSED_BY.get(cursor.peek().kind)
+    if closing is None:
+        raise cursor.error("'('")
+    cursor.take()
+    constraint = denied(cursor, tuples, closing)
+    cursor.expect(closing, f"'&' or '{_SIGNS[closing]}'")
     return (constraint,)
 
 
@@ -186,11 +212,13 @@ def _holoclean(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 def _dependency(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Take `A, B -> C`."""
-    start = cursor.position
-    lhs = distinct_columns(column_list(cursor))
+    start, row = cursor.position, RowName()
+    lhs = distinct_columns(column_list(cursor, row))
     left = cursor.written(start)
-    cursor.expect(Kind.ARROW, "',' or '->' (put names with spaces or signs in double quotes)")
-    rhs = column_list(cursor)
+    if cursor.at(Kind.OPERATOR):
+        raise cursor.error("columns beside an arrow (for conditions, write not(t1.a = t2.a & t1.b != t2.b))")
+    cursor.expect(Kind.ARROW, _NO_ARROW)
+    rhs = column_list(cursor, row)
     for each in rhs:
         if each.name in lhs:
             raise cursor.error("a column that is not on the left of the arrow", each.token)
@@ -244,3 +272,16 @@ def _is_missing(column: str) -> RowExpression:
 
 def _between(column: str, op: Operator) -> Predicate:
     return Predicate(ColumnRef(0, column), op, ColumnRef(1, column))
+
+
+_NOTATIONS = (
+    (_at_not_null, _not_null),
+    (_at_check, _check),
+    (_at_denial, _denial),
+    (_at_key, _key),
+    (_at_holoclean, _holoclean),
+    (at_inclusion, inclusion),
+    (_at_dependency, _dependency),
+    (at_bare_conditions, bare_conditions),
+    (_at_list, _dependency),  # for its message
+)

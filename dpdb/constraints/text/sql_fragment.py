@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dpdb.constraints.text.cursor import Cursor
+from dpdb.constraints.text.cursor import CLOSING, Cursor
 from dpdb.constraints.text.lexer import Kind, Token
-from dpdb.constraints.text.names import TupleNames
+from dpdb.constraints.text.names import TupleNames, normal_tuple_name
 
-__all__ = ["SqlFragment", "is_rich", "sql_fragment"]
+__all__ = ["TIME_WORDS", "SqlFragment", "is_dotted_column", "is_rich", "sql_fragment"]
 
-_ENDS = frozenset([Kind.RPAREN, Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW])
+_ENDS = frozenset([Kind.END, Kind.SEMICOLON, Kind.COLON, Kind.ARROW]) | CLOSING
 _SIGNS = {"==": "=", "≠": "<>", "≤": "<=", "≥": ">="}
 _WORDS = ("and", "or", "not", "is", "null", "in", "like", "between", "true", "false", "isnull", "notnull")
 _RICH_WORDS = ("or", "not", "is", "in", "like", "between", "isnull", "notnull", "interval")
 _RICH_KINDS = frozenset([Kind.ARITHMETIC, Kind.LPAREN, Kind.OR])
 _OPERANDS = frozenset([Kind.NAME, Kind.QUOTED, Kind.NUMBER, Kind.DATE, Kind.TEXT, Kind.RPAREN])
+TIME_WORDS = ("date", "time", "timestamp", "timestamptz")
+"""Before a text they make it a literal of this type."""
+
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 
@@ -42,6 +45,11 @@ def is_rich(cursor: Cursor) -> bool:
             return True
         ahead += 1
     return False
+
+
+def is_dotted_column(cursor: Cursor) -> bool:
+    """Return whether what stands before a dot is no tuple name: a column has the whole name, or none is called so."""
+    return cursor.at_dotted_column() or normal_tuple_name(cursor.peek().text) is None
 
 
 def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> SqlFragment:
@@ -85,13 +93,13 @@ class _Taker:
 
     def _name(self) -> None:
         cursor = self._cursor
-        if cursor.at(Kind.DOT, ahead=1):
+        if cursor.at(Kind.DOT, ahead=1) and not (self._bare and is_dotted_column(cursor)):
             name = self._tuples.use(cursor.take())
             cursor.take()
             self._column(name, cursor.column(stop_at_and=True))
         elif cursor.at_word(*_WORDS) or cursor.at(Kind.LPAREN, ahead=1):
             self.words.append(cursor.take().text)
-        elif cursor.at_word("date", "timestamp") and cursor.at(Kind.TEXT, ahead=1):
+        elif cursor.at_word(*TIME_WORDS) and cursor.at(Kind.TEXT, ahead=1):
             self.words += [cursor.take().text, cursor.take().text]
         elif cursor.at_word("interval") and (cursor.at(Kind.TEXT, ahead=1) or cursor.at(Kind.NUMBER, ahead=1)):
             self.words += [cursor.take().text, cursor.take().text]

@@ -69,8 +69,9 @@ class OwnerTable:
         table = exp.table_(self.name, db=self.schema, catalog=self.database, quoted=True)
         try:
             columns = [row[:2] for row in self.cursor.execute(f"DESCRIBE {table.sql('duckdb')}").fetchall()]
-            usable = [name for name, kind in columns if comparison_type(kind)]  # the others change no release
-            query = rows_digest(usable).from_(table).sql("duckdb", normalize_functions=False)
+            usable = [name for name, kind in columns if comparison_type(kind)]
+            tested = [name for name, kind in columns if not comparison_type(kind)]
+            query = rows_digest(usable, tested).from_(table).sql("duckdb", normalize_functions=False)
             rows = interruptible(self.cursor, lambda: self.cursor.execute(query).fetchall()) if usable else []
         except duckdb.Error as error:
             OWNER_LOG.error("%s: %s", self.spellings[0], error)

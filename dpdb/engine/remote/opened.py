@@ -62,6 +62,11 @@ class GatheredTable(LocalTable):
             raise PredicateError(f"where: {why}")
         return predicate
 
+    def _why_not_tested(self, source: Source, name: str) -> str:
+        """Return why it cannot be asked whether a column of a nested type is NULL."""
+        del source, name
+        return "columns of another engine are read only if their values can be compared"
+
     def _refuse_foreign(self, dc: BoundConstraint) -> None:
         computed = [column for name in dc.columns if isinstance(column := self.rows.schema[name], ComputedColumn)]
         found = [self._spelling.why_not(column.tree) for column in computed]

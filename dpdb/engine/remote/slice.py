@@ -119,11 +119,8 @@ class RemoteSlice:
     def _counts(self) -> tuple[int, int]:
         """Rows, and those of them that conflict with themselves."""
         self._progress("counting rows there")
-        return self._counted(self.constraints)
-
-    def _counted(self, constraints: Sequence[BoundConstraint]) -> tuple[int, int]:
         asking = self._asking
-        rows, alone = asking.row(self_conflict_counts(asking.rows, asking.schema, constraints, self._where))
+        rows, alone = asking.row(self_conflict_counts(asking.rows, asking.schema, self.constraints, self._where))
         return int(rows), int(alone)
 
     @property
@@ -202,11 +199,6 @@ class RemoteSlice:
     def canonical_order(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Sort rows of the graph canonically. Private."""
         return self.gathered.canonical_order(rows)
-
-    def violations(self, position: int) -> int:
-        """Count what violates a constraint. Private."""
-        dc = self.constraints[position]
-        return self._counted([dc])[1] if dc.constraint.is_single_tuple else self.gathered.violations(position)
 
     def thinning(self) -> Thinning | None:
         """Offer parts of the rows in conflict, unless all have come or are needed. Private."""

@@ -8,35 +8,44 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sources.places import state_of
-from dpdb.engine.sources.source import Source
+from dpdb.engine.sources.source import Source, presence
 
 __all__ = ["opened_content", "rows_digest", "source_content"]
 
 
-def source_content(database: Database, source: Source) -> str:
+def source_content(database: Database, source: Source, tested: Sequence[str] = ()) -> str:
     """Describe the state of a source's rows: of files see `state_of`, else the number of rows and two digests.
+
+    Parameters
+    ----------
+    tested
+        Columns that cannot be compared of which it is read whether they are NULL.
 
     Raises
     ------
     SourceError
         If a file is no longer there.
     """
-    return _digest(database, source) if source.path is None else state_of(source.path) + source.read_as
+    return _digest(database, source, tested) if source.path is None else state_of(source.path) + source.read_as
 
 
-def opened_content(database: Database, source: Source) -> str:
+def opened_content(database: Database, source: Source, tested: Sequence[str] = ()) -> str:
     """Describe, as `source_content`, the state of the rows that a source had when it was opened."""
-    return _digest(database, source) if source.state is None else source.state + source.read_as
+    return _digest(database, source, tested) if source.state is None else source.state + source.read_as
 
 
-def _digest(database: Database, source: Source) -> str:
-    digest = rows_digest(source.schema.usable).from_(source.scan)
+def _digest(database: Database, source: Source, tested: Sequence[str]) -> str:
+    digest = rows_digest(source.schema.usable, tested).from_(source.scan)
     return ",".join(str(value) for value in database.rows(digest)[0])
 
 
-def rows_digest(names: Sequence[str]) -> exp.Select:
-    """Select the number of rows and two order-free digests of the named columns; it lacks a FROM."""
-    row = exp.Anonymous(this="hash", expressions=[exp.column(name, quoted=True) for name in names])
+def rows_digest(names: Sequence[str], tested: Sequence[str] = ()) -> exp.Select:
+    """Select the number of rows and two order-free digests of the named columns, and of where the `tested` are NULL.
+
+    It lacks a FROM.
+    """
+    columns = [exp.column(name, quoted=True) for name in names]
+    row = exp.Anonymous(this="hash", expressions=[*columns, *map(presence, tested)])
     return exp.select(
         exp.Count(this=exp.Star()),
         exp.Anonymous(this="bit_xor", expressions=[row]),

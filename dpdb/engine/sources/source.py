@@ -25,6 +25,7 @@ __all__ = [
     "Wanted",
     "copied",
     "nothing_usable",
+    "presence",
     "scanned",
     "text_column",
     "unreadable",
@@ -131,15 +132,28 @@ def scanned(database: Database, description: str, scan: exp.Expr) -> Source:
 
 
 def copied(database: Database, source: Source) -> Source:
-    """Copy the columns that dpdb can compare; the others stay in the schema, so that naming one gets a clear error."""
+    """Copy the columns that dpdb can compare, and whether the others are NULL; of those that are not read nothing."""
     if not source.schema.usable:
         raise nothing_usable(source.description)
-    columns = [exp.column(name, quoted=True) for name in source.schema.usable]
+    read = {name for name, _ in database.describe(exp.select("*").from_(source.scan.copy()))}
+    columns = [
+        exp.column(column.name, quoted=True)
+        if column.type is not None
+        else exp.alias_(presence(column.name), column.name, quoted=True)
+        for column in source.schema.columns
+        if column.name in read
+    ]
     try:
         database.execute(exp.select(*columns).from_(source.scan).ctas(_COPY, dialect="duckdb"))
     except EngineError:  # its message may print values of rows
         raise unreadable(source) from None
     return Source(source.description, source.schema, _COPY, read_as=source.read_as)
+
+
+def presence(name: str) -> exp.Expr:
+    """Return what is read of a column that cannot be compared: NULL where it is NULL, else true."""
+    missing = exp.Is(this=exp.column(name, quoted=True), expression=exp.null())
+    return exp.Case(ifs=[exp.If(this=missing, true=exp.null())], default=exp.true())
 
 
 def without_rows(schema: TableSchema) -> exp.Expr:

@@ -82,7 +82,7 @@ def with_computed_columns(
         If an expression is not allowed, has no type or is the same for every row; the message names the constraint.
     """
     made: dict[RowExpression | Inclusion, ComputedColumn | OrphanColumn] = {}
-    types = TableTypes(database, schema)
+    types = TableTypes(database, schema, tests_nested=True)
     for dc in constraints:
         for ref in dc.computed:
             expression = ref.expression

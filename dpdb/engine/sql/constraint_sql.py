@@ -20,7 +20,6 @@ __all__ = [
     "may_coincide",
     "not_alone",
     "ordered_edges",
-    "pair_count",
     "plain_pairs",
     "self_conflict",
 ]
@@ -133,11 +132,6 @@ def plain_pairs(dc: BoundConstraint, rank: str) -> PairQuery:
     reverse = _is_not_true(dc.over(_SECOND, _FIRST))
     once = exp.paren(exp.or_(pairs.ascending, reverse))
     return pairs.on([pairs.violated, pairs.distinct_rows, once], ordered=False)
-
-
-def pair_count(dc: BoundConstraint, tuples: exp.Table, rank: str) -> exp.Expr:
-    """Return the query that counts the pairs violating one constraint, whatever others they violate."""
-    return exp.select(exp.Count(this=exp.Star())).from_(edges_of(0, [(0, dc)], tuples, rank).subquery("edge"))
 
 
 def may_coincide(dc: BoundConstraint, other: BoundConstraint) -> bool:

@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.parents.orphans import OrphanColumn, is_orphan
-from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.source import Rows
+from dpdb.engine.schema import PRESENCE, Column, TableSchema
+from dpdb.engine.sources.source import Rows, presence
 from dpdb.engine.sql.computed import ComputedColumn
 
 __all__ = ["in_schema_order", "read_columns", "typed_rows"]
@@ -23,7 +23,7 @@ def read_columns(
     """Copy columns of the source into a new table of the comparison types, which also drops collations.
 
     Every release reads its rows through here. Times that DuckDB's calendar does not reach are NULL: casts to another
-    time type, even TRY_CAST, fail on them.
+    time type, even TRY_CAST, fail on them. Of a column that cannot be compared it is read whether it is NULL.
 
     Computed columns are generated ones of the new table: they see its types and calendar, and no collation. So do those
     that say whether a row is an orphan, which are written in the end.
@@ -31,8 +31,8 @@ def read_columns(
     `position` names a further column for the row's place in the source, from 0.
     """
     names, computed, orphans = _stored_and_computed(rows.schema, columns)
-    definitions = [_column_def(name, rows.schema[name].type or "VARCHAR") for name in names]
-    selected = [_in_calendar(exp.column(name, quoted=True), rows.schema[name].type) for name in names]
+    definitions = [_column_def(name, rows.schema[name].type or PRESENCE) for name in names]
+    selected = [_read(rows.schema[name]) for name in names]
     if position is not None:
         definitions.append(_column_def(position, "BIGINT"))
         number = exp.Window(this=exp.RowNumber(), over="OVER")
@@ -64,13 +64,20 @@ def typed_rows(rows: Rows, columns: set[str]) -> exp.Subquery:
 
 def _typed(column: Column) -> exp.Expr:
     """Cast as a copy does, which has no collation either."""
-    kind = column.type or "VARCHAR"
-    value = _in_calendar(exp.column(column.name, quoted=True), column.type)
+    kind = column.type or PRESENCE
+    value = _read(column)
+    if column.type is None:
+        return value
     if column.declared_type != kind:
         value = exp.cast(value, kind, dialect="duckdb")
     if kind == "VARCHAR":
         return exp.Collate(this=value, expression=exp.to_identifier("binary", quoted=True))
     return value
+
+
+def _read(column: Column) -> exp.Expr:
+    value = exp.column(column.name, quoted=True)
+    return presence(column.name) if column.type is None else _in_calendar(value, column.type)
 
 
 def _stored_and_computed(

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpdb.constraints import Operator
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
+from dpdb.engine.schema import PRESENCE, TableSchema
 from dpdb.engine.sql.comparison import bind_literals, common_type
 from dpdb.engine.sql.untyped import untyped_problem
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
@@ -84,15 +84,27 @@ def parse_condition(text: str, types: TableTypes) -> Node:
 
 
 class TableTypes:
-    """A table's columns, and what this database's casts make of literals (`dpdb.predicates.bind.Types`)."""
+    """A table's columns, and what this database's casts make of literals (`dpdb.predicates.bind.Types`).
 
-    def __init__(self, database: Database, schema: TableSchema) -> None:
+    Parameters
+    ----------
+    tests_nested : bool
+        Whether it may be asked if a column is NULL whose values cannot be compared.
+    """
+
+    def __init__(self, database: Database, schema: TableSchema, *, tests_nested: bool = False) -> None:
         self._database = database
         self._schema = schema
+        self._tests_nested = tests_nested
 
     def column(self, name: str) -> Column:
         """Find a column; see `comparable_column`."""
         return comparable_column(name, self._schema, "where")
+
+    def tested(self, name: str) -> Column:
+        """Find a column; of one that cannot be compared it is known whether it is NULL (`read_columns`)."""
+        column = self._schema[resolve_column(name, self._schema, "where")]
+        return Column(column.name, PRESENCE) if self._tests_nested and column.type is None else self.column(name)
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
         """Refuse what text that nobody has declared does not bear."""

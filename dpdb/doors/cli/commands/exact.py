@@ -6,7 +6,7 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +46,13 @@ def add(commands: Any) -> None:
     unit_options(parser)
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
     parser.add_argument("--measure", metavar="M", action="append", help="compute only this measure; may be repeated")
-    parser.add_argument("--by-constraint", action="store_true", help="also count the violations of each constraint")
     parser.add_argument(
-        "--violations", metavar="FILE", help="write all conflicts to a new .csv, .parquet or .duckdb file"
+        "--by-constraint", action="store_true", help="also each constraint by itself: violations, measures named"
+    )
+    parser.add_argument(
+        "--violations",
+        metavar="FILE",
+        help="write what violates each constraint by itself to a new .csv, .parquet or .duckdb file",
     )
     parser.add_argument("--repair-rows", metavar="FILE", help="write a smallest set of rows to delete to such a file")
     parser.add_argument("--suggest", metavar="FILE", help="write values to change to the majority of their group")
@@ -64,7 +68,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print true values; `exact` refuses without `--non-private`."""
     from dpdb.doors.cli.progress import step_bar
-    from dpdb.owner import EXACT_MEASURES, exact_measures
+    from dpdb.owner import exact_measures
 
     files = (options.violations, options.repair_rows, options.suggest, options.materialize)
     measures = exact_measures(
@@ -78,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         **parents(options),
         unit=options.unit,
         max_rows=options.max_rows,
-        measures=tuple(options.measure or EXACT_MEASURES),
+        measures=options.measure,
         by_constraint=options.by_constraint,
         violations=options.violations,
         repair_rows=options.repair_rows,
@@ -89,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         memory_limit=options.memory_limit,
         temp_directory=options.temp_directory,
         threads=options.threads,
-        progress=step_bar(options, _STEPS + sum(file is not None for file in files)),
+        progress=step_bar(options, _STEPS + options.by_constraint + sum(file is not None for file in files)),
     )
     with _digits_without_limit():
         show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))
@@ -124,5 +128,19 @@ def _text(measures: ExactMeasures) -> str:
     lines = ["NOT PRIVATE: exact values, for the owner of the data only"]
     lines += [f"{name:22} {'-' if value is None else value}" for name, value in fields.items()]
     lines += [f"{name}: {reason}" for name, reason in reasons.items()]
-    lines += [f"{row['violations']:>12}  {row['constraint']}" for row in by_constraint]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_of_each(by_constraint)])
+
+
+def _of_each(rules: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Show a line for each constraint, under the names of its numbers where they are several."""
+    names = [name for name in (rules[0] if rules else {}) if name not in {"constraint", "reasons"}]
+    widths = [max(12, len(name)) for name in names]
+    if len(names) > 1:
+        yield "  ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True)) + "  constraint"
+    for rule in rules:
+        cells = ("-" if rule[name] is None else rule[name] for name in names)
+        yield (
+            "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)) + f"  {rule['constraint']}"
+        )
+    for rule in rules:
+        yield from (f"{name} of {rule['constraint']}: {reason}" for name, reason in rule.get("reasons", {}).items())

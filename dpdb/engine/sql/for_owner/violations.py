@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,41 +22,59 @@ OWN_COLUMNS = (
 )  # fmt: skip
 """The columns of the lists themselves."""
 
-_NO_ROWS = "NULL::BIGINT AS row_1, NULL::BIGINT AS row_2 WHERE false"
+_NO_VIOLATION = "SELECT NULL::INTEGER AS dc, NULL::BIGINT AS row_1, NULL::BIGINT AS row_2 WHERE false"
 _NO_EDGE = "SELECT 0::UINTEGER AS u, 0::UINTEGER AS v, 0::USMALLINT AS dc WHERE false"
 
 
-def violating_pairs(part: LocalSlice) -> str:
-    """Return the query of all conflicts in canonical order, after the self-conflicts. Private.
+def violating_pairs(part: LocalSlice, written: Sequence[tuple[str, int]]) -> str:
+    """Return the query of all that violates each constraint, whatever others it violates. Private.
 
-    Columns: `constraint`, the text of the first constraint violated; `row_1` and `row_2`, positions in the source from
-    0 (`row_2` is NULL for a row that conflicts with itself); then the kept columns of both rows, `NAME_1` and `NAME_2`.
-    Needs `keep_source_row`.
+    Columns: `constraint`, its text; `row_1` and `row_2`, positions in the source from 0, the lower one first (`row_2`
+    is NULL for a row that violates a constraint over one tuple); then the kept columns of both rows, `NAME_1` and
+    `NAME_2`. In the order of the constraints, then of positions. Needs `keep_source_row`.
+
+    Parameters
+    ----------
+    written
+        The texts, each with the place of its constraint in `part.constraints` (see `Table.written`): what equal ones
+        say is listed under each of their texts.
     """
+    found = part.table("violation")
+    part.database.execute(f"CREATE TABLE {found.sql('duckdb')} AS {_NO_VIOLATION}")
+    for position in range(len(part.constraints)):
+        alone = part.under(position)
+        try:
+            part.database.execute(exp.insert(_violations(alone, position), found.copy()))
+        finally:
+            alone.close()
     texts = exp.values(
-        [(k, dc.constraint.written) for k, dc in enumerate(part.constraints)], alias="violated", columns=["dc", "text"]
+        [(place, dc, text) for place, (text, dc) in enumerate(written)],
+        alias="violated",
+        columns=["place", "dc", "text"],
     ).sql("duckdb")
-    rank = exp.column(part.rank, quoted=True).sql("duckdb")
-    position = _position(part)
-    found = [f"SELECT NULL::UINTEGER AS u, NULL::USMALLINT AS dc, NULL::UINTEGER AS v, {_NO_ROWS}"]
-    if len(part.pairwise) < len(part.constraints):
-        alone = part.table("self_conflict").sql("duckdb")
-        found.append(f'SELECT NULL, dc, NULL, "source_row", NULL FROM {alone}')
-    if part.pairwise:
-        _ = part.edges  # materializes them
-        tuples, edges = part.tuples.sql("duckdb"), part.table("conflict_edge").sql("duckdb")
-        found.append(
-            f"SELECT e.u, e.dc, e.v, a.{position}, b.{position} FROM {edges} AS e "
-            f"JOIN {tuples} AS a ON a.{rank} = e.u JOIN {tuples} AS b ON b.{rank} = e.v"
-        )
     sides = "".join(kept_values(part, f"conflict.row_{side}", f"_{side}", f"r{side}").selected for side in (1, 2))
     joins = "".join(kept_values(part, f"conflict.row_{side}", f"_{side}", f"r{side}").joined for side in (1, 2))
     return (
         f'SELECT violated."text" AS "constraint", conflict.row_1, conflict.row_2{sides} '
-        f"FROM ({' UNION ALL '.join(found)}) AS conflict JOIN {texts} USING (dc){joins} "
-        "ORDER BY conflict.u IS NOT NULL, conflict.u, "
-        "CASE WHEN conflict.u IS NULL THEN conflict.row_1 END, conflict.dc, conflict.v"
+        f"FROM {found.sql('duckdb')} AS conflict JOIN {texts} USING (dc){joins} "
+        "ORDER BY violated.place, conflict.row_1, conflict.row_2"
     )
+
+
+def _violations(alone: LocalSlice, position: int) -> exp.Select:
+    """Return the query of what violates the only constraint of a slice: (`position`, row_1, row_2)."""
+    dc = exp.convert(position)
+    if not alone.pairwise:
+        return exp.select(dc, exp.column("source_row", quoted=True), exp.null()).from_(alone.table("self_conflict"))
+    place = alone.source_row or ""
+    one, other = (exp.column(place, table=side, quoted=True) for side in ("a", "b"))
+    query = exp.select(dc, exp.func("least", one, other), exp.func("greatest", one.copy(), other.copy()))
+    _ = alone.first_violations(0)  # makes the table of its edges
+    query = query.from_(exp.alias_(alone.table("edge_0"), "e", table=True))
+    for side, end in (("a", "u"), ("b", "v")):
+        at = exp.EQ(this=exp.column(alone.rank, table=side, quoted=True), expression=exp.column(end, table="e"))
+        query = query.join(exp.alias_(alone.tuples.copy(), side, table=True), on=at)
+    return query
 
 
 def listed_rows(part: LocalSlice, rows: exp.Table) -> str:
