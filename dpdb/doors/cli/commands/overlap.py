@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_schema
+from dpdb.doors.cli.settings_file import harmless
 from dpdb.doors.cli.shared_options import command, format_option
 from dpdb.doors.cli.streams import read_input, show
 from dpdb.errors import ParameterError
@@ -46,7 +47,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--deadline", metavar="S", type=positive, default=10.0, help="seconds after which the search stops (10)"
     )
-    parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'")
+    harmless(parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'"))
     format_option(parser)
 
 
