@@ -2,7 +2,7 @@
 
 A file's name tells the kernel, its types and the processor; its first line the name once more, what the code was made
 from (the platform, too), and a checksum of all that. Code of another kernel, or from another version of a source file,
-of numba or of llvmlite is compiled again and replaced; so is what is damaged. `dpdb.files.code_file` says whose files
+of numba or of llvmlite is compiled again and replaced; so is what is damaged. `code_file` says whose files
 are read.
 """
 
@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpdb.files.code_file import check_code_folder, read_code
+from dpdb.compiled.code_file import check_code_folder, read_code
 
 __all__ = ["ObjectCode", "folders", "read_object", "write_object"]
 

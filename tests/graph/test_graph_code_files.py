@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.compiled import allocating, allocating_kernel, compiled_so_far, kernel
+from dpdb.compiled import allocating, allocating_kernel, code_file, compiled_so_far, kernel
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
-from dpdb.files import code_file
 
 CODE = ObjectCode("symbol", "none", b"code")
 STRANGER = 65_534
@@ -200,3 +199,29 @@ def test_a_pickle_that_another_user_has_put_there_is_not_loaded(
     assert mark.exists() == (whose == "mine")  # so the other one would have been, too
     if whose != "mine":
         assert compiled_so_far.why_not_kept == f"another user owns {shared / 'dpdb'}"
+
+
+@needs_root
+def test_a_second_user_loads_what_root_has_compiled_and_keeps_his_own_elsewhere(shared: Path) -> None:
+    """As of an installation that users cannot write; and what he has kept is nothing to root."""
+    installed, his = shared / "installed", shared / "his"
+    write_object("a.o", "sources", CODE, [installed])
+    his.mkdir()
+    give_away(his)
+    child = os.fork()
+    if child == 0:
+        failed = True
+        try:
+            os.setgroups([])
+            os.setgid(STRANGER)
+            os.setuid(STRANGER)
+            failed = (
+                read_object("a.o", "sources", [installed, his / "kernels"]) != CODE
+                or write_object("b.o", "sources", CODE, [installed, his / "kernels"]) != his / "kernels"
+                or read_object("b.o", "sources", [installed, his / "kernels"]) != CODE
+            )
+        finally:
+            os._exit(failed)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (his / "kernels" / "b.o").stat().st_uid == STRANGER
+    assert read_object("b.o", "sources", [his / "kernels"]) is None

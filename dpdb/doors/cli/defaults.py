@@ -10,15 +10,19 @@ import os
 from argparse import Action
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpdb.doors.cli.intermixed import Parser, is_repeated
-from dpdb.doors.cli.settings_file import CONFIG, HOW_TO_NAME, SettingsFile, is_harmless, settings_file
+from dpdb.doors.cli.intermixed import CONFIG, Parser, is_harmless, is_repeated
 from dpdb.doors.cli.streams import say
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 
+if TYPE_CHECKING:
+    from dpdb.doors.cli.settings_file import SettingsFile
+
 __all__ = ["with_defaults"]
+
+_FOUND = "dpdb.toml"
 
 # Said by whoever runs the command, each time: that exact values may be shown, that a file may be replaced.
 _ONLY_GIVEN = {"--help", "--version", "--non-private", "--overwrite", "--yes", CONFIG}
@@ -53,8 +57,8 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
     options = {name: action for name, action in parser.options.items() if name not in _ONLY_GIVEN}
     if not options:  # none of a command: only its help, or what it lacks, will be said
         return list(given)
-    file = settings_file(_named(rest, parser))
-    if any(isinstance(value, dict) or _option(key) not in options for key, value in file.values.items()):
+    file = _settings(_named(rest, parser))
+    if file and any(isinstance(value, dict) or _option(key) not in options for key, value in file.values.items()):
         _refuse_unknown(file.name, file.values, every())
     stated = {word.partition("=")[0] for word in rest if word.startswith("--")}
     shortened = tuple(stated - set(parser.options) - {"--"})  # argparse takes the beginning of a name for it
@@ -64,7 +68,7 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
         if name not in stated and not any(map(name.startswith, shortened))
     }
     added = [word for name, value in taken.items() for word in _written(name, value, options[name])]
-    if file.found:
+    if file and file.found:
         _tell_or_refuse(file, {name: options[name] for name, value in taken.items() if value.is_of_file}, rest)
     return [*words, *added, *rest]
 
@@ -75,6 +79,15 @@ class _Value(NamedTuple):
     place: str
     value: Any
     is_of_file: bool
+
+
+def _settings(named: str | None) -> SettingsFile | None:
+    """The file that is named, else the one that is found, if there is one."""
+    if named is None and not os.path.lexists(_FOUND):
+        return None
+    from dpdb.doors.cli.settings_file import settings_file  # where there is a file: every command begins here
+
+    return settings_file(_FOUND if named is None else named, found=named is None)
 
 
 def _named(words: Sequence[str], parser: Parser) -> str | None:
@@ -102,9 +115,10 @@ def _of_variable(name: str) -> _Value | None:
     return None if value is None else _Value(f"environment variable {variable}", value, is_of_file=False)
 
 
-def _stated_elsewhere(words: Sequence[str], options: Mapping[str, Any], file: SettingsFile) -> dict[str, _Value]:
+def _stated_elsewhere(words: Sequence[str], options: Mapping[str, Any], file: SettingsFile | None) -> dict[str, _Value]:
     found: dict[str, _Value] = {}
-    table: Any = file.values
+    top: Any = file.values if file else {}
+    table = top
     for word in words:
         table = table.get(word, {}) if isinstance(table, dict) else {}
     for name in options:
@@ -112,9 +126,9 @@ def _stated_elsewhere(words: Sequence[str], options: Mapping[str, Any], file: Se
         if of_variable is not None:
             found[name] = of_variable
             continue
-        for place in (table, file.values):
+        for place in (table, top):
             value = next((value for key, value in _values(place) if _option(key) == name), None)
-            if value is not None:
+            if value is not None and file:
                 found[name] = _Value(f"{file.name}, key {name.removeprefix('--')!r}", value, is_of_file=True)
                 break
     return found
@@ -124,9 +138,11 @@ def _tell_or_refuse(file: SettingsFile, taken: Mapping[str, Action], words: Sequ
     """Say what a file that was only found sets, unless the caller has asked for silence; refuse what it may not set."""
     refused = [name.removeprefix("--") for name, action in taken.items() if not is_harmless(action)]
     if refused:
+        from dpdb.doors.cli.settings_file import how_to_name
+
         raise ParameterError(
             f"{file.name}: was only found here, so it may not set {', '.join(refused)}: if you trust it, name it "
-            f"({HOW_TO_NAME}), or give the option"
+            f"({how_to_name(file.name)}), or give the option"
         )
     quiet = _of_variable("--quiet")
     if taken and "--quiet" not in words and (quiet is None or quiet.value.lower() in _FALSE):

@@ -9,18 +9,17 @@ protected, nor what is spent and from what, nor what counts as public, nor where
 from __future__ import annotations
 
 import os
-from argparse import Action
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpdb.doors.cli.intermixed import CONFIG
 from dpdb.doors.cli.streams import describe_failure
 from dpdb.errors import ParameterError
+from dpdb.files.owned_file import check_unchanged, open_owned
+from dpdb.files.toml_file import toml_values
 
-__all__ = ["CONFIG", "FOUND", "HOW_TO_NAME", "SettingsFile", "harmless", "is_harmless", "settings_file"]
+__all__ = ["SettingsFile", "how_to_name", "settings_file"]
 
-CONFIG = "--config"
-FOUND = "dpdb.toml"
-HOW_TO_NAME = f"{CONFIG} {FOUND}, or DPDB_CONFIG={FOUND}"
 _MOST = 1_000_000  # bytes
 
 
@@ -42,60 +41,38 @@ class SettingsFile(NamedTuple):
     found: bool
 
 
-def harmless(option: Action) -> Action:
-    """Let a file that was merely found set this option, too."""
-    option.harmless = True  # type: ignore[attr-defined]
-    return option
-
-
-def is_harmless(option: Action) -> bool:
-    """Return whether an option's definition says that it is."""
-    return bool(getattr(option, "harmless", False))
-
-
-def settings_file(named: str | None) -> SettingsFile:
-    """Read the file that is named, else the one in the current folder, if there is one.
+def settings_file(name: str, *, found: bool) -> SettingsFile:
+    """Read the file that is named, or was found.
 
     Raises
     ------
     ParameterError
         It cannot be read, is too long, or was only found and may be somebody else's.
     """
-    name = FOUND if named is None else named
     try:
-        content = _found() if named is None else _named(named)
-    except FileNotFoundError:
-        if named is None:
-            return SettingsFile(name, {}, found=True)
-        raise ParameterError(f"{name}: no such file") from None
+        content = _content(_opened(name) if found else os.open(name, os.O_RDONLY | os.O_CLOEXEC))
     except ParameterError:
         raise
     except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
-        raise ParameterError(f"{name}: {describe_failure(error)}") from None
+        raise ParameterError(f"{name}: {describe_failure(error).lower()}") from None
     if len(content) > _MOST:
         raise ParameterError(f"{name}: longer than {_MOST:,} bytes")
-    from dpdb.files.toml_file import toml_values  # where there is a file: every command begins here
-
-    return SettingsFile(name, toml_values(content, name), found=named is None)
+    return SettingsFile(name, toml_values(content, name), found)
 
 
-def _found() -> bytes:
-    if not os.path.lexists(FOUND):
-        raise FileNotFoundError  # what follows imports more
-    from dpdb.files.owned_file import check_unchanged, open_owned
+def how_to_name(name: str) -> str:
+    """Say how a file that was found is named."""
+    return f"{CONFIG} {name}, or DPDB_CONFIG={name}"
 
+
+def _opened(name: str) -> int:
     try:
-        descriptor = open_owned(Path(FOUND), os.O_RDONLY, check=check_unchanged)
+        return open_owned(Path(name), os.O_RDONLY, check=check_unchanged)
     except PermissionError as error:
         raise ParameterError(
-            f"{FOUND}: {error.strerror}; it was only found here: if you trust it, name it ({HOW_TO_NAME}); "
+            f"{name}: {error.strerror}; it was only found here: if you trust it, name it ({how_to_name(name)}); "
             f"{CONFIG} {os.devnull} goes on without it"
         ) from None
-    return _content(descriptor)
-
-
-def _named(name: str) -> bytes:
-    return _content(os.open(name, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def _content(descriptor: int) -> bytes:

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from dpdb.doors.cli.intermixed import Parser
+from dpdb.doors.cli.intermixed import CONFIG, Parser, harmless
 from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.settings_file import CONFIG, harmless
 from dpdb.doors.cli.streams import describe_failure, say
 
 __all__ = [

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.options import parents
-from dpdb.doors.cli.settings_file import harmless
 from dpdb.doors.cli.shared_options import (
     command,
     format_option,

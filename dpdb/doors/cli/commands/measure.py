@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents, thresholds
-from dpdb.doors.cli.settings_file import harmless
 from dpdb.doors.cli.shared_options import (
     command,
     format_option,

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dpdb.doors.cli.settings_file import harmless
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.shared_options import command
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError

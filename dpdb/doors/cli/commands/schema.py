@@ -7,7 +7,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.settings_file import harmless
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.shared_options import command, delimiter_option, format_option, limit_options
 from dpdb.doors.cli.streams import show
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents
-from dpdb.doors.cli.settings_file import harmless
 from dpdb.doors.cli.shared_options import (
     command,
     gather_option,

@@ -4,7 +4,7 @@ A file of code is a plain one, no link, which only its owner may write: this use
 this package, whose code runs already. It lies in a folder that is one of theirs, too, and so are all on the way to it:
 see `check_folder`. The folder is looked at first: where nobody else can write, nothing can be exchanged afterwards.
 
-What a file is for stands in it, under a digest: see `dpdb.compiled.object_file`.
+What a file is for stands in it, under a digest: see `object_file`.
 """
 
 from __future__ import annotations
