@@ -158,6 +158,16 @@ def test_a_file_without_an_end_is_not_read_to_it(named: bool, folder: Path, caps
     assert "longer than 1,000,000 bytes" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "text", ["a." * 300_000 + "a=1", "['a'." + '"b" . ' * 150_000 + "c]", "x = {" + "a." * 300_000]
+)
+def test_a_long_key_takes_no_time(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the square of its parts, Python would take hours."""
+    (folder / "dpdb.toml").write_text(text)
+    assert main(["schema", "t.csv"]) == 2
+    assert capsys.readouterr().err == "dpdb: dpdb.toml: nested too deeply\n"
+
+
 def test_a_file_is_named_as_options_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "dpdb.toml").write_text("no TOML")
     (folder / "mine.toml").write_text("[count]\nepsilon = 0.25\n")
