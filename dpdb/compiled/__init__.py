@@ -2,7 +2,7 @@
 
 `kernel` is for kernels that get all their memory from the caller: their machine code is kept in files of our own, so
 that a process which finds them there never imports numba, whose import takes longer than most statistics.
-`allocating_kernel` is for kernels that make arrays: they need numba's runtime, and numba keeps them.
+`allocating_kernel` is for kernels that make arrays: they need numba's runtime, and numba loads them.
 
 Kernels do a bounded amount of work and return, so that Python can handle signals: see `dpdb.graph.steps`.
 """

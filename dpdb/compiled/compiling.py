@@ -12,10 +12,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import njit, types
 
 from dpdb.compiled.arguments import Kinds
 from dpdb.compiled.kernel_source import KernelSource
+from dpdb.compiled.numba_alone import njit, types
 from dpdb.compiled.object_file import ObjectCode
 from dpdb.compiled.portable_code import portable
 

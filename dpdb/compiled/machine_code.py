@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +23,7 @@ from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 from dpdb.compiled.processor import loading_machine, platform_name
 from dpdb.compiled.progress import cannot_be_kept, compiling, found_on_disk, kept_in
 
-__all__ = ["load"]
+__all__ = ["load", "made_from"]
 
 Code = Callable[[tuple[Any, ...], list[int]], Any]
 
@@ -33,8 +33,8 @@ _engines: list[tuple[Any, set[str]]] = []
 
 def load(kernel: KernelSource, kinds: Kinds) -> Code:
     """Return what calls a kernel for arguments of these kinds, given the arguments and their words."""
-    name, made_from = _name(kernel, kinds), _made_from(kernel)
-    found = read_object(name, made_from)
+    name, made_of = _name(kernel, kinds), made_from(_sources_of(kernel))
+    found = read_object(name, made_of)
     if found is not None:
         found_on_disk()
         return _code(found, _word_count(kinds))
@@ -46,7 +46,7 @@ def load(kernel: KernelSource, kinds: Kinds) -> Code:
             called = python_callable(kernel)
             return lambda arguments, _: called(*arguments)
     try:
-        kept_in(write_object(name, made_from, made))
+        kept_in(write_object(name, made_of, made))
     except OSError as error:
         cannot_be_kept(error.strerror or str(error))
     return _code(made, _word_count(kinds))
@@ -56,15 +56,15 @@ def _compiled(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
     """Compile the portable code, if there is some; else what numba makes, which the package's build keeps as such."""
     from dpdb.compiled import portable_code
 
-    name, made_from = _name_for_all(kernel, kinds), _sources_of(kernel)
+    name, sources = _name_for_all(kernel, kinds), _digest_of(_sources_of(kernel))
     if portable_code.wanted():
         from dpdb.compiled.compiling import intermediate_code
 
         code = intermediate_code(kernel, kinds)
         if code is not None:
-            portable_code.keep(name, made_from, code)
+            portable_code.keep(name, sources, code)
     else:
-        code = portable_code.found(name, made_from)
+        code = portable_code.found(name, sources)
     made = None if code is None else portable_code.compiled_here(code)
     if made is None:
         from dpdb.compiled.compiling import object_code
@@ -123,20 +123,22 @@ def _source(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def _made_from(kernel: KernelSource) -> str:
-    """A digest of what the machine code follows from, beside types and processor: sources and versions."""
-    return hashlib.sha256(f"{_versions()}\n{_sources_of(kernel)}".encode()).hexdigest()
+def made_from(files: Iterable[str]) -> str:
+    """A digest of what machine code follows from, beside its types: platform, versions and sources."""
+    return hashlib.sha256(f"{platform_name()}\n{_versions()}\n{_digest_of(files)}".encode()).hexdigest()
 
 
-def _sources_of(kernel: KernelSource) -> str:
-    """A digest of the sources."""
+def _digest_of(files: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(map(_source, files))).encode()).hexdigest()
+
+
+def _sources_of(kernel: KernelSource) -> set[str]:
     files, waiting = set(), [kernel]
     while waiting:
         one = waiting.pop()
         files.add(one.function.__code__.co_filename)
         waiting += one.helpers.values()
-    files |= {str(Path(__file__).with_name(f"{name}.py")) for name in ("arguments", "compiling", "portable_code")}
-    return hashlib.sha256("\n".join(sorted(map(_source, files))).encode()).hexdigest()
+    return files | {str(Path(__file__).with_name(f"{name}.py")) for name in ("arguments", "compiling", "portable_code")}
 
 
 def _name(kernel: KernelSource, kinds: Kinds) -> str:

@@ -1,8 +1,9 @@
 """Files of machine code: where they are, what makes one valid, how one is written.
 
-A file's name tells the kernel, its types and the processor; its first line what it was made from, and a checksum of the
-rest. Code from another version of a source file, of numba or of llvmlite is compiled again and replaced; so is what is
-damaged. Only files of the user who runs, of the administrator and of the package's owner are read.
+A file's name tells the kernel, its types and the processor; its first line the name once more, what the code was made
+from (the platform, too), and a checksum of all that. Code of another kernel, or from another version of a source file,
+of numba or of llvmlite is compiled again and replaced; so is what is damaged. `code_file` says whose files
+are read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpdb.compiled.code_file import check_code_folder, read_code
+
 __all__ = ["ObjectCode", "folders", "read_object", "write_object"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -23,16 +26,17 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class ObjectCode:
-    """Machine code of one function.
+    """Code of one function.
 
     Attributes
     ----------
     symbol : str
         The function's name in it.
     returns : str
-        "none", "truth", "integer", or the number of integers.
+        "none", "truth", "integer", or the number of integers; in the files of `allocating` nothing.
     code : bytes
-        An object file of this platform; in the files of `portable_code` LLVM's intermediate code, compressed.
+        An object file of this platform; in the files of `portable_code` LLVM's intermediate code, compressed, in those
+        of `allocating` what numba keeps, pickled.
     """
 
     symbol: str
@@ -56,36 +60,47 @@ def read_object(name: str, made_from: str, places: Iterable[Path] | None = None)
     """Find the code `name` in `folders()` or `places`; None if there is none that is whole and was made from this."""
     for folder in folders() if places is None else places:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            path = folder / name
-            with path.open("rb") as file:
-                if os.fstat(file.fileno()).st_uid not in _trusted():
-                    continue
-                head, code = json.loads(file.readline()), file.read()
-            if head["made from"] == made_from and head["sha256"] == hashlib.sha256(code).hexdigest():
-                return ObjectCode(str(head["symbol"]), str(head["returns"]), code)
+            first, _, code = read_code(folder / name).partition(b"\n")
+            head = json.loads(first)
+            made = ObjectCode(str(head["symbol"]), str(head["returns"]), code)
+            if head == _head(name, made_from, made):
+                return made
     return None
 
 
 def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[Path] | None = None) -> Path:
-    """Keep code in the first of `folders()` or `places` that can be written, and return the folder.
+    """Keep code in the first of `folders()` or `places` that can be written, and from which it can be read; return it.
 
     Raises
     ------
     OSError
         There is none.
     """
-    checksum = hashlib.sha256(made.code).hexdigest()
-    head = {"made from": made_from, "symbol": made.symbol, "returns": made.returns, "sha256": checksum}
+    content = json.dumps(_head(name, made_from, made)).encode() + b"\n" + made.code
     failed: OSError = FileNotFoundError("no folder for it")
     for folder in folders() if places is None else places:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            _replace(folder / name, json.dumps(head).encode() + b"\n" + made.code)
+            _make(folder)
+            check_code_folder(folder)
+            _replace(folder / name, content)
         except OSError as error:
             failed = error
         else:
             return folder
     raise failed
+
+
+def _head(name: str, made_from: str, made: ObjectCode) -> dict[str, str]:
+    """What a file says of itself, with a digest of that and of the code."""
+    head = {"name": name, "made from": made_from, "symbol": made.symbol, "returns": made.returns}
+    return {**head, "sha256": hashlib.sha256(json.dumps(head).encode() + b"\n" + made.code).hexdigest()}
+
+
+def _make(folder: Path) -> None:
+    """Make a folder and those above it, for others to read, whatever the mask for new files lets them do."""
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(0o755, exist_ok=True)
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -99,8 +114,3 @@ def _replace(path: Path, content: bytes) -> None:
         with suppress(OSError):
             Path(partial).unlink()
         raise
-
-
-def _trusted() -> set[int]:
-    user = os.geteuid() if hasattr(os, "geteuid") else 0
-    return {0, user, _PACKAGE.stat().st_uid}

@@ -23,7 +23,7 @@ from dpdb.compiled.processor import any_machine, this_machine
 
 __all__ = ["compiled_here", "found", "keep", "portable", "wanted", "written_to"]
 
-FOLDER = Path(__file__).with_name("portable")
+FOLDER = Path(__file__).resolve().with_name("portable")
 _SUFFIX = f"-{sys.byteorder}-{sys.maxsize.bit_length() + 1}.ll.z"
 _BEST = 3
 _written_to: list[Path] = []

@@ -1,4 +1,8 @@
-"""Small files beside a ledger, in a folder that others may write to: never through a link, never someone else's."""
+"""Files that others may have put there: opened without following links and without waiting, never someone else's.
+
+Which file is whose is asked of what was opened, never of its name. `check_owned` is for what only its owner may read (a
+ledger, his log), `check_unchanged` for what everybody may read (settings, code).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,9 +20,11 @@ from dpdb.files.sync import sync
 
 __all__ = [
     "check_owned",
+    "check_unchanged",
     "give_to",
     "is_mounted_alone",
     "open_owned",
+    "others_may_write",
     "private_folder",
     "read_owned",
     "remove_private_folders",
@@ -27,6 +33,8 @@ __all__ = [
 
 
 _PARTIAL = ".partial"
+_NOT_PLAIN = "it is not a plain file"
+_CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))  # Windows has none
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -35,16 +43,47 @@ def check_owned(found: os.stat_result, owner: int | None = None) -> None:
 
     `owner` is a user who may own it besides this one; the system's administrator always may.
     """
-    if stat.S_ISLNK(found.st_mode):
-        raise PermissionError(errno.EPERM, "it is a symbolic link")
-    if not stat.S_ISREG(found.st_mode):
-        raise PermissionError(errno.EPERM, "it is not a plain file")
-    if found.st_uid not in {os.geteuid(), 0, owner}:
-        raise PermissionError(errno.EPERM, "it belongs to another user")
+    _check_plain(found, owner)
     if found.st_mode & 0o077:
         raise PermissionError(errno.EPERM, "others may read or change it; `chmod 600` it")
     if found.st_nlink > 1:
         raise PermissionError(errno.EPERM, f"it has {found.st_nlink} names (hard links); keep one")
+
+
+def check_unchanged(found: os.stat_result, owner: int | None = None) -> None:
+    """Raise `PermissionError` unless a file is a plain one, and nobody but its owner, as above, may change it."""
+    _check_plain(found, owner)
+    if others_may_write(found):
+        raise PermissionError(errno.EPERM, "others may change it; `chmod go-w` it")
+
+
+def others_may_write(found: os.stat_result) -> bool:
+    """Return whether the mode lets anybody write but the owner, and the group that he has for himself alone."""
+    if os.name != "posix":
+        return False
+    return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_his_alone(found)))
+
+
+def _is_his_alone(found: os.stat_result) -> bool:
+    """Whether the group of a file is its owner's own one, as many systems make it for each user: of his name."""
+    import grp
+    import pwd
+
+    try:
+        owner, group = pwd.getpwuid(found.st_uid), grp.getgrgid(found.st_gid)
+    except KeyError:
+        return False
+    alone = set(group.gr_mem) <= {owner.pw_name}
+    return owner.pw_gid == found.st_gid and group.gr_name == owner.pw_name and alone
+
+
+def _check_plain(found: os.stat_result, owner: int | None) -> None:
+    if stat.S_ISLNK(found.st_mode):
+        raise PermissionError(errno.EPERM, "it is a symbolic link")
+    if not stat.S_ISREG(found.st_mode):
+        raise PermissionError(errno.EPERM, _NOT_PLAIN)
+    if os.name == "posix" and found.st_uid not in {os.geteuid(), 0, owner}:
+        raise PermissionError(errno.EPERM, "it belongs to another user")
 
 
 def is_mounted_alone(path: Path) -> bool:
@@ -60,8 +99,10 @@ def is_mounted_alone(path: Path) -> bool:
     return any(line.split(b" ")[4:5] == [escaped] for line in lines)
 
 
-def open_owned(path: Path, flags: int, owner: int | None = None) -> int:
-    """Open a file that passes `check_owned`, or make it with mode 0600; return its descriptor.
+def open_owned(
+    path: Path, flags: int, owner: int | None = None, check: Callable[[os.stat_result, int | None], None] = check_owned
+) -> int:
+    """Open a file that passes `check`, or make it with mode 0600; return its descriptor.
 
     Raises
     ------
@@ -69,14 +110,15 @@ def open_owned(path: Path, flags: int, owner: int | None = None) -> int:
         It cannot be opened or made, or must not be trusted; `strerror` says why.
     """
     try:
-        # Opening a pipe must not wait for its other end.
-        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, flags | _CAREFULLY, 0o600)  # opening a pipe must not wait for its other end
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise PermissionError(errno.EPERM, "it is a symbolic link") from None
+        if error.errno == errno.ENXIO:  # a pipe that nobody reads
+            raise PermissionError(errno.EPERM, _NOT_PLAIN) from None
         raise
     try:
-        check_owned(os.fstat(descriptor), owner)
+        check(os.fstat(descriptor), owner)
     except BaseException:
         os.close(descriptor)
         raise

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import Any
 
 from dpdb.errors import ParameterError
 
 __all__ = ["toml_values"]
+
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
+_DEEP = re.compile(rf"(?<![\w-])(?:{_PART}){{32}}")
+"""A key of more parts than any of ours; Python reads one in time as the square of them."""
 
 
 def toml_values(content: bytes, place: object) -> dict[str, Any]:
@@ -19,7 +24,10 @@ def toml_values(content: bytes, place: object) -> dict[str, Any]:
         It is not TOML in UTF-8, is nested too deeply, or has a whole number with more digits than Python writes.
     """
     try:
-        values = tomllib.loads(content.decode())
+        text = content.decode()
+        if _DEEP.search(text):
+            raise RecursionError
+        values = tomllib.loads(text)
         str(values)  # hexadecimal, octal and binary numbers may have any number of digits, until they are to be shown
     except UnicodeDecodeError:
         raise ParameterError(f"{place}: expected TOML in UTF-8; this is not") from None

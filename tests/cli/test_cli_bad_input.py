@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -173,3 +175,33 @@ def test_an_owner_log_that_others_may_read_is_refused(tmp_path: Path, capsys: py
     assert (tmp_path / "new.log").stat().st_mode & 0o777 == 0o600
     assert main([*arguments[:-1], "/dev/null"]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda log: log.symlink_to("elsewhere"), "it is a symbolic link"),
+        (os.mkfifo, "it is not a plain file"),
+        (lambda log: (log.touch(0o600), os.link(log, f"{log}-too")), "it has 2 names (hard links); keep one"),
+        pytest.param(
+            lambda log: (log.touch(0o600), os.chown(log, 65_534, 65_534)),
+            "it belongs to another user",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_read", [False, True])
+def test_an_owner_log_is_opened_as_a_ledger_is(
+    make: Callable[[Path], object], says: str, is_read: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who reads a pipe of his own reads private values; nobody who does would let the command wait."""
+    log = tmp_path / "owner.log"
+    make(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK) if is_read and log.exists() else None
+    with pytest.raises(SystemExit):
+        main(["schema", str(tmp_path / "nowhere.csv"), "--owner-log", str(log)])
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
+    if reader is not None:
+        assert os.read(reader, 1) == b""
+        os.close(reader)

@@ -1,4 +1,4 @@
-"""Options from the environment and from dpdb.toml."""
+"""Options from the environment and from a file: their order, and what is wrong with them. Here a file is named."""
 
 from __future__ import annotations
 
@@ -19,12 +19,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is named, so that it may set everything."""
+    monkeypatch.setenv("DPDB_CONFIG", "dpdb.toml")
+
+
+is_named = pytest.mark.usefixtures("named")
+
+
 def released(capsys: pytest.CaptureFixture[str], *words: str) -> dict:
     assert main([*MEASURE, *words]) == 0
     [found] = json.loads(capsys.readouterr().out)["releases"]
     return dict(found)
 
 
+@is_named
 def test_the_command_line_counts_before_the_environment_before_the_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,6 +75,7 @@ def test_nobody_is_made_an_owner_by_the_environment(
     assert capsys.readouterr().out == ""
 
 
+@is_named
 @pytest.mark.parametrize(
     ("text", "says"),
     [

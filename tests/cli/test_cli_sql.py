@@ -303,6 +303,17 @@ def test_the_history_is_a_file_of_its_user_alone(
     assert other.read_text() == "mine\n"
 
 
+def test_a_history_that_others_could_exchange_is_not_kept(
+    front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link put in its place after it was looked at would be written through."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "dpdb").mkdir()
+    (tmp_path / "dpdb").chmod(0o777)
+    assert run_prompt(front_end, typed()) == 0  # type: ignore[arg-type]
+    assert not (tmp_path / "dpdb" / "history").exists()
+
+
 def test_a_relative_place_of_state_does_not_count(
     front_end: FrontEnd, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -110,6 +112,28 @@ def test_iceberg(catalog: Any, tmp_path: Path) -> None:
     assert rows(folder) == [ROWS[0], ROWS[0], ROWS[1]]
     refused("iceberg:lake.ns.unknown", "pyiceberg cannot read it")
     refused("iceberg:nowhere.ns.visits", "pyiceberg cannot read it")
+
+
+def test_settings_of_iceberg_in_the_current_folder_are_a_strangers(
+    catalog: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would say which table is read, by which class, and who is sent the caller's credentials."""
+    catalog.create_namespace("ns")
+    catalog.create_table("ns.visits", TABLE.schema).append(TABLE)
+    settings = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
+    text = "".join(f"    {key}: {value}\n" for key, value in settings.items())
+    (tmp_path / ".pyiceberg.yaml").write_text(f"catalog:\n  lake:\n{text}")
+    for name in ("PYICEBERG_CATALOG__LAKE__URI", "PYICEBERG_CATALOG__LAKE__WAREHOUSE", "PYICEBERG_HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    def opened() -> subprocess.CompletedProcess[str]:  # pyiceberg reads them when it is imported first
+        code = "from dpdb.engine.opening import open_table; open_table('iceberg:lake.ns.visits')"
+        return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert "pyiceberg cannot read it" in opened().stderr
+    monkeypatch.setenv("PYICEBERG_HOME", str(tmp_path))
+    assert opened().returncode == 0
 
 
 # -- S3 ---------------------------------------------------------------------------------------------------------

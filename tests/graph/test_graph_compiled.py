@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import importlib
+import json
+import os
 import subprocess
 import sys
 import threading
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from dpdb.compiled import (
     Kernel,
     NotCompiledError,
+    allocating,
     allocating_kernel,
     compiled_so_far,
     compiling,
@@ -156,12 +159,6 @@ def test_damaged_machine_code_is_compiled_again(damage: Callable[[bytes], bytes]
     assert not compiles(lambda: kernel(sum_of)(1, 2))
 
 
-def test_machine_code_of_other_users_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel(sum_of)(1, 2)
-    monkeypatch.setattr(object_file, "_trusted", set)
-    assert compiles(lambda: kernel(sum_of)(1, 2))
-
-
 @pytest.fixture
 def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of portable code as a wheel carries it, and an empty cache."""
@@ -206,10 +203,11 @@ def test_what_the_package_carries_of_other_sources_or_cannot_be_read_is_left_to_
         assert kernel(sum_of)(1, 2) == 3
     assert len(asked) == 1
     for path in carried.iterdir():
-        head, code = path.read_bytes().split(b"\n", 1)
+        first, code = path.read_bytes().split(b"\n", 1)
         nonsense = portable_code.zlib.compress(portable_code.zlib.decompress(code) + b"\nnonsense")
-        checksum = [object_file.hashlib.sha256(each).hexdigest().encode() for each in (code, nonsense)]
-        path.write_bytes(head.replace(*checksum) + b"\n" + nonsense)
+        head = json.loads(first)
+        made = object_file.ObjectCode(head["symbol"], head["returns"], nonsense)
+        object_file.write_object(path.name, head["made from"], made, [carried])
     assert kernel(is_above)(np.array([1, 2**32 - 1], np.uint32), 2**32 - 2) is True
     assert len(asked) == 2
 
@@ -240,20 +238,42 @@ def test_another_calling_convention_is_left_to_numba(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("method", "error"),
-    [("save_overload", OSError(errno.ENOSPC, "No space left on device")), ("load_overload", EOFError("cut short"))],
+    [("write_object", OSError(errno.ENOSPC, "No space left on device")), ("_reduced", TypeError("another numba"))],
 )
-def test_what_fails_in_the_cache_of_numba_fails_no_release(
+def test_what_cannot_be_kept_of_numba_fails_no_release(
     method: str, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> None:
         raise error
 
-    compiled: Any = allocating_kernel(sum_of)
-    monkeypatch.setattr(compiled._cache._cache, "load_overload", lambda *_: None)
-    monkeypatch.setattr(compiled._cache._cache, "save_overload", lambda *_: None)
-    monkeypatch.setattr(compiled._cache._cache, method, fails)
-    assert compiled(1, 2) == 3
+    monkeypatch.setattr(allocating, method, fails)
+    assert allocating_kernel(sum_of)(1, 2) == 3
     assert compiled_so_far.why_not_kept == error.args[-1]
+
+
+def test_what_is_kept_of_numba_is_compiled_once_and_again_where_numba_cannot_read_it(folder: Path) -> None:
+    for damaged in (False, True):
+        assert compiles(lambda: allocating_kernel(sum_of)(1, 2))
+        assert not compiles(lambda: allocating_kernel(sum_of)(1, 2))
+        [path] = folder.iterdir()
+        if not damaged:
+            made_from = json.loads(path.read_bytes().split(b"\n", 1)[0])["made from"]
+            object_file.write_object(path.name, made_from, object_file.ObjectCode("sum_of", "", b"no pickle"))
+    assert compiled_so_far.why_not_kept is not None
+
+
+def test_numba_reads_no_settings_of_the_current_folder(tmp_path: Path) -> None:
+    """Anybody may have written them; so compiled code would be read from where they say."""
+    (tmp_path / ".numba_config.yaml").write_text(f"cache_dir: {tmp_path}\ndisable_jit: 1\n")
+    code = (
+        "import dpdb.compiled.allocating, yaml, numba.core.config as c; c.reload_config(); "
+        "print(c.CACHE_DIR, c.DISABLE_JIT, int(c.OPT))"
+    )
+    settings = {**os.environ, "NUMBA_CACHE_DIR": "mine", "NUMBA_OPT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=settings, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("mine 0 1\n", "")
 
 
 def test_nothing_is_compiled_where_that_is_forbidden() -> None:

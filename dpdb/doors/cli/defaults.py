@@ -1,4 +1,4 @@
-"""Options that are not given: from the environment (`DPDB_LEDGER`), else from `dpdb.toml` in the current folder.
+"""Options that are not given: from the environment (`DPDB_LEDGER`), else from `dpdb.toml` or the file that is named.
 
 The command line counts first, then the environment, then the command's own table of the file, then its top level. What
 an option takes from elsewhere is put before the words that were given, and read as if it had been given.
@@ -9,19 +9,23 @@ from __future__ import annotations
 import os
 from argparse import Action
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpdb.doors.cli.intermixed import Parser, is_repeated
+from dpdb.doors.cli.intermixed import CONFIG, Parser, is_harmless, is_repeated
+from dpdb.doors.cli.streams import say
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
 
-__all__ = ["FILE", "with_defaults"]
+if TYPE_CHECKING:
+    from dpdb.doors.cli.settings_file import SettingsFile
 
-FILE = Path("dpdb.toml")
+__all__ = ["with_defaults"]
+
+_FOUND = "dpdb.toml"
 
 # Said by whoever runs the command, each time: that exact values may be shown, that a file may be replaced.
-_ONLY_GIVEN = {"--help", "--version", "--non-private", "--overwrite", "--yes"}
+_ONLY_GIVEN = {"--help", "--version", "--non-private", "--overwrite", "--yes", CONFIG}
 _TRUE, _FALSE = ("1", "true", "yes"), ("", "0", "false", "no")
 
 
@@ -51,49 +55,111 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
         parser = below
     rest = list(given[len(words) :])
     options = {name: action for name, action in parser.options.items() if name not in _ONLY_GIVEN}
+    if not options:  # none of a command: only its help, or what it lacks, will be said
+        return list(given)
+    file = _settings(_named(rest, parser))
+    if file and any(isinstance(value, dict) or _option(key) not in options for key, value in file.values.items()):
+        _refuse_unknown(file.name, file.values, every())
     stated = {word.partition("=")[0] for word in rest if word.startswith("--")}
     shortened = tuple(stated - set(parser.options) - {"--"})  # argparse takes the beginning of a name for it
-    added: list[str] = []
-    for name, (place, value) in _stated_elsewhere(words, options, every).items():
-        if name not in stated and not any(map(name.startswith, shortened)):
-            added += _written(name, value, place, options[name])
+    taken = {
+        name: value
+        for name, value in _stated_elsewhere(words, options, file).items()
+        if name not in stated and not any(map(name.startswith, shortened))
+    }
+    added = [word for name, value in taken.items() for word in _written(name, value, options[name])]
+    if file and file.found:
+        _tell_or_refuse(file, {name: options[name] for name, value in taken.items() if value.is_of_file}, rest)
     return [*words, *added, *rest]
 
 
-def _stated_elsewhere(
-    words: Sequence[str], options: Mapping[str, Any], every: Callable[[], Parser]
-) -> dict[str, tuple[str, Any]]:
-    found: dict[str, tuple[str, Any]] = {}
-    file = _file()
-    if any(isinstance(value, dict) or _option(key) not in options for key, value in file.items()):
-        _refuse_unknown(file, every())
-    table: Any = file
+class _Value(NamedTuple):
+    """A value from elsewhere, and where that is."""
+
+    place: str
+    value: Any
+    is_of_file: bool
+
+
+def _settings(named: str | None) -> SettingsFile | None:
+    """The file that is named, else the one that is found, if there is one."""
+    if named is None and not os.path.lexists(_FOUND):
+        return None
+    from dpdb.doors.cli.settings_file import settings_file  # where there is a file: every command begins here
+
+    return settings_file(_FOUND if named is None else named, found=named is None)
+
+
+def _named(words: Sequence[str], parser: Parser) -> str | None:
+    """The file that is named, on the command line or in the environment."""
+    found = _of_variable(CONFIG)
+    place, name = ("", None) if found is None else found[:2]
+    for word, behind in zip_longest(words, words[1:]):
+        if word == "--":
+            break
+        option, sign, value = word.partition("=")
+        if option == CONFIG or (word.startswith("--") and _meant(option, parser) == [CONFIG]):
+            place, name = CONFIG, value if sign else os.devnull if behind is None else behind
+    if name == "":
+        raise ParameterError(f"{place}: is empty; give it a value, or take it away")
+    return name
+
+
+def _meant(option: str, parser: Parser) -> list[str]:
+    return [name for name in parser.options if name.startswith(option)]
+
+
+def _of_variable(name: str) -> _Value | None:
+    variable = f"DPDB_{name.removeprefix('--').replace('-', '_').upper()}"
+    value = os.environ.get(variable)
+    return None if value is None else _Value(f"environment variable {variable}", value, is_of_file=False)
+
+
+def _stated_elsewhere(words: Sequence[str], options: Mapping[str, Any], file: SettingsFile | None) -> dict[str, _Value]:
+    found: dict[str, _Value] = {}
+    top: Any = file.values if file else {}
+    table = top
     for word in words:
         table = table.get(word, {}) if isinstance(table, dict) else {}
     for name in options:
-        variable = f"DPDB_{name.removeprefix('--').replace('-', '_').upper()}"
-        if variable in os.environ:
-            found[name] = f"environment variable {variable}", os.environ[variable]
+        of_variable = _of_variable(name)
+        if of_variable is not None:
+            found[name] = of_variable
             continue
-        for place in (table, file):
+        for place in (table, top):
             value = next((value for key, value in _values(place) if _option(key) == name), None)
-            if value is not None:
-                found[name] = f"{FILE}, key {name.removeprefix('--')!r}", value
+            if value is not None and file:
+                found[name] = _Value(f"{file.name}, key {name.removeprefix('--')!r}", value, is_of_file=True)
                 break
     return found
 
 
-def _refuse_unknown(table: Mapping[str, Any], parser: Parser, path: tuple[str, ...] = ()) -> None:
+def _tell_or_refuse(file: SettingsFile, taken: Mapping[str, Action], words: Sequence[str]) -> None:
+    """Say what a file that was only found sets, unless the caller has asked for silence; refuse what it may not set."""
+    refused = [name.removeprefix("--") for name, action in taken.items() if not is_harmless(action)]
+    if refused:
+        from dpdb.doors.cli.settings_file import how_to_name
+
+        raise ParameterError(
+            f"{file.name}: was only found here, so it may not set {', '.join(refused)}: if you trust it, name it "
+            f"({how_to_name(file.name)}), or give the option"
+        )
+    quiet = _of_variable("--quiet")
+    if taken and "--quiet" not in words and (quiet is None or quiet.value.lower() in _FALSE):
+        say(f"{file.name} sets {', '.join(name.removeprefix('--') for name in taken)}")
+
+
+def _refuse_unknown(file: str, table: Mapping[str, Any], parser: Parser, path: tuple[str, ...] = ()) -> None:
     """Refuse a table that is of no command, and a key that no command has, below which it stands."""
     commands = [name for action in parser._actions if isinstance(action.choices, dict) for name in action.choices]
     known = list(dict.fromkeys(name.removeprefix("--") for name in _options_below(parser) if name not in _ONLY_GIVEN))
-    place = f"{FILE}, [{'.'.join(path)}]" if path else f"{FILE}"
+    place = f"{file}, [{'.'.join(path)}]" if path else file
     for key, value in table.items():
         below = parser.command(key)
         if isinstance(value, dict) and below is None:
-            raise ParameterError(f"{FILE}: [{'.'.join((*path, key))}] is no command{nearest_words(key, commands)}")
+            raise ParameterError(f"{file}: [{'.'.join((*path, key))}] is no command{nearest_words(key, commands)}")
         if isinstance(value, dict) and below is not None:
-            _refuse_unknown(value, below, (*path, key))
+            _refuse_unknown(file, value, below, (*path, key))
         elif _option(key).removeprefix("--") not in known:
             raise ParameterError(f"{place}: unknown key {key!r}{nearest_words(key, known)}")
 
@@ -117,19 +183,8 @@ def _option(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-def _file() -> dict[str, Any]:
-    try:
-        content = FILE.read_bytes()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ParameterError(f"{FILE}: {(error.strerror or 'cannot be read').lower()}") from None
-    from dpdb.files.toml_file import toml_values  # where there is a file: every command begins here
-
-    return toml_values(content, FILE)
-
-
-def _written(name: str, value: Any, place: str, action: Action) -> list[str]:
+def _written(name: str, found: _Value, action: Action) -> list[str]:
+    place, value = found.place, found.value
     if action.nargs == 0:
         text = str(value).lower()
         if text not in (*_TRUE, *_FALSE):

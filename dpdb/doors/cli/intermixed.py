@@ -7,7 +7,21 @@ from typing import Any, NoReturn
 
 from dpdb.doors.cli.streams import say
 
-__all__ = ["Parser", "is_repeated"]
+__all__ = ["CONFIG", "Parser", "harmless", "is_harmless", "is_repeated"]
+
+CONFIG = "--config"
+"""Names the file with values for options that are not given."""
+
+
+def harmless(option: argparse.Action) -> argparse.Action:
+    """Let a file that was merely found set this option, too: see `dpdb.doors.cli.settings_file`."""
+    option.harmless = True  # type: ignore[attr-defined]
+    return option
+
+
+def is_harmless(option: argparse.Action) -> bool:
+    """Return whether an option's definition says that it is."""
+    return bool(getattr(option, "harmless", False))
 
 
 def is_repeated(action: argparse.Action) -> bool:

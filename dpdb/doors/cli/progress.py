@@ -6,7 +6,6 @@ import argparse
 import sys
 
 from dpdb.doors.cli.streams import tell
-from dpdb.doors.notebook import bar_words
 from dpdb.engine import Progress, no_progress
 
 __all__ = ["step_bar"]
@@ -16,6 +15,8 @@ def step_bar(options: argparse.Namespace, steps: int) -> Progress:
     """Return a reporter that draws one line per step, over the last one; silent if stderr is not a terminal."""
     if options.quiet or not sys.stderr.isatty():
         return no_progress
+    from dpdb.doors.notebook import bar_words
+
     done = 0
 
     def report(step: str) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import logging
 import os
-import stat
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
-from dpdb.doors.cli.intermixed import Parser
+from dpdb.doors.cli.intermixed import CONFIG, Parser, harmless
 from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.streams import describe_failure, say
 
@@ -47,6 +46,7 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
+    parser.add_argument(CONFIG, metavar="FILE", help="values of options that are not given (dpdb.toml, if harmless)")
     return parser
 
 
@@ -65,18 +65,22 @@ def shape_options(
 ) -> None:
     """Constraints, table and column types."""
     if constraints:
-        parser.add_argument(
-            "--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated"
+        harmless(
+            parser.add_argument(
+                "--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated"
+            )
         )
-    parser.add_argument("--table", metavar="T", help="table or view of a database")
-    parser.add_argument("--schema", metavar="COLS", help=schema)
+    harmless(parser.add_argument("--table", metavar="T", help="table or view of a database"))
+    harmless(parser.add_argument("--schema", metavar="COLS", help=schema))
     delimiter_option(parser)
 
 
 def delimiter_option(parser: argparse.ArgumentParser) -> None:
     """The character at which CSV text is cut."""
-    parser.add_argument(
-        "--delimiter", metavar="C", help="of CSV text, such as ';' or tab (told by name and header line)"
+    harmless(
+        parser.add_argument(
+            "--delimiter", metavar="C", help="of CSV text, such as ';' or tab (told by name and header line)"
+        )
     )
 
 
@@ -105,18 +109,24 @@ def parent_options(parser: argparse.ArgumentParser, *, children: bool = True) ->
 
 def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add the options of a release: its measure, its mechanism, its cost."""
-    parser.add_argument(
-        "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
+    harmless(
+        parser.add_argument(
+            "--measure", default="all", metavar="M", help="minimal_inconsistency, problematic, repair, or all (all)"
+        )
     )
     slice_options(parser, required=required, epsilon="1")
-    parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default")
-    parser.add_argument(
-        "--rate", action="store_true", help="share of rows (problematic, repair): 5%% of epsilon counts the rows"
+    harmless(parser.add_argument("--mechanism", metavar="NAME", help="another mechanism than the measure's default"))
+    harmless(
+        parser.add_argument(
+            "--rate", action="store_true", help="share of rows (problematic, repair): 5%% of epsilon counts the rows"
+        )
     )
-    parser.add_argument(
-        "--each-constraint",
-        action="store_true",
-        help="measure every constraint alone; epsilon is the total, in equal parts",
+    harmless(
+        parser.add_argument(
+            "--each-constraint",
+            action="store_true",
+            help="measure every constraint alone; epsilon is the total, in equal parts",
+        )
     )
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
     parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
@@ -153,7 +163,7 @@ def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, ep
         "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
     )
     unit_options(parser)
-    parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)")
+    harmless(parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)"))
 
 
 def unit_options(parser: argparse.ArgumentParser) -> None:
@@ -190,7 +200,7 @@ def limit_options(parser: argparse.ArgumentParser) -> None:
 
 def quiet_options(parser: argparse.ArgumentParser) -> None:
     """Progress and the log of failures."""
-    parser.add_argument("--quiet", action="store_true", help="no progress and no notices on stderr")
+    harmless(parser.add_argument("--quiet", action="store_true", help="no progress and no notices on stderr"))
     parser.add_argument(
         "--owner-log",
         metavar="FILE",
@@ -206,18 +216,16 @@ def output_option(parser: argparse.ArgumentParser) -> None:
 
 def format_option(parser: argparse.ArgumentParser, *more: str) -> None:
     """Text or JSON, or one of more formats."""
-    parser.add_argument("--format", choices=["text", "json", *more], default="text", help="output (text)")
+    harmless(parser.add_argument("--format", choices=["text", "json", *more], default="text", help="output (text)"))
 
 
 class _OwnerLog(logging.StreamHandler[TextIO]):
     """A log that never prints its own failures: they would show the record, and with it private values."""
 
     def __init__(self, path: str) -> None:
-        descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        found = os.fstat(descriptor)
-        if stat.S_ISREG(found.st_mode) and (found.st_mode & 0o077 or found.st_uid not in {os.geteuid(), 0}):
-            os.close(descriptor)
-            raise PermissionError(errno.EPERM, "others may read or change it; `chmod 600` it")
+        from dpdb.files.owned_file import open_owned
+
+        descriptor = open_owned(Path(path), os.O_CREAT | os.O_APPEND | os.O_WRONLY)
         super().__init__(os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace"))
         self._path = path
 
@@ -229,6 +237,8 @@ class _OwnerLog(logging.StreamHandler[TextIO]):
 def _owner_log(path: str) -> str:
     from dpdb.owner_log import OWNER_LOG
 
+    if path == os.devnull:  # no plain file, and no log
+        return path
     try:
         handler = _OwnerLog(path)
     except (OSError, ValueError) as error:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
     command,
@@ -35,11 +36,13 @@ def add(commands: Any) -> None:
         "dpdb count hospital.parquet --where \"state = 'AL'\" --epsilon 0.1",
     )
     source_options(parser, constraints=False)
-    parser.add_argument(
-        "--constraints",
-        metavar="FILE_OR_TEXT",
-        action="append",
-        help="beside --private-parent: the rules that say which of its rows belong to a unit",
+    harmless(
+        parser.add_argument(
+            "--constraints",
+            metavar="FILE_OR_TEXT",
+            action="append",
+            help="beside --private-parent: the rules that say which of its rows belong to a unit",
+        )
     )
     parent_options(parser)
     slice_options(parser, epsilon=None)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents, thresholds
 from dpdb.doors.cli.shared_options import (
@@ -46,19 +47,23 @@ def add(commands: Any) -> None:
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
     limit_options(parser)
     spending_options(parser)
-    parser.add_argument(
-        "--fail-above",
-        metavar="MEASURE=X",
-        action="append",
-        default=[],
-        help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
+    harmless(
+        parser.add_argument(
+            "--fail-above",
+            metavar="MEASURE=X",
+            action="append",
+            default=[],
+            help="exit with code 1 if the released value of MEASURE is above X; may be repeated",
+        )
     )
-    parser.add_argument(
-        "--warn-above",
-        metavar="MEASURE=X",
-        action="append",
-        default=[],
-        help="say so if the released value of MEASURE is above X; may be repeated",
+    harmless(
+        parser.add_argument(
+            "--warn-above",
+            metavar="MEASURE=X",
+            action="append",
+            default=[],
+            help="say so if the released value of MEASURE is above X; may be repeated",
+        )
     )
     format_option(parser)
     output_option(parser)

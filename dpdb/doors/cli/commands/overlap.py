@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import positive
 from dpdb.doors.cli.options import csv_schema
 from dpdb.doors.cli.shared_options import command, format_option
@@ -46,7 +47,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--deadline", metavar="S", type=positive, default=10.0, help="seconds after which the search stops (10)"
     )
-    parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'")
+    harmless(parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'"))
     format_option(parser)
 
 

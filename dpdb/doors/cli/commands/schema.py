@@ -7,6 +7,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.shared_options import command, delimiter_option, format_option, limit_options
 from dpdb.doors.cli.streams import show
 
@@ -29,7 +30,7 @@ def add(commands: Any) -> None:
         "dpdb schema visits.csv",
     )
     parser.add_argument("source", metavar="FILE", help="CSV file, or directory or glob of CSV or Parquet files")
-    parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file")
+    harmless(parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file"))
     delimiter_option(parser)
     limit_options(parser)
     format_option(parser)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
@@ -59,8 +60,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
     group_option(parser)
     gather_option(parser)
-    parser.add_argument(
-        "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
+    harmless(
+        parser.add_argument(
+            "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
+        )
     )
     parser.add_argument("--out", metavar="FILE", help="new file for the result, instead of standard output")
     limit_options(parser)

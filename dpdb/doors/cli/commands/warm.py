@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
             f"{done.made} kernels were compiled, but cannot be kept ({done.why_not_kept}); "
             "NUMBA_CACHE_DIR may name a folder that can be written"
         )
-    kept = "" if done.folder is None else f", kept in {done.folder}"  # numba keeps its own where it likes
+    kept = "" if done.folder is None else f", kept in {done.folder}"
     made = f"{done.made} kernels compiled in {done.seconds:.1f} s{kept}" if done.made else "nothing to do"
     show(f"{made}; {done.found} were there")
     return 0

@@ -11,6 +11,7 @@ from typing import Any
 
 from dpdb.doors.cli.prompt.commands import DOT_COMMANDS
 from dpdb.doors.sql import FrontEnd, statement_words
+from dpdb.files.owned_folder import check_folder
 
 __all__ = ["PromptLines", "prompt_lines"]
 
@@ -74,6 +75,7 @@ def _history_file() -> Path:
         state = Path.home() / ".local" / "state"
     path = state / "dpdb" / "history"
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    check_folder(path.parent)  # readline opens the file by its name, again and again
     flags = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # nobody reads a pipe
     descriptor = os.open(path, flags, 0o600)
     try:

@@ -1,0 +1,44 @@
+"""The one rule for whatever is loaded as code: machine code, intermediate code, numba's pickles.
+
+A file of code is a plain one, no link, which only its owner may write: this user, the administrator, or the owner of
+this package, whose code runs already. It lies in a folder that is one of theirs, too, and so are all on the way to it:
+see `check_folder`. The folder is looked at first: where nobody else can write, nothing can be exchanged afterwards.
+
+What a file is for stands in it, under a digest: see `object_file`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from dpdb.files.owned_file import check_unchanged, open_owned
+from dpdb.files.owned_folder import check_folder
+
+__all__ = ["check_code_folder", "read_code"]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def read_code(path: Path) -> bytes:
+    """Read a file by the rule.
+
+    Raises
+    ------
+    OSError
+        It is not there, or must not be trusted; `strerror` says why.
+    """
+    check_code_folder(path.parent)
+    with os.fdopen(open_owned(path, os.O_RDONLY, _package_owner(), check_unchanged), "rb") as file:
+        return file.read()
+
+
+def check_code_folder(folder: Path) -> None:
+    """Raise `OSError` unless a folder is there, and by the rule files in it may be code."""
+    check_folder(folder, _package_owner())
+
+
+@cache
+def _package_owner() -> int:
+    return _PACKAGE.stat().st_uid
