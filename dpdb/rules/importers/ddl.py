@@ -110,6 +110,7 @@ def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, na
         columns = columns or _columns(kind.expressions)
         origin = f"{shown}PRIMARY KEY ({', '.join(columns)})"
         table.unique(columns, origin)
+        table.found.primary_keys.setdefault(table.name, columns)
         for column in columns:
             table.not_null(column, origin)
     elif isinstance(kind, exp.UniqueColumnConstraint):
@@ -135,18 +136,11 @@ def _reference(columns: list[str], reference: exp.Expr, table: TableRules, shown
     """Take a foreign key; without columns it refers to the primary key, which the same file may have made before."""
     target = reference.this
     parent = target.this if isinstance(target, exp.Schema) else target
-    named = _columns(target.expressions) if isinstance(target, exp.Schema) else _primary_key(parent.name, table)
+    named = table.found.primary_keys.get(parent.name, [])
+    if isinstance(target, exp.Schema):
+        named = _columns(target.expressions)
     name = f"{parent.db}.{parent.name}" if parent.db else parent.name
     table.refers(columns, name, named, f"{shown}REFERENCES of ({', '.join(columns)})")
-
-
-def _primary_key(parent: str, table: TableRules) -> list[str]:
-    """Return the columns of a primary key that was found before, as the file names them."""
-    for rule in table.found.rules:
-        words, _, rest = rule.origin.partition("PRIMARY KEY (")
-        if rule.table == parent and rest and rule.text.startswith("UNIQUE") and (not words or words.endswith(": ")):
-            return rest.removesuffix(")").split(", ")
-    return []
 
 
 def _columns(parts: list[exp.Expr]) -> list[str]:
