@@ -50,7 +50,7 @@ class LeftOut:
 
 @dataclass
 class Found:
-    """All that importers have found so far, in the order of the file; `primary_keys` has the columns of tables' keys."""
+    """All that importers have found so far, in the order of the file; `primary_keys` has columns by table."""
 
     rules: list[ImportedRule] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)

@@ -99,7 +99,7 @@ def _call(request: urllib.request.Request) -> None:
     if thread.is_alive():
         raise TimeoutError
     if problems:
-        raise problems[0]
+        raise problems.pop()  # kept in the list, its frames would keep the list, and a socket open
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
