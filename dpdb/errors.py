@@ -59,12 +59,15 @@ class StatementRefusedError(DpdbError, ValueError):
 
     Attributes
     ----------
+    reason : str
+        The message without the place.
     line, column : int or None
-        Where in the statement, from 1, if that is known.
+        Where in the statement or its script, from 1, if that is known.
     """
 
     def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message if line is None else f"line {line}, column {column}: {message}")
+        self.reason = message
         self.line = line
         self.column = column
 

@@ -14,6 +14,7 @@ from dpdb.constraints.text.names import ColumnNames
 from dpdb.constraints.text.parser import parse_from
 from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
+from dpdb.files.bounded_file import bounded_bytes
 
 __all__ = ["ConstraintsLike", "load_constraints", "never_a_path"]
 
@@ -23,6 +24,7 @@ ConstraintsLike: TypeAlias = ConstraintItem | Sequence[ConstraintItem]
 _FILE_ENDINGS = (".txt", ".dc", ".dcs")
 _LONGEST_PATH = 4096
 _SIGNS_OF_CONSTRAINTS = ("->", "→", "⇒", "<", ">", "=", "≠", "≤", "≥", "'", '"')
+_LARGEST_FILE = 16 << 20
 
 
 def load_constraints(
@@ -117,7 +119,7 @@ def _load_file(path: Path, names: ColumnNames | None, called: set[str]) -> Itera
     if not path.is_file():
         raise ParameterError(f"constraints file not found: {path}")
     try:
-        content = path.read_bytes()
+        content = bounded_bytes(path, _LARGEST_FILE, "a constraints file")
     except OSError as error:
         raise ParameterError(f"constraints file cannot be read: {path} ({error.strerror})") from error
     try:

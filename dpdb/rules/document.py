@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import bounded_bytes
 
 __all__ = ["document_of", "text_of"]
 
 _LARGEST = 16 << 20
+_LARGEST_YAML = 2 << 20  # characters; PyYAML takes about ten seconds for a million
 _MOST_PARTS = 1_000_000
 
 
@@ -24,12 +26,9 @@ def text_of(path: Path) -> str:
         If it cannot be read, is larger than 16 MiB or is not UTF-8.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)  # devices and pipes do not say how large they are
+        content = bounded_bytes(path, _LARGEST, "a file of rules")
     except OSError as error:
         raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
-    if len(content) > _LARGEST:
-        raise ParameterError(f"{path} is larger than {_LARGEST >> 20} MiB: is it a file of rules?")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -62,6 +61,8 @@ def _parsed(text: str, path: Path) -> Any:
     except (ValueError, RecursionError):
         if is_json:
             raise ParameterError(f"{path} is no JSON") from None
+    if len(text) > _LARGEST_YAML:
+        raise ParameterError(f"{path} is larger than {_LARGEST_YAML >> 20} MiB, which YAML may have: split it")
     try:
         import yaml
     except ImportError:

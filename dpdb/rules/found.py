@@ -51,11 +51,18 @@ class LeftOut:
 
 @dataclass
 class Found:
-    """All that importers have found so far, in the order of the file."""
+    """All that importers have found so far, in the order of the file; `primary_keys` has columns by table."""
 
     rules: list[ImportedRule] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    known: set[tuple[str, str]] = field(default_factory=set)
+    primary_keys: dict[str, list[str]] = field(default_factory=dict)
+    _known: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, rule: ImportedRule) -> None:
+        """Add a rule, unless its table has it already."""
+        if (rule.table, rule.text) not in self._known:
+            self._known.add((rule.table, rule.text))
+            self.rules.append(rule)
 
     def table(self, name: str) -> TableRules:
         """Return what writes down the rules of one table."""
@@ -89,9 +96,7 @@ class TableRules:
             return
         for text in texts:
             rule = ImportedRule(self.name, text, origin, note)
-            if (rule.table, rule.text) not in self.found.known:
-                self.found.known.add((rule.table, rule.text))
-                self.found.rules.append(rule)
+            self.found.add(rule)
 
     def leave(self, origin: str, reason: str) -> None:
         """Leave something out."""

@@ -76,12 +76,12 @@ def test_missing_path_and_directory(tmp_path):
 
 
 def test_unreadable_file(tmp_path, monkeypatch):
-    def refuse(path):
+    def refuse(path, mode):
         raise PermissionError(13, "Permission denied")
 
     path = tmp_path / "x.txt"
     path.touch()
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ParameterError, match="cannot be read"):
         load_constraints(path)
 

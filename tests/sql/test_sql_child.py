@@ -169,48 +169,6 @@ def test_the_zygote_has_one_thread_and_no_network(remote: RemoteDatabase) -> Non
     assert [line.split(":")[0].strip() for line in (zygote / "net" / "dev").read_text().splitlines()[2:]] == ["lo"]
 
 
-REACH = """
-import ctypes, os, socket, sys
-from dpdb.doors.sql.child.sandbox import close_files
-
-def outcome(action):
-    try:
-        action()
-    except OSError as error:
-        return type(error).__name__
-    return "done"
-
-server = socket.create_server(("127.0.0.1", 0))
-parent = os.getppid()
-actions = (
-    lambda: open(sys.executable, "rb").close(),
-    lambda: os.listdir("/"),
-    lambda: os.mkfifo(sys.argv[1]),
-    lambda: os.unlink(sys.argv[2]),
-    lambda: open(sys.argv[3], "w").close(),
-    lambda: socket.create_connection(server.getsockname()).close(),
-    lambda: os.kill(parent, 0),
-)
-print(ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1))
-close_files()
-print(*map(outcome, actions))
-"""
-
-
-@linux
-def test_behind_the_last_wall_no_file_opens_and_nobody_is_reached(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("fifo", "file", "written")]
-    for path in paths[1:]:
-        path.write_text("mine")
-    run = subprocess.run([sys.executable, "-c", REACH, *paths], capture_output=True, text=True, check=True)
-    version, outcomes = run.stdout.splitlines()
-    if int(version) < 1:
-        pytest.skip("this kernel has no Landlock")
-    closed = 5 if int(version) < 4 else 6 if int(version) < 6 else 7  # files, then TCP, then signals
-    assert outcomes.split()[:closed] == ["PermissionError"] * closed
-    assert [path.read_text() for path in paths[1:]] == ["mine", "mine"]
-
-
 def test_public_tables_are_files_that_only_we_can_read_and_go_with_us(public: dict[str, Path]) -> None:
     remote = RemoteDatabase(public, Limits())
     assert remote._public.file is not None

@@ -25,8 +25,8 @@ MANY = "(VALUES " + ", ".join(["(1)"] * 50) + ")"
 @pytest.fixture(autouse=True)
 def no_walls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "impose", lambda self: None)
-    for name in ("close_files", "volunteer_for_out_of_memory"):
-        monkeypatch.setattr(f"dpdb.doors.sql.child.sandbox.{name}", lambda: None)
+    monkeypatch.setattr("dpdb.doors.sql.child.sandbox.close_off", list)
+    monkeypatch.setattr("dpdb.doors.sql.child.sandbox.volunteer_for_out_of_memory", lambda: None)
 
 
 def said(

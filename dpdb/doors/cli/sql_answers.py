@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -19,7 +20,7 @@ BINARY = {"parquet": as_parquet, "arrow": as_arrow}
 """Formats that a terminal cannot show."""
 
 
-def answer_statements(front_end: FrontEnd, statements: list[str], options: argparse.Namespace) -> None:
+def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: argparse.Namespace) -> None:
     """Check all statements, then run them in order up to the first error."""
     if not statements:
         raise StatementRefusedError("found no statement")

@@ -52,24 +52,27 @@ def output_is_closed() -> bool:
         return False
 
 
-def read_input() -> str:
-    """Read all of standard input.
+def read_input(most: int) -> str:
+    """Read all of standard input, which may have so many characters.
 
     Raises
     ------
     ParameterError
-        If it is closed or is not UTF-8 text.
+        If it is closed, is not UTF-8 text or has more.
     """
     from dpdb.errors import ParameterError
 
     if sys.stdin is None or sys.stdin.closed:
         raise ParameterError("standard input is closed; name a file, or give what it should have")
     try:
-        return sys.stdin.read()
+        text = sys.stdin.read(most + 1)
     except OSError as error:
         raise ParameterError(f"standard input: {describe_failure(error)}") from None
     except UnicodeDecodeError:
         raise ParameterError("standard input is not UTF-8 text") from None
+    if len(text) > most:
+        raise ParameterError(f"standard input has more than {most >> 20} MiB; split it")
+    return text
 
 
 def write_output(content: str | bytes) -> None:

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
@@ -68,14 +69,37 @@ class Alert:
         headers = {"Content-Type": "application/json", "User-Agent": f"dpdb/{__version__}"}
         try:
             url, login = _without_login(url)
-            request = urllib.request.Request(url, data=json.dumps(document).encode(), headers=headers | login)
-            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS):
-                return None
+            _call(urllib.request.Request(url, data=json.dumps(document).encode(), headers=headers | login))
+            return None
         except urllib.error.HTTPError as answer:
             return f"the alert's server answers {answer.code}"
         except (OSError, http.client.HTTPException, ValueError, OverflowError) as problem:  # of a port of many digits
             OWNER_LOG.error("alert of job %s: %s", job, type(problem).__name__)
             return "the alert's server could not be reached"
+
+
+def _call(request: urllib.request.Request) -> None:
+    """Send a request and wait for the head of the answer, in a bounded time; errors as `urllib`, and `TimeoutError`.
+
+    A socket's own limit is for each of its steps: a server that sends a byte now and then never reaches it. So the call
+    has a thread, which is left behind where it does not end.
+    """
+    problems: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS):
+                pass
+        except BaseException as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=call, name="dpdb-alert", daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
+    if thread.is_alive():
+        raise TimeoutError
+    if problems:
+        raise problems.pop()  # kept in the list, its frames would keep the list, and a socket open
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

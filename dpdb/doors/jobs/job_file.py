@@ -18,6 +18,7 @@ from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import is_address, is_remote, refuse_url
 from dpdb.errors import ParameterError, SourceError
+from dpdb.files.bounded_file import bounded_bytes
 from dpdb.files.toml_file import toml_values
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 
@@ -32,6 +33,8 @@ _JOB_KEYS = (
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
 _RELEASE_KEYS = ("name", *_ASKED, "gate", "warn")
 _LONGEST_NAME = 60
+_LARGEST = 1 << 20
+_MOST_RELEASES = 1_000
 
 # The theta of a release that uses the one of its job's earlier runs.
 _KEEP = "keep"
@@ -124,11 +127,14 @@ def load_job(path: str | Path) -> Job:
     tables = keys.tables("release")
     if not tables:
         raise ParameterError(f"{path}: there is no [[release]]; a job needs at least one")
+    if len(tables) > _MOST_RELEASES:
+        raise ParameterError(f"{path}: {len(tables):,} [[release]]; a job has at most {_MOST_RELEASES:,}: split it")
     releases = tuple(_release(path, values, f"{path}, [[release]] {number}") for number, values in enumerate(tables, 1))
-    names = [release.name for release in releases]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError(f"{path}: two [[release]] have the name {name!r}; give each its own")
+    names: set[str] = set()
+    for release in releases:
+        if release.name in names:
+            raise ParameterError(f"{path}: two [[release]] have the name {release.name!r}; give each its own")
+        names.add(release.name)
     return Job(
         path=path,
         name=_name(keys),
@@ -204,7 +210,7 @@ def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        content = path.read_bytes()
+        content = bounded_bytes(path, _LARGEST, "a job file")
     except OSError as error:
         raise ParameterError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     return toml_values(content, path)

@@ -22,7 +22,7 @@ from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase, RemoteStatement
 from dpdb.doors.sql.paid_answers import Identity, PaidAnswers
-from dpdb.doors.sql.parse import Statement, parse_statement
+from dpdb.doors.sql.parse import Statement, parse_statement, placed
 from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
@@ -157,9 +157,10 @@ class FrontEnd:
             raise
 
     def _checked(self, text: str) -> _Checked:
-        statement = parse_statement(text)
         try:
-            return self._placed(statement)
+            return self._placed(parse_statement(text))
+        except StatementRefusedError as error:
+            raise placed(error, text) from None
         except DpdbError:
             raise
         except Exception:  # a tree that we did not foresee is not run

@@ -14,9 +14,21 @@ from dpdb.constraints import shortened
 from dpdb.errors import StatementRefusedError
 from dpdb.names import close_name
 
-__all__ = ["Statement", "is_number", "parse_statement", "split_finished", "split_statements"]
+__all__ = [
+    "MOST_SCRIPT",
+    "Part",
+    "Statement",
+    "is_number",
+    "parse_statement",
+    "placed",
+    "split_finished",
+    "split_statements",
+]
 
 _MOST_BYTES = 65_536
+MOST_SCRIPT = 1 << 20
+"""Characters of a script."""
+_MOST_STATEMENTS = 1_000
 _MOST_NODES = 10_000
 _MOST_DIGITS = 400  # the largest DOUBLE has 309, and Python reads no whole number of more than 4,300
 # Quoted text, comments, the end of a statement, what is quoted or commented and never closed, or any other character.
@@ -63,35 +75,66 @@ class Statement:
     tree: exp.Expr
 
 
-def split_statements(text: str) -> list[str]:
-    """Split a script at its semicolons; parts with nothing but comments are left out."""
+class Part(str):
+    """A statement of a script, which knows the line and column where it stands, from 1."""
+
+    line: int
+    column: int
+
+
+def split_statements(text: str) -> list[Part]:
+    """Split a script at its semicolons; parts with nothing but comments are left out.
+
+    Raises
+    ------
+    StatementRefusedError
+        If the script has more than 1 MiB or 1,000 statements.
+    """
+    if len(text) > MOST_SCRIPT:
+        raise StatementRefusedError(f"a script has at most {MOST_SCRIPT >> 20} MiB; split it")
     parts, rest, empty = _split(text)
-    return parts if empty else [*parts, rest]
+    parts = parts if empty else [*parts, rest]
+    if len(parts) > _MOST_STATEMENTS:
+        raise StatementRefusedError(f"a script has at most {_MOST_STATEMENTS:,} statements; split it")
+    return parts
 
 
-def split_finished(text: str) -> tuple[list[str], str]:
+def split_finished(text: str) -> tuple[list[Part], str]:
     """Split a text into the statements that end with a semicolon and the rest."""
     parts, rest, _ = _split(text)
     return parts, rest
 
 
-def _split(text: str) -> tuple[list[str], str, bool]:
+def _split(text: str) -> tuple[list[Part], Part, bool]:
     """Return the finished statements, the rest, and whether that is nothing but comments."""
     parts, start, empty = [], 0, True
+    line, column = 1, 1  # of the start
     for piece in _PIECE.finditer(text):
         if piece["end"]:
             if not empty:
-                parts.append(_placed(text, start, piece.start()))
+                parts.append(_part(text[start : piece.start()], line, column))
+            skipped = text[start : piece.end()]
+            breaks = skipped.count("\n")
+            line += breaks
+            column = len(skipped) - skipped.rfind("\n") if breaks else column + len(skipped)
             start, empty = piece.end(), True
         elif not piece["comment"] and not piece[0].isspace():
             empty = False
-    return parts, _placed(text, start, len(text)), empty
+    return parts, _part(text[start:], line, column), empty
 
 
-def _placed(text: str, start: int, end: int) -> str:
-    """Cut out a part, with space before it so that it stands in the line and column where it stood."""
-    line = text.rfind("\n", 0, start) + 1
-    return "\n" * text.count("\n", 0, start) + " " * (start - line) + text[start:end]
+def _part(text: str, line: int, column: int) -> Part:
+    part = Part(text)
+    part.line, part.column = line, column
+    return part
+
+
+def placed(error: StatementRefusedError, text: str) -> StatementRefusedError:
+    """Return an error in a statement with its place in the script, where the statement is of one."""
+    if not isinstance(text, Part) or error.line is None or error.column is None:
+        return error
+    column = error.column + text.column - 1 if error.line == 1 else error.column
+    return StatementRefusedError(error.reason, line=error.line + text.line - 1, column=column)
 
 
 def parse_statement(text: str) -> Statement:
@@ -103,9 +146,10 @@ def parse_statement(text: str) -> Statement:
         If it is not one statement, cannot be parsed, or is of a kind that is not run.
     """
     _refuse_size_and_encoding(text)
-    parts = split_statements(text)
+    finished, rest, empty = _split(text)
+    parts = finished if empty else [*finished, rest]
     if len(parts) != 1:
-        found = f"{len(parts)} statements" if parts else "no statement"
+        found = f"{len(parts):,} statements" if parts else "no statement"
         raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}")
     # Comments become spaces, so that what is left stands where it stood.
     plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _PIECE.finditer(parts[0]))

@@ -150,8 +150,9 @@ def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, na
     options = _options(kind)
     if isinstance(kind, (exp.PrimaryKey, exp.PrimaryKeyColumnConstraint)):
         parts = options.get("expressions")
-        origin = f"{shown}PRIMARY KEY ({', '.join(columns or _names(parts))})"
-        table.take(lambda: _primary(columns or _columns(parts)), origin, options)
+        key = columns or _names(parts)
+        table.found.primary_keys.setdefault(table.name, key)
+        table.take(lambda: _primary(columns or _columns(parts)), f"{shown}PRIMARY KEY ({', '.join(key)})", options)
     elif isinstance(kind, exp.UniqueColumnConstraint):
         inside = options.get("this")
         parts = inside.expressions if isinstance(inside, exp.Schema) else []
@@ -189,18 +190,11 @@ def _reference(
     options = _options(reference, strange)
     target = options.need("this")
     parent = target.this if isinstance(target, exp.Schema) else target
-    named = _names(target.expressions) if isinstance(target, exp.Schema) else _primary_key(parent.name, table)
+    named = table.found.primary_keys.get(parent.name, [])
+    if isinstance(target, exp.Schema):
+        named = _names(target.expressions)
     name = f"{parent.db}.{parent.name}" if parent.db else parent.name
     table.take(lambda: found_in(columns, name, named), f"{shown}REFERENCES of ({', '.join(columns)})", options)
-
-
-def _primary_key(parent: str, table: TableRules) -> list[str]:
-    """Return the columns of a primary key that was found before, as the file names them."""
-    for rule in table.found.rules:
-        words, _, rest = rule.origin.partition("PRIMARY KEY (")
-        if rule.table == parent and rest and rule.text.startswith("UNIQUE") and (not words or words.endswith(": ")):
-            return rest.removesuffix(")").split(", ")
-    return []
 
 
 def _names(parts: Sequence[exp.Expr] | None) -> list[str]:

@@ -13,12 +13,14 @@ from dpdb.doors.cli.options import csv_schema
 from dpdb.doors.cli.shared_options import command, format_option
 from dpdb.doors.cli.streams import read_input, show
 from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import bounded_bytes
 
 if TYPE_CHECKING:
     from dpdb.overlap import OverlapReport
 
 __all__ = ["add", "run"]
 
+_LARGEST = 16 << 20
 _MOST_NAMED = 12
 _MOST_NOTES = 20
 
@@ -67,12 +69,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(name: str) -> list[str]:
-    return (read_input() if name == "-" else _text(name)).splitlines()
+    return (read_input(_LARGEST) if name == "-" else _text(name)).splitlines()
 
 
 def _text(name: str) -> str:
     try:
-        return Path(name).read_text(encoding="utf-8-sig")
+        return bounded_bytes(Path(name), _LARGEST, "one WHERE clause or counting query per line").decode("utf-8-sig")
     except OSError as error:
         raise ParameterError(f"{name}: {error.strerror or 'cannot be read'}") from None
     except UnicodeDecodeError:

@@ -107,13 +107,17 @@ def _statements_text(options: argparse.Namespace) -> str | None:
     """Return the text to run; None asks for the prompt."""
     if options.file is not None and options.statement is not None:
         raise ParameterError("give a statement or --file, not both")
+    from dpdb.doors.sql.parse import MOST_SCRIPT
+    from dpdb.files.bounded_file import bounded_bytes
+
     try:
         if options.file is not None:
-            return Path(options.file).read_text(encoding="utf-8")
+            text = bounded_bytes(Path(options.file), 4 * MOST_SCRIPT, "a script of statements")
+            return text.decode().replace("\r\n", "\n").replace("\r", "\n")
         if options.statement not in (None, "-"):
             return str(options.statement)
         asks = options.statement is None and sys.stdin is not None and sys.stdin.isatty()
-        return None if asks else read_input()
+        return None if asks else read_input(MOST_SCRIPT)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise ParameterError(f"{options.file}: {reason}") from None

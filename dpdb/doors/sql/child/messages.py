@@ -9,6 +9,7 @@ import time
 __all__ = [
     "ANSWER",
     "FAILED",
+    "LACKING",
     "NUMBER",
     "PASSED",
     "RESULT",
@@ -23,6 +24,7 @@ __all__ = [
 STATEMENT = b"s"  # what to run, as JSON
 ANSWER = b"a"  # rows of one table of answers, as an Arrow stream
 # From the worker.
+LACKING = b"l"  # the walls that this system does not have, as text; before the statement runs, if at all
 PASSED = b"p"  # the rehearsal succeeded
 RESULT = b"r"  # an Arrow stream
 FAILED = b"f"  # the reason as text

@@ -56,6 +56,7 @@ class RemoteDatabase:
 
     def __init__(self, public: Mapping[str, str | Path], limits: Limits) -> None:
         self._limits = limits
+        self._lacking = _Lacking()
         self._children = Children()  # first: it starts while the public tables are read
         try:
             self._public = PublicTables(public)
@@ -96,7 +97,7 @@ class RemoteDatabase:
             "limits": dataclasses.asdict(self._limits),
         }
         with self._children.child() as child:
-            yield RemoteStatement(child, request, self._limits)
+            yield RemoteStatement(child, request, self._limits, self._lacking)
 
     def close(self) -> None:
         """End all processes and drop the public tables. May be called twice."""
@@ -104,13 +105,28 @@ class RemoteDatabase:
         self._public.close()
 
 
+class _Lacking:
+    """Tells the owner once which walls of the kernel workers do not have."""
+
+    def __init__(self) -> None:
+        self._is_told = False
+
+    def note(self, reasons: bytes | bytearray) -> None:
+        """Take what a worker said before it ran anything."""
+        if not self._is_told:
+            self._is_told = True
+            said = one_line(bytes(reasons[:_MOST_REASON]).decode(errors="replace"))
+            OWNER_LOG.warning("statements run behind fewer walls than dpdb knows: %s", said)
+
+
 class RemoteStatement:
     """A statement in its process: rehearse it and run it, or show what it is. Made by `RemoteDatabase.statement`."""
 
-    def __init__(self, child: Child, request: Mapping[str, object], limits: Limits) -> None:
+    def __init__(self, child: Child, request: Mapping[str, object], limits: Limits, lacking: _Lacking) -> None:
         self._child = child
         self._request = request
         self._limits = limits
+        self._lacking = lacking
 
     def rehearse(self) -> None:
         """Run the query over empty answers, so that what is wrong with it is known before anything is spent.
@@ -164,6 +180,9 @@ class RemoteStatement:
                 for rows in answers.values():
                     self._child.send(messages.ANSWER, _stream(rows), until)
             kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
+            if kind == messages.LACKING and request is not None:
+                self._lacking.note(content)
+                kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
         except TimeoutError:
             raise EngineError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
         except messages.TooLongError:

@@ -1,10 +1,10 @@
 """Walls around a worker that only Linux has.
 
-None needs privileges. Where a kernel or a container lacks one, the limits, the empty environment and DuckDB's own seal
-still stand.
+None needs privileges. Where a kernel or a container lacks one, the owner is told, and the others, the limits, the empty
+environment and DuckDB's own seal still stand.
 
-Numbers are those of the kernel's headers `prctl.h`, `sched.h`, `landlock.h` and, for system calls, of every
-architecture (calls since 424 have one number on all).
+Numbers are those of the kernel's headers `prctl.h`, `landlock.h` and, for system calls, of every architecture (calls
+since 424 have one number on all).
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import signal
 import sys
 from collections.abc import Callable
 
-__all__ = ["close_files", "die_with", "leave_network", "volunteer_for_out_of_memory"]
+from dpdb.doors.sql.child import namespaces
+from dpdb.doors.sql.child.system_calls import forbid_system_calls
+
+__all__ = ["close_off", "die_with", "leave_network", "volunteer_for_out_of_memory"]
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446
 _LANDLOCK_VERSION = 1
 # What each version of Landlock added: (version, what it can forbid about files, TCP, signals and abstract sockets).
@@ -35,12 +37,9 @@ def _on_linux(function: Callable[..., None]) -> Callable[..., None]:
     return function if sys.platform == "linux" else lambda *_: None
 
 
-@_on_linux
-def leave_network() -> None:
-    """Move to a namespace of one's own without any network; only a process with one thread can."""
-    library = _library()
-    if library.unshare(_CLONE_NEWNET) != 0:  # allowed to the superuser; to others inside a user namespace of their own
-        library.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+def leave_network() -> list[str]:
+    """Move to namespaces without network, before a worker is forked; return what is lacking, as texts."""
+    return _lacking(namespaces.leave_network)
 
 
 @_on_linux
@@ -58,25 +57,46 @@ def volunteer_for_out_of_memory() -> None:
         file.write("1000")
 
 
-@_on_linux
-def close_files() -> None:
-    """From here on open no file, use no TCP, trace and signal no process outside, gain no privileges.
+def close_off() -> list[str]:
+    """Reach nothing any more but what is open: no file, path, socket, process or signal; gain no privileges.
 
-    What is open stays open.
+    Every wall is raised, whatever comes of the others. There is no way back.
+
+    Returns
+    -------
+    list of str
+        The walls that this system lacks, with the reason.
     """
+    return _lacking(namespaces.leave_files, _forbid_privileges, _close_files, forbid_system_calls)
+
+
+def _lacking(*walls: Callable[[], str | None]) -> list[str]:
+    if sys.platform != "linux":
+        return [f"no walls of the kernel are known on {sys.platform}"]
+    return [reason for reason in (wall() for wall in walls) if reason is not None]
+
+
+def _forbid_privileges() -> None:
+    namespaces.drop_capabilities()
+    _library().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def _close_files() -> str | None:
+    """From here on open no file, use no TCP, trace and signal no process outside; what is open stays open."""
     library = _library()
-    library.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     version = library.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
     bits = next((bits for since, bits in _FILE_RIGHTS if version >= since), 0)
     if not bits:
-        return
+        return f"no Landlock ({os.strerror(ctypes.get_errno())})"
     # Everything is forbidden and no exception is given.
     rules = _Ruleset((1 << bits) - 1, _ALL_TCP if version >= 4 else 0, _ALL_SCOPES if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = library.syscall(_LANDLOCK_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(size), 0)
+    done = ruleset >= 0 and library.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0
+    reason = None if done else f"no Landlock ({os.strerror(ctypes.get_errno())})"
     if ruleset >= 0:
-        library.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
         os.close(ruleset)
+    return reason
 
 
 def _library() -> ctypes.CDLL:

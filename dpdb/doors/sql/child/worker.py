@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,10 +48,13 @@ class _RefusedError(Exception):
     """The statement does not run; the message is for the analyst."""
 
 
-def main(stream: socket.socket) -> None:
-    """Run one statement for the parent at the other end of the socket."""
+def main(stream: socket.socket, lacking: Sequence[str] = ()) -> None:
+    """Run one statement for the parent at the other end of the socket.
+
+    `lacking` are the walls that the process which forked this one could not raise.
+    """
     try:
-        _work(stream)
+        _work(stream, lacking)
     except messages.ClosedError:  # the parent has lost interest
         return
     except Exception as error:
@@ -67,7 +71,7 @@ def _reason(error: Exception) -> str:
     return f"the statement cannot be run ({type(error).__name__})"  # such as a value that Arrow does not have
 
 
-def _work(stream: socket.socket) -> None:
+def _work(stream: socket.socket, lacking: Sequence[str]) -> None:
     sandbox.volunteer_for_out_of_memory()
     _, content = messages.receive(stream, _MOST_REQUEST)
     fields: dict[str, Any] = json.loads(content)
@@ -76,7 +80,9 @@ def _work(stream: socket.socket) -> None:
     connection = _database(request)
     for name in request.answers:  # the rows of none, for their columns
         _fill(connection, request, name, _received(stream))
-    sandbox.close_files()
+    lacking = [*lacking, *sandbox.close_off()]
+    if lacking:  # the parent believes it, because nothing of the statement has run
+        messages.send(stream, messages.LACKING, "; ".join(lacking).encode(errors="replace"))
     statement = _statement(connection, request)
     if request.form == "query":
         _result(connection, statement, request.limits)

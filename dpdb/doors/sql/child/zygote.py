@@ -19,6 +19,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 from dpdb.doors.sql.child.messages import NUMBER
@@ -38,7 +39,7 @@ def main() -> None:
         sys.modules[name] = None  # type: ignore[assignment]  # makes their import fail
     from dpdb.doors.sql.child import sandbox, worker
 
-    sandbox.leave_network()
+    lacking = sandbox.leave_network()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_MOST_DESCRIPTORS, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -49,7 +50,7 @@ def main() -> None:
     os.close(silence)
     gc.collect()
     gc.freeze()  # so that a worker's collections do not copy what it shares with us
-    _serve(control, worker.main)
+    _serve(control, partial(worker.main, lacking=lacking))
     os._exit(0)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 
 import pyarrow as pa
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema, refuse_duplicate_names
 from dpdb.engine.sources.cells.cell_files import CellFiles, text_batch
+from dpdb.engine.sources.cells.workbook import UnreadableWorkbookError, sheet_rows
 from dpdb.engine.sources.csv.lines import Faults
 from dpdb.engine.sources.extras import needed
 from dpdb.engine.sources.files import Files
@@ -50,7 +51,8 @@ class ExcelFile(CellFiles):
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the first row; see `FileSource`."""
-        names, _ = _header(files, _rows(files, wanted.table))
+        with _reading(files, wanted.table) as (names, _, _):
+            pass
         kinds = declared_types(database, files.place, names, wanted.types)
         schema = TableSchema(tuple(text_column(name, kinds) for name in names))
         return Source(files.place, schema, without_rows(schema)), False
@@ -58,36 +60,41 @@ class ExcelFile(CellFiles):
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the rows below the first one; see `CellFiles`."""
         del faults
-        found = _rows(files, wanted.table)
-        names, first = _header(files, found)
-        texts = ([_text(cell) for cell in row[first : first + len(names)]] for row in found[1:])
-        rows = [row for row in texts if any(cell is not None for cell in row)]
-        for start in range(0, len(rows), _BATCH):
-            yield text_batch(schema, rows[start : start + _BATCH])
+        with _reading(files, wanted.table) as (names, left, found):
+            cells = (row[left : left + len(names)] for row in found)
+            rows = (row for row in cells if any(cell is not None for cell in row))
+            while some := list(islice(rows, _BATCH)):
+                yield text_batch(schema, some)
 
 
-def _rows(files: Files, sheet: str | None) -> list[list[Any]]:
-    calamine = needed("python_calamine", "excel", files.place)
+@contextmanager
+def _reading(files: Files, sheet: str | None) -> Iterator[tuple[tuple[str, ...], int, Iterator[list[str | None]]]]:
+    """Open a sheet; yield the names of its columns, the number of cells left of them, and the rows below."""
+    needed("python_calamine", "excel", files.place)
     try:
-        book = calamine.CalamineWorkbook.from_path(files.paths[0])
-        names = list(book.sheet_names)
-        chosen = [name for name in names if sheet is None or name.casefold() == sheet.casefold()]
-        if len(chosen) == 1:
-            rows: list[list[Any]] = book.get_sheet_by_name(chosen[0]).to_python()
-            return rows
-    except Exception as error:  # calamine's errors have no common class but this, and may print cells
+        with sheet_rows(files.paths[0], sheet) as (sheets, rows):
+            first = next(rows, None)
+            if first is None:
+                _refuse_sheet(files, sheet, sheets)
+            names, left = _header(files, first or [])
+            yield names, left, rows
+    except (UnreadableWorkbookError, OSError) as error:
         OWNER_LOG.error("%s: %s", files.place, error)
         raise SourceError(f"{files.place}: cannot be read as a workbook; the reason is in the owner's log") from None
-    known = ", ".join(names)
-    problem = (
-        f"name one sheet with table= (it has: {known})" if sheet is None else f"no sheet {sheet!r} (it has: {known})"
-    )
-    raise SourceError(f"{files.place}: {problem}")
 
 
-def _header(files: Files, rows: list[list[Any]]) -> tuple[tuple[str, ...], int]:
+def _refuse_sheet(files: Files, sheet: str | None, names: Sequence[str]) -> None:
+    """Refuse a workbook in which none or several sheets are meant; a sheet that is meant may be empty."""
+    meant = [name for name in names if sheet is None or name.casefold() == sheet.casefold()]
+    if len(meant) != 1:
+        known = ", ".join(names)
+        problem = "name one sheet with table=" if sheet is None else f"no sheet {sheet!r}"
+        raise SourceError(f"{files.place}: {problem} (it has: {known})")
+
+
+def _header(files: Files, row: Sequence[str | None]) -> tuple[tuple[str, ...], int]:
     """Return the names and the number of cells left of them, of which calamine drops those that no row fills."""
-    names = [_text(cell) or "" for cell in rows[0]] if rows else []
+    names = [cell or "" for cell in row]
     named = [number for number, name in enumerate(names) if name.strip()]
     first = named[0] if named else 0
     names = names[first : named[-1] + 1] if named else []
@@ -95,21 +102,3 @@ def _header(files: Files, rows: list[list[Any]]) -> tuple[tuple[str, ...], int]:
         raise SourceError(f"{files.place}: the first row of the sheet must name every column")
     refuse_duplicate_names(names)
     return tuple(names), first
-
-
-def _text(cell: Any) -> str | None:
-    """Write a cell as text; an empty one is NULL."""
-    match cell:
-        case bool():
-            return "true" if cell else "false"
-        case float():
-            return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
-        case datetime():
-            return cell.isoformat(" ")
-        case date() | time():
-            return cell.isoformat()
-        case timedelta():
-            return str(cell.total_seconds())
-        case _:
-            text = str(cell)
-            return text if text != "" else None

@@ -1,0 +1,74 @@
+"""Namespaces of a worker's own: no network, no shared memory, and a root folder with nothing in it.
+
+The superuser may have them; others inside a user namespace of their own, where the kernel and the container allow it.
+There is none of processes: the parent kills a worker by its process id, and a worker reaches no process anyway.
+
+Numbers are those of the kernel's headers `sched.h`, `mount.h` and `capability.h`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+
+__all__ = ["drop_capabilities", "leave_files", "leave_network"]
+
+_NEWNS, _NEWIPC, _NEWUSER, _NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x40000000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
+_CAPABILITY_VERSION_3 = 0x20080522
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+
+
+def leave_network() -> str | None:
+    """Move to namespaces without network and shared memory; only a process with one thread can.
+
+    Returns
+    -------
+    str or None
+        Why that is not possible; None if it is done.
+    """
+    library = _library()
+    wanted = _NEWNET | _NEWIPC
+    if library.unshare(wanted) != 0 and library.unshare(_NEWUSER | wanted) != 0:
+        return f"no namespaces of its own for network and shared memory ({_problem()})"
+    return None
+
+
+def leave_files() -> str | None:
+    """Move to a root folder of one's own, which is empty and cannot be written; files that are open stay open.
+
+    Returns
+    -------
+    str or None
+        As `leave_network`, behind which it stands: the user namespace is that one.
+    """
+    library = _library()
+    # Any folder that exists serves as the place; nobody else sees what is mounted over it.
+    place = os.fsencode(os.path.dirname(__file__))  # noqa: PTH120 - nothing is imported for it
+    flags = _MS_RDONLY | _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+    options = b"size=4k,nr_inodes=1,mode=0555"
+    done = (
+        library.unshare(_NEWNS) == 0
+        and library.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None) == 0
+        and library.mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), options) == 0
+        and library.chroot(place) == 0
+        and library.chdir(b"/") == 0
+    )
+    return None if done else f"no root folder of its own ({_problem()})"
+
+
+def drop_capabilities() -> None:
+    """Give up what distinguishes the superuser; the number of the call is known on two architectures only."""
+    number = _CAPSET.get(platform.machine())
+    if number is not None:
+        header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)  # of this process
+        _library().syscall(ctypes.c_long(number), header, (ctypes.c_uint32 * 6)())
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _problem() -> str:
+    return os.strerror(ctypes.get_errno())
