@@ -17,7 +17,6 @@ import dpdb
 from dpdb.compiled import Kernel
 from dpdb.compiled.arguments import kinds_and_words
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sql import coded_rows
 from dpdb.errors import EngineError
 from dpdb.graph import loading
 from dpdb.graph.unlisted_edges import counted_projection
@@ -28,6 +27,7 @@ from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.accounts.budget import Budget
 from dpdb.release.ask import Ask
+from dpdb.thresholds import FEW_ROWS
 
 FD, KEY = "a -> b", "UNIQUE(a, b)"
 ORDER, GROUPED = "not(t1.x>t2.x&t1.y<t2.y)", "not(t1.a=t2.a&t1.x>t2.x&t1.y<t2.y)"
@@ -293,7 +293,7 @@ def test_a_session_goes_on_after_control_c_between_any_two_statements(
     rules: str, few_rows: int, statements: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the interrupted release has cost is spent; the next one does not meet half of its tables."""
-    monkeypatch.setattr(coded_rows, "_FEW_ROWS", few_rows)  # the columns of a table of few are coded in one query
+    monkeypatch.setattr(FEW_ROWS, "at", few_rows)  # the columns of a table of few are coded in one query
     execute, left = Database.execute, [10**9]
 
     def interrupted(database: Database, query: Any) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
+from dpdb.thresholds import HASH_BITS
 
 __all__ = ["TableEdges", "canonical_order", "edge_order", "hash_of", "integer_column"]
 
@@ -60,7 +61,7 @@ def canonical_order(hashes: npt.NDArray[np.uint64], codes: Sequence[Codes], rows
         rows = None  # all of them
     wanted = hashes if rows is None else hashes[rows]
     # One sort of integers: of the hash as many bits as the place leaves, and the place below them.
-    bits = np.uint64(max(1, int(wanted.size).bit_length()))
+    bits = np.uint64(max(1, int(wanted.size).bit_length(), min(63, 64 - int(HASH_BITS.at))))
     keys = (wanted >> bits << bits) | np.arange(wanted.size, dtype=np.uint64)
     keys.sort()
     pairs = np.flatnonzero((keys[1:] ^ keys[:-1]) >> bits == 0)  # the next row's bits are the same
@@ -85,7 +86,7 @@ def canonical_order(hashes: npt.NDArray[np.uint64], codes: Sequence[Codes], rows
 class TableEdges:
     """The materialized conflict edges in canonical order (implements `dpdb.graph.OrderedEdges`)."""
 
-    def __init__(self, database: Database, table: exp.Table | None, node_count: int) -> None:
+    def __init__(self, database: Database, table: exp.Table | exp.Subquery | None, node_count: int) -> None:
         self._database = database
         self._table = table
         self._node_count = node_count
