@@ -32,6 +32,9 @@ from dpdb.engine.unique_edges import refuse_repeated
 
 __all__ = ["LocalSlice"]
 
+_LISTED_MEMORY = 1 << 30
+"""Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
+
 Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.int64]
@@ -95,7 +98,7 @@ class LocalSlice:
         self._names = {name.casefold() for name in taken}
         self.source_row = free_name("source_row", taken) if keep_source_row else None
         self._listed: dict[int, TableEdges] = {}
-        self._joins_are_shown = False
+        self._joins_have_begun = False
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
         try:
             progress("reading the table")
@@ -192,7 +195,7 @@ class LocalSlice:
         """The edges, materialized in `conflict_edge` on first use, each pair once. Private."""
         if not self.pairwise:
             return TableEdges(self.database, None, self.node_count)
-        self._show_joins()
+        self._begin_joins()
         self.database.execute(sql_statement("conflict_edge", self._name))
         found = self.table("edge")
         for position in range(len(self.pairwise)):
@@ -210,7 +213,7 @@ class LocalSlice:
         In no order, each pair once; joined on first use. None if they are more than `most` together. Private.
         """
         if positions:
-            self._show_joins()
+            self._begin_joins()
         for position in positions:
             if position not in self._listed:
                 found = self.table(f"edge_{position}")
@@ -229,11 +232,12 @@ class LocalSlice:
         ordered = exp.select("u", "v").from_(together.subquery("listed")).order_by("u")
         return TableEdges(self.database, ordered.subquery("by_row"), self.node_count)
 
-    def _show_joins(self) -> None:
+    def _begin_joins(self) -> None:
         """Show one step, whether some constraints' edges are listed, or all, or both: how many there are is private."""
-        if not self._joins_are_shown:
-            self._joins_are_shown = True
+        if not self._joins_have_begun:
+            self._joins_have_begun = True
             self._progress("joining conflicts")
+            self.database.spill_beyond(_LISTED_MEMORY)
 
     def _join(self, position: int, found: exp.Table, *, create: bool) -> None:
         members = self.table("member")

@@ -93,7 +93,7 @@ def test_thresholds_moved_together_change_nothing(theme: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("theme", ["mixed", "order", "classes"])
 def test_each_threshold_moved_alone_changes_nothing(theme: str, seed: int) -> None:
     rng = random.Random(f"{seed} {theme}")
@@ -101,7 +101,7 @@ def test_each_threshold_moved_alone_changes_nothing(theme: str, seed: int) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("theme", ["mixed", "order", "classes"])
 def test_a_remote_table_has_the_same_thresholds(theme: str, seed: int) -> None:
     rng = random.Random(f"remote {seed} {theme}")
