@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from stub_noise import StubNoise
+from threshold_fuzz import moved
 
 import dpdb
 from dpdb.compiled import Kernel
@@ -27,7 +28,7 @@ from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.accounts.budget import Budget
 from dpdb.release.ask import Ask
-from dpdb.thresholds import FEW_ROWS
+from dpdb.thresholds import FEW_ROWS, THRESHOLDS
 
 FD, KEY = "a -> b", "UNIQUE(a, b)"
 ORDER, GROUPED = "not(t1.x>t2.x&t1.y<t2.y)", "not(t1.a=t2.a&t1.x>t2.x&t1.y<t2.y)"
@@ -221,6 +222,19 @@ def test_wide_thetas_are_loaded_too(calls: Calls) -> None:
             session.dp_inconsistency(mechanism, 1, mechanism="baseline_max", max_degree=rows)
         assert len(calls.after) >= 2
         assert calls.after <= calls.before
+
+
+@pytest.mark.parametrize("end", ["least", "most"])
+def test_neither_on_the_other_side_of_a_threshold(end: str, calls: Calls) -> None:
+    """Compiling is a step that is shown: it must not tell which way a private number chose."""
+    with moved({name: getattr(threshold, end) for name, threshold in THRESHOLDS.items()}):
+        for rules in ("order", "edges", "mixed"):
+            for measure in MEASURES:
+                with dpdb.open(table(60), constraints=RULES[rules]) as session, nothing_loaded(calls):
+                    with replaced_noise(StubNoise()):
+                        session.dp_inconsistency(measure, 1)
+                    assert calls.after
+                    assert calls.after <= calls.before, (rules, measure, calls.after - calls.before)
 
 
 def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
