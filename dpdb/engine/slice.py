@@ -26,9 +26,8 @@ from dpdb.engine.sql.constraint_sql import not_alone, pair_count, self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
-from dpdb.engine.sql.rank import TableEdges, edge_order
+from dpdb.engine.sql.rank import TableEdges, edge_order, refuse_repeated
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.engine.unique_edges import refuse_repeated
 
 __all__ = ["LocalSlice"]
 
