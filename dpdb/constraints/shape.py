@@ -49,24 +49,28 @@ class FunctionalDependency:
 class OrderDependency:
     """Two columns that must not move together (or must not move apart) among rows equal on `prefix`.
 
-    An unordered pair of rows equal on `prefix` violates it when one of its two orders (s, t) has
-    `s.first > t.first` and `s.second < t.second` (`opposite`), or `s.first < t.first` and
-    `s.second < t.second` (not `opposite`). Exchanging `first` and `second` changes neither: they are sorted.
+    A pair of rows equal on `prefix` violates it when one of its two orders (t1, t2) has `t1.first > t2.first` and
+    `t1.second < t2.second` (`opposite`, `t1_above`), or both signs the other way round (`opposite`, not `t1_above`), or
+    `t1.first > t2.first` and `t1.second > t2.second` (not `opposite`, `t1_above`), or both `<` (neither). Which pairs
+    violate it does not depend on `t1_above`; which of the two rows is t1 does, and with it what else they violate.
 
     Parameters
     ----------
     prefix
         Sorted distinct names, maybe none.
     first, second
-        Different names, neither in `prefix`.
+        Different names, sorted, neither in `prefix`.
     opposite
         Whether the violating comparisons point in opposite directions.
+    t1_above
+        Whether t1 is the row that is higher in `first`.
     """
 
     prefix: tuple[str, ...]
     first: str
     second: str
     opposite: bool
+    t1_above: bool
 
 
 def functional_dependency(dc: DenialConstraint) -> FunctionalDependency | None:
@@ -104,8 +108,11 @@ def order_dependency(dc: DenialConstraint) -> OrderDependency | None:
         return None
     if not (first_op.is_strict_order and second_op.is_strict_order):
         return None
-    first, second = sorted((first, second))
-    return OrderDependency(tuple(sorted(parts.equal)), first, second, opposite=first_op is not second_op)
+    opposite = first_op is not second_op
+    (first, first_op), (second, _) = sorted(parts.others, key=lambda other: other[0])
+    return OrderDependency(
+        tuple(sorted(parts.equal)), first, second, opposite=opposite, t1_above=first_op is Operator.GT
+    )
 
 
 def equality_columns(dc: DenialConstraint) -> frozenset[str]:

@@ -262,8 +262,11 @@ class Slice(Protocol):
         """The edges, listed."""
         ...
 
-    def first_violations(self, position: int) -> Edges:
-        """List, in any order, the edges that violate the constraint at `position` of those over two tuples, first."""
+    def first_violations(self, positions: Sequence[int], most: float) -> Mapping[int, Edges] | None:
+        """List, in any order, the edges that violate each constraint at `positions` of those over two tuples first.
+
+        None if they are more than `most` together.
+        """
         ...
 
     def codes(self, columns: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:

@@ -20,14 +20,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.sql.class_histograms import HISTOGRAM, ClassHistogram, class_histogram, histogram_rows
+from dpdb.thresholds import HASHES_PER_SHARED
 
 __all__ = ["HASH", "Hashes", "KeyRows", "count_keys"]
 
 HASH = exp.column("row_hash")
 """The column of hashes, in queries of them and in what is lent."""
-
-_FEW = 16
-"""Where more than one in so many hashes is shared, grouping all rows is the shorter way."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def count_keys(
     """Answer `class_histogram` of a key over some columns; parameters as there. Private."""
     row_hash = there.row_hash(histogram.group)
     found = there.hashes(histogram_rows(histogram, rows, conditions).select(exp.alias_(row_hash, HASH.name)))
-    if found is None or len(found.shared) > (len(found.shared) + found.alone) // _FEW:
+    if found is None or len(found.shared) * HASHES_PER_SHARED.at > len(found.shared) + found.alone:
         return there.grouped(class_histogram(histogram, rows, conditions))
     alone = {"sizes": None, "singles": 1, "groups": found.alone}
     counted = pa.Table.from_pylist([alone] if found.alone else [], HISTOGRAM)

@@ -15,13 +15,12 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.key_counts import HASH, Hashes
 from dpdb.engine.sql.class_histograms import HISTOGRAM
 from dpdb.engine.sql.rank import integer_column
+from dpdb.thresholds import MOST_HASHES
 
 __all__ = ["LocalKeys"]
 
 _SHARED = exp.to_table("shared_hash")
 _DROP = "DROP TABLE IF EXISTS shared_hash"
-_MOST_HASHES = 2**26
-"""Of more rows (half a gigabyte of hashes) a database that spills to disk takes better care."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class LocalKeys:
         for batch in self.database.stream(query):
             parts.append(integer_column(batch, 0))
             count += parts[-1].size
-            if count > _MOST_HASHES:
+            if count > MOST_HASHES.at:
                 return None
         return _sorted(np.concatenate(parts))
 

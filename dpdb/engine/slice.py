@@ -6,7 +6,7 @@ with `close()`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -26,10 +26,13 @@ from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
-from dpdb.engine.sql.rank import TableEdges, edge_order
+from dpdb.engine.sql.rank import TableEdges, edge_order, refuse_repeated
 from dpdb.engine.sql.where import WherePredicate
 
 __all__ = ["LocalSlice"]
+
+_LISTED_MEMORY = 1 << 30
+"""Bytes of listed edges, and of all else in the database that lists them, beyond which they are kept on disk."""
 
 Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -94,7 +97,8 @@ class LocalSlice:
         taken = [*rows.schema.names, self.rank]
         self._names = {name.casefold() for name in taken}
         self.source_row = free_name("source_row", taken) if keep_source_row else None
-        self._joined: set[int] = set()
+        self._listed: dict[int, TableEdges] = {}
+        self._joins_have_begun = False
         database.execute(f"CREATE SCHEMA {self._schema.sql('duckdb')}")
         try:
             progress("reading the table")
@@ -188,10 +192,10 @@ class LocalSlice:
 
     @cached_property
     def edges(self) -> TableEdges:
-        """The edges, materialized in `conflict_edge` on first use. Private."""
+        """The edges, materialized in `conflict_edge` on first use, each pair once. Private."""
         if not self.pairwise:
             return TableEdges(self.database, None, self.node_count)
-        self._progress("joining conflicts")
+        self._begin_joins()
         self.database.execute(sql_statement("conflict_edge", self._name))
         found = self.table("edge")
         for position in range(len(self.pairwise)):
@@ -199,19 +203,41 @@ class LocalSlice:
         ordered = exp.select("u", "v", "dc").from_(found.copy()).order_by(*edge_order())
         self.database.execute(exp.insert(ordered, self.table("conflict_edge")))
         self.database.execute(f"DROP TABLE {found.sql('duckdb')}")
-        return TableEdges(self.database, self.table("conflict_edge"), self.node_count)
+        edges = TableEdges(self.database, self.table("conflict_edge"), self.node_count)
+        refuse_repeated(edges.batches())
+        return edges
 
-    def first_violations(self, position: int) -> TableEdges:
-        """Return the edges whose first violated constraint is the one at `position` of those over two tuples.
+    def first_violations(self, positions: Sequence[int], most: float) -> dict[int, TableEdges] | None:
+        """Return, for each of some constraints over two tuples, the edges that violate none before it.
 
-        In no order; joined on first use. Private.
+        In no order, each pair once; joined on first use. None if they are more than `most` together. Private.
         """
-        found = self.table(f"edge_{position}")
-        if position not in self._joined:
+        if positions:
+            self._begin_joins()
+        for position in positions:
+            if position not in self._listed:
+                found = self.table(f"edge_{position}")
+                self._join(position, found, create=True)
+                self._listed[position] = TableEdges(self.database, found, self.node_count)
+        listed = {position: self._listed[position] for position in positions}
+        if sum(edges.edge_count for edges in listed.values()) > most:
+            return None
+        if listed:
+            refuse_repeated(self._by_row(listed).batches())
+        return listed
+
+    def _by_row(self, positions: Iterable[int]) -> TableEdges:
+        parts = [exp.select("u", "v").from_(self.table(f"edge_{position}")) for position in positions]
+        together = exp.union(*parts, distinct=False) if parts[1:] else parts[0]
+        ordered = exp.select("u", "v").from_(together.subquery("listed")).order_by("u")
+        return TableEdges(self.database, ordered.subquery("by_row"), self.node_count)
+
+    def _begin_joins(self) -> None:
+        """Show one step, whether some constraints' edges are listed, or all, or both: how many there are is private."""
+        if not self._joins_have_begun:
+            self._joins_have_begun = True
             self._progress("joining conflicts")
-            self._join(position, found, create=True)
-            self._joined.add(position)
-        return TableEdges(self.database, found, self.node_count)
+            self.database.spill_beyond(_LISTED_MEMORY)
 
     def _join(self, position: int, found: exp.Table, *, create: bool) -> None:
         members = self.table("member")

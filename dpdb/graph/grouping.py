@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.steps import go_on_if_wanted, ranges
+from dpdb.thresholds import CELLS_PER_ROW, SORTED_BITS
 
 __all__ = [
     "chain_places",
@@ -37,7 +38,7 @@ def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
     count = 0
     width = int(right.max(initial=-1)) + 1
     all_pairs = (int(left.max(initial=-1)) + 1) * width
-    if all_pairs <= 4 * left.size:  # no more memory than the hash table has
+    if all_pairs <= CELLS_PER_ROW.at * left.size:  # no more memory than the hash table has
         cells = np.full(all_pairs, -1, np.int32)
         for first, last in ranges(left.size):
             count = number_cells(left, right, width, cells, numbers, first, last, count)
@@ -99,7 +100,7 @@ def sorted_by(keys: Sequence[Codes]) -> Codes:
     """Sort rows by several keys, stably, the last one first (as `numpy.lexsort`); rows with a negative key are out."""
     place = keys[0].size.bit_length()
     rows: Codes | None = None
-    for turn in _turns(keys, 1 << 63 - place):
+    for turn in _turns(keys, 1 << max(0, int(SORTED_BITS.at) - place)):
         rows = _sorted_at_once(turn, place, rows)
     assert rows is not None
     return rows
@@ -112,7 +113,7 @@ def _turns(keys: Sequence[Codes], most: int) -> list[list[tuple[Codes, int]]]:
     for key in keys:
         values = int(key.max(initial=0)) + 1
         together *= values
-        if together > most:
+        if together > most and turns[-1]:
             turns.append([])
             together = values
         turns[-1].append((key, values))

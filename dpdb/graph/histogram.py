@@ -43,13 +43,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.graph.thetas import check_theta
+from dpdb.thresholds import SMALL_SQUARES
 
 __all__ = ["Histogram"]
 
 _Array = NDArray[np.int64]
-
-# Squares of larger groups, and their sums over as many rows, do not fit in 63 bits: integers of any size then.
-_SMALL = 2**30
 
 
 class Histogram:
@@ -87,7 +85,7 @@ class Histogram:
         present = kinds[self._first]
         self._groups = groups[present]
         rows = _summed(size * times, self._first)
-        if float((rows.astype(float) * self._groups).sum()) >= _SMALL:
+        if float((rows.astype(float) * self._groups).sum()) >= SMALL_SQUARES.at:
             size, times = size.astype(object), times.astype(object)
             self._groups, rows = self._groups.astype(object), rows.astype(object)
         self._rows, self._largest_class = rows, size[self._first]

@@ -22,11 +22,12 @@ from typing import IO, Any, Protocol
 from dpdb.errors import EngineError
 from dpdb.graph.programs import Solution
 from dpdb.stopping import at_forced_end
+from dpdb.thresholds import SMALL_PROGRAM
 
 __all__ = ["Program", "serve", "solve", "start_solver"]
 
-_MOMENT, _SMALL = 0.1, 20_000
-"""Seconds for a program in this process, and how many variables it may have: presolving minds no limit."""
+_MOMENT = 0.1
+"""Seconds for a program in this process, if it is small: presolving minds no limit."""
 
 _CHILD = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from dpdb.graph.solver import serve; serve()"
 
@@ -53,7 +54,7 @@ def solve(program: Program, time_limit: float | None = None) -> Solution:
         If the child ended, such as for want of memory.
     """
     end = None if time_limit is None else time.monotonic() + time_limit
-    if program.size <= _SMALL:
+    if program.size <= SMALL_PROGRAM.at:
         solution = program.solve(_MOMENT if time_limit is None else min(time_limit, _MOMENT))
         if solution.finished or (end is not None and time.monotonic() >= end):
             return solution

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.errors import ParameterError
+from dpdb.thresholds import NARROW_LANES
 
 __all__ = ["Lanes", "ThetaLanes", "check_theta", "theta_lanes"]
 
@@ -51,7 +52,9 @@ def theta_lanes(thetas: Sequence[int], node_count: int) -> ThetaLanes:
     cap = max(node_count - 1, 1)
     distinct = sorted({min(theta, cap) for theta in asked})
     padding = _width(len(distinct)) - len(distinct)
-    lanes = np.array(distinct + distinct[-1:] * padding, dtype=np.min_scalar_type(max(distinct, default=1)))
+    greatest = max(distinct, default=1)
+    kind = np.min_scalar_type(greatest) if greatest <= NARROW_LANES.at else np.dtype(np.uint32)
+    lanes = np.array(distinct + distinct[-1:] * padding, dtype=kind)
     position = {theta: lane for lane, theta in enumerate(distinct)}
     return ThetaLanes(asked, lanes, tuple(position[min(theta, cap)] for theta in asked))
 

@@ -1,7 +1,8 @@
 """The choice of a slice's conflict graph: blocks of rows where a constraint allows, listed edges where none does.
 
 Both scan in one canonical order, so every statistic is the same value on either. The choice reads constraint shapes,
-and how many edges are to be listed beside blocks; it changes time and memory, never an answer.
+and how many edges are to be listed beside blocks (`dpdb.thresholds`); it changes time and memory, never an answer or a
+step that is shown.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from dpdb.graph import (
     load_counted_projection,
     load_edge_kernels,
 )
+from dpdb.thresholds import MOST_LISTED
 
 __all__ = ["ConflictGraph", "block_graph", "conflict_graph", "has_blocks", "load_kernels", "order_block"]
 
@@ -38,9 +40,6 @@ ConflictGraph = BlockGraph | EdgeGraph
 Codes: TypeAlias = NDArray[np.int32]
 Flags: TypeAlias = NDArray[np.bool_]
 Condition: TypeAlias = tuple[BoundPredicate, ...]
-
-_MOST_LISTED = 25_000_000
-"""Edges listed beside blocks, of 70 bytes each in memory; where there are more, all edges are listed on disk."""
 
 
 def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[str], *, again: bool = False) -> None:
@@ -83,8 +82,8 @@ def conflict_graph(slice_: Slice, *, materialize: bool = False, whole: bool = Fa
     shapes = [block_shape(dc.constraint) for dc in pairwise]
     if materialize or (shapes and not any(shapes)):
         return EdgeGraph(slice_.edges)
-    edges = {k: slice_.first_violations(k) for k, shape in enumerate(shapes) if shape is None}
-    if sum(each.edge_count for each in edges.values()) > _MOST_LISTED:
+    edges = slice_.first_violations([k for k, shape in enumerate(shapes) if shape is None], MOST_LISTED.at)
+    if edges is None:
         return EdgeGraph(slice_.edges)
     blocks = _blocks(slice_, {k: (pairwise[k], shape) for k, shape in enumerate(shapes) if shape is not None})
     order = slice_.canonical_order(None if edges or whole else _in_conflict(blocks.values(), slice_.node_count))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpdb.engine import Partners, Slice, Thinning
 from dpdb.graph import BlockConstraint, CertifiedCover, UncertifiedError, chain_partners
 from dpdb.release.conflict_graph import block_graph, order_block
+from dpdb.thresholds import THINNED_ROUNDS
 
 __all__ = ["ROUNDS", "thinned_cover"]
 
@@ -27,7 +28,7 @@ def thinned_cover(slice_: Slice) -> CertifiedCover | None:
         return None
     try:
         chains = {position: _chain(thinning, position) for position in thinning.orders}
-        for partners in ROUNDS:
+        for partners in ROUNDS[: int(THINNED_ROUNDS.at)]:
             found = _certified(thinning, partners, chains)
             if found is not None:
                 return found

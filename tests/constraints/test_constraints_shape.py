@@ -1,5 +1,7 @@
 """Recognition of dependencies and keys, and constraints in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from dpdb.constraints import (
@@ -62,10 +64,12 @@ def test_key_columns(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("not(t1.g=t2.g&t1.b>t2.b&t1.a<t2.a)", OrderDependency(("g",), "a", "b", opposite=True)),
-        ("not(t1.b>t2.b&t2.a>t1.a)", OrderDependency((), "a", "b", opposite=True)),
-        ("not(t1.a<t2.a&t1.b<t2.b)", OrderDependency((), "a", "b", opposite=False)),
-        ("not(t1.a>t2.a&t2.b<t1.b)", OrderDependency((), "a", "b", opposite=False)),
+        ("not(t1.g=t2.g&t1.b>t2.b&t1.a<t2.a)", OrderDependency(("g",), "a", "b", opposite=True, t1_above=False)),
+        ("not(t1.b>t2.b&t2.a>t1.a)", OrderDependency((), "a", "b", opposite=True, t1_above=False)),
+        ("not(t1.b<t2.b&t2.a<t1.a)", OrderDependency((), "a", "b", opposite=True, t1_above=True)),
+        ("not(t1.a<t2.a&t1.b<t2.b)", OrderDependency((), "a", "b", opposite=False, t1_above=False)),
+        ("not(t1.b>t2.b&t1.a>t2.a)", OrderDependency((), "a", "b", opposite=False, t1_above=True)),
+        ("not(t1.a>t2.a&t2.b<t1.b)", OrderDependency((), "a", "b", opposite=False, t1_above=True)),
         ("not(t1.a<t2.a&t1.a>t2.a)", None),
         ("not(t1.a=t2.a&t1.a>t2.a&t1.b>t2.b)", None),
         ("not(t1.a<=t2.a&t1.b>t2.b)", None),
@@ -77,7 +81,8 @@ def test_key_columns(text, expected):
 )
 def test_order_dependency(text, expected):
     assert order_dependency(one(text)) == expected
-    assert order_dependency(one(text).swapped()) == expected
+    swapped = expected and replace(expected, t1_above=not expected.t1_above)  # t1 is the other row
+    assert order_dependency(one(text).swapped()) == swapped
 
 
 def test_equalities():

@@ -21,6 +21,7 @@ from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.rank import canonical_order, hash_of
+from dpdb.thresholds import FEW_ROWS
 
 
 def weak(row: str, columns: Sequence[str]) -> exp.Expr:
@@ -34,7 +35,7 @@ def check(database: Database, table: Table, hashed: str) -> None:
         dcs = bind(database, parse_constraint(f"[] -> {', '.join(names)}"), table.schema())
         for few_rows, columns_at_once in ((-1, 0), (12, 1), (12, 2), (12, 32)):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("dpdb.engine.sql.coded_rows._FEW_ROWS", few_rows)
+                patch.setattr(FEW_ROWS, "at", few_rows)
                 patch.setattr("dpdb.engine.sql.coded_rows._COLUMNS_AT_ONCE", columns_at_once)
                 source = Source("s", table.schema(), exp.to_table("sorted_input"))
                 part = LocalSlice(database, source, dcs, None, name="sorted")

@@ -112,7 +112,9 @@ def test_columns_that_are_compared_with_others_have_codes_too() -> None:
         assert sorted(zip(*(codes[name].tolist() for name in "ab"), strict=True)) == [(-1, 0), (0, -1), (1, 1), (2, 2)]
         (above,) = part.rows_that([part.constraints[1].predicates[:1]])
         assert above.tolist() == [code > 0 for code in codes["a"]]
-        assert [part.first_violations(0).edge_count for _ in range(2)] == [2, 2]
+        listed = [part.first_violations([0], 2), part.first_violations([0], 2)]
+        assert [each and each[0].edge_count for each in listed] == [2, 2]
+        assert part.first_violations([0], 1) is None
 
 
 def test_a_slice_of_one_constraint_has_its_conflicts_alone() -> None:

@@ -20,6 +20,7 @@ from dpdb.engine.sql.class_histograms import CLASS_ROWS, HISTOGRAM, class_histog
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.table import LocalTable
 from dpdb.errors import SourceError
+from dpdb.thresholds import HASHES_PER_SHARED, MOST_HASHES
 
 NAN = float("nan")
 VALUES: dict[str, tuple[pa.DataType, Sequence[Any]]] = {
@@ -77,7 +78,7 @@ RULES = [*(f"UNIQUE({name})" for name in VALUES), "UNIQUE(whole, text, real)", "
 @pytest.mark.parametrize("few", [16, 1], ids=["all", "some"])
 def test_keys_of_all_types(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 1, only the rows that share their hash are ever grouped."""
-    monkeypatch.setattr(key_counts, "_FEW", few)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", few)
     assert all(check(rows(1, 60), *RULES)[::2])
 
 
@@ -87,7 +88,7 @@ def test_rows_of_one_hash_are_told_apart_by_their_values(monkeypatch: pytest.Mon
     def weak(_: object, columns: Sequence[exp.Expr]) -> exp.Expr:
         return exp.Mod(this=exp.func("hash", *columns), expression=exp.convert(200))
 
-    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     monkeypatch.setattr(LocalKeys, "row_hash", weak)
     twice = pa.concat_tables([rows(2, 2000), rows(2, 30)])
     everything, _ = check(twice, "UNIQUE(own)")
@@ -105,7 +106,7 @@ def test_rows_that_share_no_hash_are_not_grouped(monkeypatch: pytest.MonkeyPatch
 
 
 def test_more_rows_than_hashes_are_kept_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_keys, "_MOST_HASHES", 9)
+    monkeypatch.setattr(MOST_HASHES, "at", 9)
     monkeypatch.setattr(local_keys, "_sorted", None)
     assert check(rows(4, 50), "UNIQUE(own)")[0] == {1: 50}
 
@@ -117,7 +118,7 @@ def test_an_empty_table_and_a_table_of_equal_rows() -> None:
 
 
 def test_what_a_signal_has_left_hinders_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     with open_table(rows(6, 30), constraints="UNIQUE(whole)") as table:
         assert isinstance(table, LocalTable)
         wanted = sizes(table.class_histograms()[1][0])

@@ -12,7 +12,8 @@ import pytest
 from graph_oracles import witness_count
 
 from dpdb.errors import ParameterError
-from dpdb.graph import EdgeArrays, Histogram, degree_summary, histogram, twice_truncated_edges
+from dpdb.graph import EdgeArrays, Histogram, degree_summary, twice_truncated_edges
+from dpdb.thresholds import SMALL_SQUARES
 
 THETAS = [1, 2, 3, 5, 8, 13]
 EVERYTHING = 10**12
@@ -146,7 +147,7 @@ def test_a_large_key_costs_as_much_as_a_small_one_and_integers_do_not_overflow()
 def test_small_and_large_integers_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = [[40, 3, 3, 1, 1, 1], [7], [1] * 30, [5, 5, 5]]
     small = histogram_of(groups, [9, 1, 2, 5])
-    monkeypatch.setattr(histogram, "_SMALL", 1)
+    monkeypatch.setattr(SMALL_SQUARES, "at", 1)
     large = histogram_of(groups, [9, 1, 2, 5])
     for name in ("twice_truncated_edges", "witness_bounds"):
         assert getattr(small, name)([*THETAS, 99]) == getattr(large, name)([*THETAS, 99])

@@ -14,6 +14,7 @@ from dpdb.errors import EngineError
 from dpdb.graph import solver
 from dpdb.graph.programs import CoverProgram, PackingLP
 from dpdb.graph.solver import solve, start_solver
+from dpdb.thresholds import SMALL_PROGRAM
 
 
 def packing(pairs: int) -> PackingLP:
@@ -34,7 +35,7 @@ def hard_cover() -> CoverProgram:
 
 @pytest.fixture
 def always_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "_SMALL", 0)
+    monkeypatch.setattr(SMALL_PROGRAM, "at", 0)
 
 
 @pytest.mark.usefixtures("always_a_child")

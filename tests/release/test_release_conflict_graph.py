@@ -12,6 +12,7 @@ from dpdb.graph import BlockGraph, EdgeGraph
 from dpdb.release import Session
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
 from dpdb.release.explain import explain
+from dpdb.thresholds import MOST_LISTED
 
 THETAS = [1, 2, 5, 16, 64, 1_000, 100_000]
 
@@ -75,7 +76,7 @@ def test_a_constraint_of_another_shape_lists_its_own_edges_only(rule: str, monke
     assert isinstance(graph(rule), EdgeGraph)
     both(TABLE, [rule, "age -> pay"])
     assert isinstance(graph(rule, "age -> pay"), BlockGraph)
-    monkeypatch.setattr("dpdb.release.conflict_graph._MOST_LISTED", 0)
+    monkeypatch.setattr(MOST_LISTED, "at", 0)
     assert isinstance(graph(rule, "age -> pay"), EdgeGraph)  # too many to list them in memory
 
 

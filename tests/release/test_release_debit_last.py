@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from stub_noise import StubNoise
+from threshold_fuzz import moved
 
 import dpdb
 from dpdb.compiled import Kernel
 from dpdb.compiled.arguments import kinds_and_words
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sql import coded_rows
 from dpdb.errors import EngineError
 from dpdb.graph import loading
 from dpdb.graph.unlisted_edges import counted_projection
@@ -28,6 +28,7 @@ from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.accounts.budget import Budget
 from dpdb.release.ask import Ask
+from dpdb.thresholds import FEW_ROWS, THRESHOLDS
 
 FD, KEY = "a -> b", "UNIQUE(a, b)"
 ORDER, GROUPED = "not(t1.x>t2.x&t1.y<t2.y)", "not(t1.a=t2.a&t1.x>t2.x&t1.y<t2.y)"
@@ -223,6 +224,19 @@ def test_wide_thetas_are_loaded_too(calls: Calls) -> None:
         assert calls.after <= calls.before
 
 
+@pytest.mark.parametrize("end", ["least", "most"])
+def test_neither_on_the_other_side_of_a_threshold(end: str, calls: Calls) -> None:
+    """Compiling is a step that is shown: it must not tell which way a private number chose."""
+    with moved({name: getattr(threshold, end) for name, threshold in THRESHOLDS.items()}):
+        for rules in ("order", "edges", "mixed"):
+            for measure in MEASURES:
+                with dpdb.open(table(60), constraints=RULES[rules]) as session, nothing_loaded(calls):
+                    with replaced_noise(StubNoise()):
+                        session.dp_inconsistency(measure, 1)
+                    assert calls.after
+                    assert calls.after <= calls.before, (rules, measure, calls.after - calls.before)
+
+
 def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpdb.release.draw.load_kernels", lambda constraints, statistics, again: None)
     with dpdb.open(table(300), constraints=FD) as session, nothing_loaded(calls):
@@ -293,7 +307,7 @@ def test_a_session_goes_on_after_control_c_between_any_two_statements(
     rules: str, few_rows: int, statements: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the interrupted release has cost is spent; the next one does not meet half of its tables."""
-    monkeypatch.setattr(coded_rows, "_FEW_ROWS", few_rows)  # the columns of a table of few are coded in one query
+    monkeypatch.setattr(FEW_ROWS, "at", few_rows)  # the columns of a table of few are coded in one query
     execute, left = Database.execute, [10**9]
 
     def interrupted(database: Database, query: Any) -> None:

@@ -16,12 +16,13 @@ from helpers_spelling import COLUMNS
 from helpers_spelling import rows as rows_of_all_types
 
 import dpdb
-from dpdb.engine import key_counts, open_table
+from dpdb.engine import open_table
 from dpdb.engine.remote import slice as remote_slice
 from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.engine.remote.spark import SparkTable
 from dpdb.errors import EngineError
 from dpdb.ledger import Ledger
+from dpdb.thresholds import HASHES_PER_SHARED, MOST_SHARED
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
 
@@ -79,7 +80,7 @@ def of_values(asked: list[str]) -> int:
 )
 def test_keys_of_all_types(sent: Sent, bits: str, rules: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """With hashes of all bits, of five, and of one; values are told apart in each. Every row is there twice."""
-    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     monkeypatch.setattr(remote_slice, "_BITS", BITS[bits])
     rows = rows_of_all_types(random.Random(1), 60)
     asked = check(pa.concat_tables([rows, rows]), sent, rules, "h <> 0" if bits == "all together" else None)
@@ -94,7 +95,7 @@ def pairs() -> pa.Table:
 
 
 def check_pairs(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     assert len(check(pairs(), sent, ["UNIQUE(x, f)"])) == 2
 
 
@@ -120,15 +121,15 @@ def test_equal_values_have_one_hash_in_the_programs_that_spark_compiles(
 
 def test_columns_that_are_no_keys_are_grouped_by_their_values(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where too many hashes are shared to be lent, none is."""
-    monkeypatch.setattr(remote_slice, "_MOST_SHARED", 3)
+    monkeypatch.setattr(MOST_SHARED, "at", 3)
     for engine in (DuckDBRemote, SparkTable):
         monkeypatch.setattr(engine, "lend", None)
     rows = pa.table({"k": [*range(200), *range(4)]})
     asked = check(rows, sent, ["UNIQUE(k)"])
     assert of_values(asked) == 1
     assert asked[0].endswith(" LIMIT 4")
-    monkeypatch.setattr(remote_slice, "_MOST_SHARED", 9)
-    monkeypatch.setattr(key_counts, "_FEW", 100)
+    monkeypatch.setattr(MOST_SHARED, "at", 9)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 100)
     assert of_values(check(rows, sent, ["UNIQUE(k)"])) == 1
 
 
@@ -141,7 +142,7 @@ def test_a_key_without_equal_values_is_asked_once(sent: Sent, count: int) -> Non
 
 def test_slices_and_rows_in_conflict_with_themselves_come_first(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     """And columns may have the names of ours."""
-    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     rows = pa.table({"row_hash": [1, 1, 1, 2, 2, None], "shared": [9] * 6, "n": [1, 2, 3, 4, 5, 6]})
     asked = check(rows, sent, ["UNIQUE(row_hash, shared)", "not(t1.n=3)"], "n > 1")
     assert (of_values(asked), len(asked)) == (0, 2)
@@ -157,7 +158,7 @@ def test_rows_of_units_are_chosen_once() -> None:
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 200))])
 def test_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
-    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     monkeypatch.setattr(remote_slice, "_BITS", rng.choice([0, 1, 7, 63, 2**40 - 1]))
     rows, _, where = random_question(rng)
     check(rows, AskedThere, ["UNIQUE(a)", "UNIQUE(a, b)", "UNIQUE(b, c)", "a -> b"], where)
@@ -165,7 +166,7 @@ def test_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_random_tables_in_spark(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_counts, "_FEW", 1)
+    monkeypatch.setattr(HASHES_PER_SHARED, "at", 1)
     for seed in range(200, 260):
         rng = random.Random(seed)
         monkeypatch.setattr(remote_slice, "_BITS", rng.choice([0, 1, 7, 63, 2**40 - 1]))

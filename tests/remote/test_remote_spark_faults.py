@@ -18,9 +18,10 @@ import pyarrow as pa
 from helpers_remote import compare, random_question, statistics
 from pyspark.sql import SparkSession
 import dpdb
-from dpdb.engine import key_counts, open_table
+from dpdb.engine import open_table
 from dpdb.engine.remote.spark import SparkTable
 from dpdb.ledger import Ledger
+from dpdb.thresholds import HASHES_PER_SHARED
 
 def session(master, **more):
     builder = SparkSession.builder.master(master)
@@ -102,7 +103,7 @@ spark.conf.set("spark.sql.session.timeZone", "UTC")
 frame = spark.createDataFrame(rows)
 print(type(frame).__module__)
 compare(rows, frame, rules, "b < 2")
-key_counts._FEW = 1  # the hashes of all rows are lent
+HASHES_PER_SHARED.at = 1  # the hashes of all rows are lent
 compare(rows, frame, ["UNIQUE(a, b)"])
 compared = 1
 for seed in range(300, 310):

@@ -7,6 +7,7 @@ are gone after `close()`, which also runs at interpreter exit, so Ctrl-C leaves 
 from __future__ import annotations
 
 import json
+import math
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.engine.duckdb.available_memory import available_memory
 from dpdb.engine.duckdb.interruptible import interruptible
 from dpdb.engine.sql.files import sql_file
 from dpdb.errors import EngineError, ParameterError
@@ -32,6 +34,9 @@ BATCH_ROWS = 1_000_000
 # A thread reads so many before it hands them over: windows come in batches of 2,048 rows.
 _READ_TOGETHER = 100_000
 
+# With less DuckDB cannot sort.
+_LEAST_MEMORY = 256 << 20
+
 # More than any one machine has; DuckDB would start as many as it is told.
 MOST_THREADS = 1_024
 
@@ -42,7 +47,8 @@ class Database:
     Parameters
     ----------
     memory_limit : str, optional
-        DuckDB size such as ``"1GB"``; beyond it the work spills to `temp_directory`. Default: DuckDB's own.
+        DuckDB size such as ``"1GB"``; beyond it the work spills to `temp_directory`. Default: half of what this
+        process may still take now (`available_memory`), DuckDB's own at most; see also `spill_beyond`.
     temp_directory : path, optional
         Existing directory in which the private one (mode 0700) is made. Default: the system's.
     threads : int, optional
@@ -74,6 +80,7 @@ class Database:
         self._connection = duckdb.connect(":memory:")
         # Runs at close(), when an abandoned Database is collected, and at interpreter exit.
         self._finalizer = weakref.finalize(self, _clean_up, self._connection, folder)
+        self._memory = math.inf if memory_limit is None else 0.0  # of what may still be lowered
         self._configure(memory_limit, threads)
 
     def _configure(self, memory_limit: str | None, threads: int | None) -> None:
@@ -82,6 +89,9 @@ class Database:
         if self.value("SELECT current_setting('enable_progress_bar')"):
             self._set("enable_progress_bar", value=False)
         self._set("temp_directory", str(self._directory))
+        available = available_memory()
+        if available is not None:
+            self.spill_beyond(max(_LEAST_MEMORY, available // 2))
         try:
             if memory_limit is not None:
                 if str(memory_limit).lstrip().startswith("-"):  # DuckDB takes it as no limit
@@ -92,6 +102,15 @@ class Database:
             raise ParameterError(f"memory_limit {memory_limit!r} is not a size such as '1GB'") from None
         if threads is not None:
             self._set("threads", threads)
+
+    def spill_beyond(self, memory: int) -> None:
+        """Keep no more bytes in memory from now on, of which more are rather written to disk; never more than before.
+
+        Does nothing where a limit was asked for: that one holds for all.
+        """
+        if memory < self._memory:
+            self._memory = memory
+            self._set("memory_limit", f"{memory}B")
 
     def _set(self, name: str, value: str | int | bool) -> None:
         self.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")

@@ -28,6 +28,7 @@ from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
 from dpdb.engine.sql.coded_rows import ROW, largest_group_size
 from dpdb.engine.sql.where import WherePredicate
+from dpdb.thresholds import MOST_SHARED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +38,6 @@ __all__ = ["RemoteSlice"]
 
 _BITS = 2**40 - 1
 """What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
-_MOST_SHARED = 2**21
-"""So many come at most (32 megabytes). Where more are shared, rows are grouped by their values, all of them."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ class _RemoteKeys:
     def hashes(self, query: exp.Select) -> Hashes | None:
         """Let hashes be grouped; None if too many are shared. Private."""
         spread = self.asking.spelling.spread(query, HASH)
-        answer = self.asking.ask(hash_counts(spread, HASH, _MOST_SHARED + 1))
-        if answer.num_rows > _MOST_SHARED:
+        answer = self.asking.ask(hash_counts(spread, HASH, int(MOST_SHARED.at) + 1))
+        if answer.num_rows > MOST_SHARED.at:
             return None
         shared, counts = (column.combine_chunks() for column in answer.columns)
         return Hashes(shared.drop_null(), sum(counts.filter(shared.is_null()).to_pylist()))
@@ -184,9 +183,9 @@ class RemoteSlice:
         """The edges, listed. Private."""
         return self.gathered.edges
 
-    def first_violations(self, position: int) -> Edges:
-        """List the edges that violate one constraint first. Private."""
-        return self.gathered.first_violations(position)
+    def first_violations(self, positions: Sequence[int], most: float) -> Mapping[int, Edges] | None:
+        """List the edges that violate each of some constraints first. Private."""
+        return self.gathered.first_violations(positions, most)
 
     def codes(self, columns: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
         """Return constrained columns in rank order, as codes. Private."""

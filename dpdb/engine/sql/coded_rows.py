@@ -20,6 +20,7 @@ from dpdb.engine.schema import free_name
 from dpdb.engine.sql.codes import code_of, create_codes
 from dpdb.engine.sql.known import is_known
 from dpdb.engine.sql.rank import Codes, Rows, canonical_order, hash_of, integer_column
+from dpdb.thresholds import FEW_ROWS, GROUPS_PER_ROW, NARROW_CODES
 
 __all__ = ["ROW", "CodedRows", "largest_group_size"]
 
@@ -27,8 +28,6 @@ ROW = "row"
 """The alias of the rows in what they are asked."""
 _CODE, _LENT = "code", "coded_row"
 
-_FEW_ROWS = 50_000
-"""Sorting all values of a column takes longer than finding the distinct ones, but so few are one query sooner."""
 _COLUMNS_AT_ONCE = 32
 
 
@@ -62,7 +61,7 @@ class CodedRows:
         self._hashes = np.zeros(self.count, np.uint64)
         self._fill(self._hashes, [hash_of(ROW, columns)], exp.select())
         self.codes: dict[str, Codes] = {}
-        if self.count > _FEW_ROWS:
+        if self.count > FEW_ROWS.at:
             self.codes |= {name: self._coded(name, dictionary) for name in columns}
         else:
             for first in range(0, len(columns), _COLUMNS_AT_ONCE):
@@ -87,7 +86,7 @@ class CodedRows:
             group *= values
             group += codes
             groups *= values
-            if groups > self.count:  # number them anew
+            if groups > GROUPS_PER_ROW.at * self.count:  # number them anew
                 distinct, group = np.unique(np.where(known, group, 0), return_inverse=True)
                 groups = distinct.size
         return int(np.bincount(group[known], minlength=1).max())
@@ -150,7 +149,7 @@ class CodedRows:
 
 def _narrowest(values: int) -> np.dtype[Any]:
     """Return the type of the codes of so many values, and of -1."""
-    return np.min_scalar_type(-max(1, values))
+    return np.min_scalar_type(-max(1, values)) if values <= NARROW_CODES.at else np.dtype(np.int32)
 
 
 def largest_group_size(rows: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Select:

@@ -79,7 +79,7 @@ def join_plan(
         if order is not None and order.prefix:
             second = exp.Ordered(this=exp.column(order.second, quoted=True), desc=not order.opposite)
             query = _order_members(order.prefix, order.first, second, tuples, (x, y))
-            pairs = _crossed_pairs(dc, rank, x, y)
+            pairs = _crossed_pairs(dc, rank, x, y, t1_above=order.t1_above)
             return JoinPlan("composite ranks", "IE_JOIN", query, pairs.edges(members, position, earlier))
     return JoinPlan("plain", expected_operator(dc), None, plain_pairs(dc, rank).edges(tuples, position, earlier))
 
@@ -189,13 +189,14 @@ def _order_members(
     )
 
 
-def _crossed_pairs(dc: BoundConstraint, rank: str, x: str, y: str) -> PairQuery:
-    """Join on the two ranks alone. Strict in both, so a pair matches in one orientation only."""
+def _crossed_pairs(dc: BoundConstraint, rank: str, x: str, y: str, *, t1_above: bool) -> PairQuery:
+    """Join on the two ranks alone. Strict in both, so a pair matches in one orientation only.
+
+    That is the constraint's own, the first row being its t1 (`PairQuery.violated`): what else the pair may violate is
+    told from it.
+    """
     pairs = PairQuery(dc, rank)
-    above = exp.GT(
-        this=exp.column(x, table=pairs.first, quoted=True), expression=exp.column(x, table=pairs.second, quoted=True)
-    )
-    below = exp.LT(
-        this=exp.column(y, table=pairs.first, quoted=True), expression=exp.column(y, table=pairs.second, quoted=True)
-    )
+    upper, lower = (pairs.first, pairs.second) if t1_above else (pairs.second, pairs.first)
+    above = exp.GT(this=exp.column(x, table=upper, quoted=True), expression=exp.column(x, table=lower, quoted=True))
+    below = exp.LT(this=exp.column(y, table=upper, quoted=True), expression=exp.column(y, table=lower, quoted=True))
     return pairs.on([above, below], ordered=False)

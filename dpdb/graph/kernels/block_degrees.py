@@ -21,7 +21,6 @@ Ints = NDArray[np.int32]
 Number = int | np.int64
 
 CHUNK = 4096
-_MOST_MET = 1 << 20
 
 
 class Members(NamedTuple):
@@ -149,6 +148,7 @@ def take_back(
     earlier: NDArray[np.int64],
     special: Special,
     plain: int,
+    most_met: int,
     chunk: Chunk,
     part: int,
     parts: int,
@@ -167,6 +167,8 @@ def take_back(
         Constraints before k that its pairs may also violate.
     plain : int
         1 for the pairs with rows that are not special, 0 for those of two special rows.
+    most_met : int
+        How many rows of the groups of an earlier constraint are looked at, instead of this group's.
     part, parts : int
         Which share of the chunks of each group is done; the shares' results add up.
     degree : int32 (rows,)
@@ -191,7 +193,7 @@ def take_back(
                 if _is_needed(blocks, k, j, plain, np.int64(a)):
                     chunk.needed[e] = 1
                     met += blocks.starts[j, blocks.group[j, a] + 1] - blocks.starts[j, blocks.group[j, a]]
-            if plain != 0 and chunk.needed[e] != 0 and met <= min(listed.shape[0], _MOST_MET):
+            if plain != 0 and chunk.needed[e] != 0 and met <= min(listed.shape[0], most_met):
                 chunk.needed[e] = -1  # there are fewer rows in the groups of j
             some = some or chunk.needed[e] > 0
         if plain != 0 and state[3] <= group and group % parts == part:

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from dpdb.graph.grouping import sorted_by
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.thresholds import WHOLE_VALUES
 
 __all__ = ["ChainPartners", "chain_partners"]
-
-_WHOLE = 16
-"""Values of at most so many equal rows come whole or not at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ def chain_partners(constraint: BlockConstraint, value: NDArray[np.int64], ratio:
     picked = np.diff(np.floor(np.cumsum(wanted[along])), prepend=0.0)
     size = np.bincount(value, minlength=count)[along]
     share = special.astype(np.float64)
-    share[along] = np.maximum(share[along], np.where(size <= _WHOLE, picked > 0, np.minimum(1, picked / size)))
+    share[along] = np.maximum(share[along], np.where(size <= WHOLE_VALUES.at, picked > 0, np.minimum(1, picked / size)))
     missing = np.append(0, np.cumsum(share[value[chain]] < 1))
     open_values[value[outside[missing[last] > missing[first]]]] = True
     return ChainPartners(share, open_values)

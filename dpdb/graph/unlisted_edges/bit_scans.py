@@ -13,6 +13,7 @@ from dpdb.graph.grouping import sort_into_groups
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import Steps
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.thresholds import BITS_PROJECT, BITS_WITNESS
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.bit_scans import Column
@@ -59,12 +60,14 @@ class BitScans:
         Changes time, never a result; so does `witness_faster`.
         """
         kept = sum(x.size * min(theta, x.size) for x, _ in self._groups) // 2
-        return self._nanoseconds(_PROJECT) < _LIST_OF_KEPT * kept * self._pairs // max(1, 2 * edge_count)
+        lists = _LIST_OF_KEPT * kept * self._pairs // max(1, 2 * edge_count)
+        return self._nanoseconds(_PROJECT) < BITS_PROJECT.at * lists
 
     def witness_faster(self, edge_count: int) -> bool:
         """Return whether `witness_count` is faster than following lists."""
         rows = sum(x.size for x, _ in self._groups)
-        return self._nanoseconds(_WITNESS) < _LIST_OF_WITNESSES * rows * self._pairs // max(1, 2 * edge_count)
+        lists = _LIST_OF_WITNESSES * rows * self._pairs // max(1, 2 * edge_count)
+        return self._nanoseconds(_WITNESS) < BITS_WITNESS.at * lists
 
     @property
     def _pairs(self) -> int:

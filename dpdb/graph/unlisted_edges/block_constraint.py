@@ -25,13 +25,11 @@ from dpdb.graph.grouping import (
     sorted_by,
 )
 from dpdb.graph.steps import called_all
+from dpdb.thresholds import EMPTY_GROUPS
 
 __all__ = ["BlockConstraint", "all_of_rows", "by_class", "by_order", "by_two_classes"]
 
 Codes = NDArray[np.int32]
-
-_MOST_GROUPS = 4
-"""Groups per row, most of them empty, before they are numbered anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +200,7 @@ def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
     if not columns:
         return np.zeros(row_count, np.int32), 1
     group, count = columns[0], int(columns[0].max(initial=-1)) + 1
-    if count > _MOST_GROUPS * row_count:
+    if count > EMPTY_GROUPS.at * row_count:
         group, count = factorize(np.zeros(row_count, np.int32), group)
     for column in columns[1:]:
         group, count = factorize(group, column)

@@ -13,6 +13,7 @@ from dpdb.graph import steps
 from dpdb.graph.grouping import factorize, looked_up, sort_into_groups, sorted_by
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.thresholds import PAIRS_LOOKED_UP, SUM_IN_PAIRS
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_degrees import Members, Special
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["block_degrees", "counted_by_sums", "counted_from_minority"]
 
 Codes = NDArray[np.int32]
-
-_SUM = 20
-"""Pairs per row that are looked at in the time in which one sum of `counted_by_sums` is made: measured."""
 
 
 def block_degrees(
@@ -55,7 +53,7 @@ def _sums_are_less(constraint: BlockConstraint, earlier: Sequence[BlockConstrain
     plain = constraint.ordered or bool(earlier)  # else majority rows are counted at once
     other = sizes if plain else one
     sums = (1 if constraint.ordered else 2) * 3 ** len(earlier)
-    return bool(one @ other > _SUM * sums * int(sizes.sum(dtype=np.int64)))
+    return bool(one @ other > SUM_IN_PAIRS.at * sums * int(sizes.sum(dtype=np.int64)))
 
 
 def _special(constraint: BlockConstraint, earlier: Sequence[BlockConstraint]) -> NDArray[np.bool_]:
@@ -208,8 +206,11 @@ def _taken_back(
     degree = np.zeros(special.marked.size, np.int32)
     group, x, y = np.zeros((3, earlier.size + 1, CHUNK), np.int32)
     chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32))
+    most = int(min(PAIRS_LOOKED_UP.at, PAIRS_LOOKED_UP.most))
     for plain in (0, 1):
         state = np.zeros(4, np.int64)
-        while not take_back(blocks, k, earlier, special, plain, chunk, part, THREADS, degree, state, steps.WORK):
+        while not take_back(
+            blocks, k, earlier, special, plain, most, chunk, part, THREADS, degree, state, steps.WORK
+        ):  # fmt: skip
             yield
     return degree

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpdb.graph import steps
 from dpdb.graph.steps import THREADS, Steps, finished_all
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection, no_jumps
+from dpdb.thresholds import COUNTED_WORK
 
 if TYPE_CHECKING:
     from dpdb.compiled import Kernel
@@ -23,9 +24,6 @@ __all__ = ["CountedProjection"]
 
 _SPANS = 6
 """Conflicts with plain rows are counted for 2^6 spans of ranks at most: 4 bytes each for every special row."""
-
-_WORK = 1
-"""Edges that a scan meets in the time that one pair of special rows takes here, or one row and constraint: measured."""
 
 _VECTOR = 16
 """Plain rows that are compared with a special one in the time of one of these."""
@@ -54,13 +52,13 @@ class CountedProjection:
         """
         made = "_special" in self.__dict__
         work = self._pairs + (0 if made else self._blocks.group.size)
-        if theta < self.least_theta or most_edges <= _WORK * work:
+        if theta < self.least_theta or not most_edges > COUNTED_WORK.at * work:
             return False
         from dpdb.graph.kernels.counted_projection import project_counted
 
         if not cast("Kernel", project_counted).loaded:
             return False
-        return made or most_edges > _WORK * (work + self._looks // _VECTOR)
+        return made or most_edges > COUNTED_WORK.at * (work + self._looks // _VECTOR)
 
     def edges(self, theta: int) -> Steps[int]:
         """Count the projection's edges, see `dpdb.graph.projected_counts`; what all thetas share is made at once."""

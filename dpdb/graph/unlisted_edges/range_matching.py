@@ -11,14 +11,11 @@ from dpdb.graph import steps
 from dpdb.graph.grouping import sorted_by
 from dpdb.graph.steps import Steps
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
+from dpdb.thresholds import COVERED_SHARE, LOOKS_PER_ROW
 
 __all__ = ["RangeMatching", "dense", "range_matching"]
 
 Ints = NDArray[np.int32]
-
-
-_LOOKS = 128
-"""Looks per row in whose time `range_matching` is done: measured, 64 to 300."""
 
 
 def dense(constraints: Sequence[BlockConstraint], row_count: int) -> bool:
@@ -43,7 +40,8 @@ def dense(constraints: Sequence[BlockConstraint], row_count: int) -> bool:
         else:
             met *= met  # of the row's own class
         looks += float(met.sum())
-    return bool(2 * np.count_nonzero(cover) > np.count_nonzero(concerned) or looks > _LOOKS * members)
+    is_covered = np.count_nonzero(cover) > COVERED_SHARE.at * np.count_nonzero(concerned)
+    return bool(is_covered or looks > LOOKS_PER_ROW.at * members)
 
 
 def range_matching(constraints: Sequence[BlockConstraint], row_count: int) -> Steps[int]:

@@ -1,0 +1,277 @@
+"""Every number that code compares a private number with, to choose between two ways of the same work.
+
+Such a choice is a boundary: one row may cross it. So both ways must give the same statistics, and show the same steps.
+Here stand what is compared, the two ways, and why they agree; the places read the numbers from here, and
+`tests/release/test_release_thresholds.py` moves each to both of its ends over random rules and rows, and compares with
+a self-join written apart.
+
+What is decided by an exact fact of the graph, without a number of ours (a theta that no degree exceeds projects nothing
+away; W of a larger theta is never smaller), needs no entry. Nor does what is compared with public numbers alone, nor
+how large the pieces are in which the same work is done (`dpdb.graph.steps.WORK` and the like): no piece is shown as a
+step, and the same test makes them small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["THRESHOLDS", "Threshold"]
+
+THRESHOLDS: dict[str, Threshold] = {}
+"""All of them, by name."""
+
+
+@dataclass(slots=True, eq=False)
+class Threshold:
+    """A number that a private number is compared with.
+
+    Parameters
+    ----------
+    at
+        Where the way changes. Measured or chosen; only tests change it.
+    of
+        What is compared with it.
+    below, above
+        The way up to it, and the way beyond it.
+    agree
+        Why both give the same.
+    least, most
+        The ends to which it can be moved; the greatest stands for infinity.
+    """
+
+    name: str
+    at: float
+    of: str
+    below: str
+    above: str
+    agree: str
+    least: float = 0
+    most: float = 1e18
+
+    def __post_init__(self) -> None:
+        """Write it into the table."""
+        THRESHOLDS[self.name] = self
+
+
+# -- how a conflict graph is held ----------------------------------------------------------------------------------
+
+MOST_LISTED = Threshold(
+    "MOST_LISTED",
+    25_000_000,
+    of="edges of constraints without blocks, beside constraints with blocks",
+    below="these edges are listed in memory, 70 bytes each",
+    above="all edges are listed in the database, which spills to disk",
+    agree="each pair counts once, at the first constraint that it violates; both are scanned in the canonical order",
+)
+
+# -- how rows are coded, sorted and grouped ------------------------------------------------------------------------
+
+FEW_ROWS = Threshold(
+    "FEW_ROWS",
+    50_000,
+    of="rows of a slice",
+    below="many columns are coded in one query, by sorting all their values: so few are one query sooner",
+    above="each column is coded by itself, from its distinct values: less memory, and less to sort",
+    agree="a code is the rank of a value among the distinct values of its column",
+)
+
+NARROW_CODES = Threshold(
+    "NARROW_CODES",
+    2**31,
+    of="distinct values of a column",
+    below="its codes are kept in the narrowest type that holds them",
+    above="its codes are kept in 32 bits",
+    agree="codes are compared, never computed with, in their own type",
+)
+
+GROUPS_PER_ROW = Threshold(
+    "GROUPS_PER_ROW",
+    1,
+    of="possible groups per row, as the largest group of some columns is counted",
+    below="groups are numbered by the codes of their columns, so that some may be empty",
+    above="groups are numbered anew by sorting, with no empty one",
+    agree="either numbers groups without repetition, and empty ones are not the largest",
+    most=1_000,
+)
+
+HASH_BITS = Threshold(
+    "HASH_BITS",
+    64,
+    of="bits that the places of the rows leave for their hashes, in the integers that are sorted",
+    below="rows are sorted by all of them",
+    above="rows are sorted by so many",
+    agree="what agrees in them is sorted again by the whole hash, the codes and the place, whatever they are",
+    most=64,
+)
+
+SORTED_BITS = Threshold(
+    "SORTED_BITS",
+    63,
+    of="bits of several keys and a place together",
+    below="keys are sorted by one sort of integers",
+    above="keys are sorted in several turns, the last key in the last turn",
+    agree="every turn is stable",
+    most=63,
+)
+
+CELLS_PER_ROW = Threshold(
+    "CELLS_PER_ROW",
+    4,
+    of="possible pairs of two numbers per row, as pairs are numbered",
+    below="a table has a cell for each pair",
+    above="a hash table has one for each pair that occurs",
+    agree="both number pairs in the order of their first appearance",
+)
+
+EMPTY_GROUPS = Threshold(
+    "EMPTY_GROUPS",
+    4,
+    of="values of a constraint's only column of equality per row, as its groups are numbered",
+    below="a group's number is its code, so that some may be empty",
+    above="groups are numbered anew",
+    agree="empty groups have no conflict, and those without a conflict are left out in either way",
+)
+
+# -- class histograms ----------------------------------------------------------------------------------------------
+
+MOST_HASHES = Threshold(
+    "MOST_HASHES",
+    2**26,
+    of="rows whose keys are counted by their hashes, in our own database",
+    below="hashes are sorted in memory, half a gigabyte",
+    above="rows are grouped by their values in the database, which spills to disk",
+    agree="a row whose hash no other row has is alone in its group; all others are grouped by their values",
+)
+
+MOST_SHARED = Threshold(
+    "MOST_SHARED",
+    2**21,
+    of="hashes that several rows of a remote table share",
+    below="these come here, 32 megabytes at most, and only their rows are grouped by value",
+    above="all rows are grouped by value there",
+    agree="as MOST_HASHES",
+)
+
+HASHES_PER_SHARED = Threshold(
+    "HASHES_PER_SHARED",
+    16,
+    of="distinct hashes of keys for each one that several rows share",
+    below="all rows are grouped by value, which is the shorter way then",
+    above="only rows whose hash is shared are grouped by value",
+    agree="as MOST_HASHES",
+)
+
+SMALL_SQUARES = Threshold(
+    "SMALL_SQUARES",
+    2**30,
+    of="rows of a class histogram",
+    below="sums of squares are computed in 63 bits",
+    above="they are computed in integers of any size",
+    agree="no sum exceeds 63 bits up to there",
+    most=2**30,
+)
+
+# -- statistics of block graphs ------------------------------------------------------------------------------------
+
+SUM_IN_PAIRS = Threshold(
+    "SUM_IN_PAIRS",
+    20,
+    of="pairs per row for each sum by which degrees could be counted: so many are looked at in the same time",
+    below="degrees are counted from the pairs of minority rows",
+    above="degrees are counted by sums over sets of constraints, by inclusion and exclusion",
+    agree="both are the exact degrees",
+)
+
+PAIRS_LOOKED_UP = Threshold(
+    "PAIRS_LOOKED_UP",
+    2**20,
+    of="rows in the groups of an earlier constraint that a group's minority meets; never more than the group has",
+    below="pairs counted twice are found in those groups",
+    above="pairs counted twice are found in chunks of the own group",
+    agree="each pair is taken back at the first of the earlier constraints that it violates, those of chunks first",
+    most=2**62,
+)
+
+BITS_PROJECT = Threshold(
+    "BITS_PROJECT",
+    1,
+    of="time of a projection of an order rule's graph by bits, in that of a scan of lists, as estimated",
+    below="bits are scanned, 64 rows at a time",
+    above="lists are scanned",
+    agree="both keep edges greedily in the canonical order",
+)
+
+BITS_WITNESS = Threshold(
+    "BITS_WITNESS",
+    1,
+    of="time of a witness count of an order rule's graph by bits, in that of a scan of lists, as estimated",
+    below="bits are scanned, 64 rows at a time",
+    above="lists are scanned",
+    agree="both let rows be covered greedily in the canonical order",
+)
+
+COUNTED_WORK = Threshold(
+    "COUNTED_WORK",
+    1,
+    of="edges that a projection may keep, for each pair of special rows and the like",
+    below="the projection is scanned",
+    above="edges with plain rows are counted, and special rows alone are visited",
+    agree="a plain row whose degree theta does not reach keeps all its edges that the other end keeps",
+)
+
+COVERED_SHARE = Threshold(
+    "COVERED_SHARE",
+    0.5,
+    of="share of the rows in conflict that are in the minority cover",
+    below="2 tau* is a matching that starts from the cover and grows along lists (unless LOOKS_PER_ROW says otherwise)",
+    above="2 tau* is a matching over ranges of places",
+    agree="both end where no augmenting path is left: the matching is a maximum one (Berge 1957)",
+)
+
+LOOKS_PER_ROW = Threshold(
+    "LOOKS_PER_ROW",
+    128,
+    of="looks per row at rows without conflict, in searches along lists",
+    below="as COVERED_SHARE",
+    above="as COVERED_SHARE",
+    agree="as COVERED_SHARE",
+)
+
+NARROW_LANES = Threshold(
+    "NARROW_LANES",
+    2**32,
+    of="the greatest theta that may bind: one less than there are rows",
+    below="a scan of edges counts in the narrowest type that holds it",
+    above="a scan of edges counts in 32 bits",
+    agree="no count exceeds theta, and a greater theta binds no row",
+)
+
+# -- programs and remote tables ------------------------------------------------------------------------------------
+
+SMALL_PROGRAM = Threshold(
+    "SMALL_PROGRAM",
+    20_000,
+    of="variables of a linear or integer program",
+    below="it gets a moment in this process first",
+    above="a process of its own solves it",
+    agree="a solution counts only if it is proved optimal in integers",
+)
+
+THINNED_ROUNDS = Threshold(
+    "THINNED_ROUNDS",
+    2,
+    of="rounds in which a part of a remote table's rows in conflict did not prove 2 tau*",
+    below="a larger part comes",
+    above="all rows in conflict come",
+    agree="a value of some rows counts only if it is certified to be that of all (`dpdb.graph.thinned`)",
+    most=2,
+)
+
+WHOLE_VALUES = Threshold(
+    "WHOLE_VALUES",
+    16,
+    of="equal rows on the chain of an order rule in a remote table",
+    below="all of them come, or none",
+    above="a share of them comes",
+    agree="as THINNED_ROUNDS: which rows come changes what is certified, never a value",
+)

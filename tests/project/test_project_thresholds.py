@@ -1,0 +1,122 @@
+"""A number that code compares something with is in `dpdb.thresholds`, or stands here with what makes it harmless."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import dpdb
+from dpdb.thresholds import THRESHOLDS
+
+PACKAGE = Path(dpdb.__file__).parent
+ROOMS = ("graph", "engine", "release", "measures")
+
+PUBLIC = "what is compared is public: text, options, a schema, a released number, the machine"
+CELL = "what one cell or line is read as, whatever others are"
+PIECE = "how large the pieces are in which the same is done; no piece is a step that is shown"
+OWNER = "only the owner sees what comes of it, and it says so"
+
+HARMLESS = {
+    "engine/duckdb/available_memory.py _UNLIMITED": PUBLIC,
+    "engine/duckdb/database.py MOST_THREADS": PUBLIC,
+    "engine/duckdb/database.py _READ_TOGETHER": PIECE,
+    "engine/remote/adbc.py _LONGEST_NAME": PUBLIC,
+    "engine/remote/adbc.py _OLDEST": PUBLIC,
+    "engine/remote/foreign_spelling.py _EXACT_DIGITS": PUBLIC,
+    "engine/remote/postgres_catalog.py _MOST_DIGITS": PUBLIC,
+    "engine/remote/spark_spelling.py 65535": PUBLIC,
+    "engine/sources/cells/excel.py 53": CELL,
+    "engine/sources/cells/sqlite_file.py 38": PUBLIC,
+    "engine/sources/csv/lines.py LONGEST": CELL,
+    "engine/sources/csv/rows.py _LONGEST_HEADER": PUBLIC,
+    "engine/sql/comparison.py 10": PUBLIC,
+    "engine/sql/comparison.py _BITS": PUBLIC,
+    "engine/sql/comparison.py _MAX_DIGITS": PUBLIC,
+    "engine/sql/comparison.py _MAX_EXPONENT": PUBLIC,
+    "engine/sql/comparison.py _MOST_AT_ONCE": PUBLIC,
+    "engine/sql/joins.py NESTED_LOOP_ROWS": PUBLIC,
+    "engine/sql/untyped.py 31": PUBLIC,
+    "engine/sql/untyped.py 63": PUBLIC,
+    "graph/exact/cover.py _MAX_COMPONENT_EDGES": OWNER,
+    "graph/exact/cover.py _MAX_KERNEL_EDGES": OWNER,
+    "graph/exact/cover_reductions.py _MAX_DEGREE": OWNER,
+    "graph/kernels/block_degrees.py 3": "a place in an array, not a bound",
+    "graph/kernels/crossings.py _CLEAR": "which sweep it is",
+    "graph/kernels/crossings.py _CLEAR_AGAIN": "which sweep it is",
+    "graph/kernels/grouping.py 3": "a place in an array, not a bound",
+    "graph/kernels/range_matching.py _ABOVE": "a place in an array, not a bound",
+    "graph/kernels/range_matching.py _END": "a place in an array, not a bound",
+    "graph/kernels/range_matching.py _EQUAL": "a place in an array, not a bound",
+    "graph/solver.py 8": "bytes of a head that may be cut off",
+    "graph/thetas.py _VECTOR": PUBLIC,
+    "graph/unlisted_edges/bit_scans.py _PROJECT": "part of what is compared with BITS_PROJECT",
+    "graph/unlisted_edges/bit_scans.py _WITNESS": "part of what is compared with BITS_WITNESS",
+    "graph/unlisted_edges/block_graph.py _BATCH": PIECE,
+    "graph/unlisted_edges/counted_projection.py _VECTOR": "part of what is compared with COUNTED_WORK",
+    "measures/theta_limits.py _DOUBT": PUBLIC,
+    "measures/theta_limits.py _FEW_SCALES": PUBLIC,
+    "measures/theta_limits.py _ROOM": PUBLIC,
+    "release/expected_time.py 90": PUBLIC,
+    "release/numbers.py _LARGEST_DEGREE": PUBLIC,
+    "release/numbers.py _SMALLEST_EPSILON": PUBLIC,
+    "release/offer.py _MANY": PUBLIC,
+    "release/prepared/slices.py _SHOWN_KEY": PUBLIC,
+    "release/prepared/slices.py _WRITTEN_BITS": PUBLIC,
+    "release/private_slices.py _KEPT": PUBLIC,
+    "release/published/words.py _ALL_DIGITS": PUBLIC,
+    "release/published/words.py _FEW_DIGITS": PUBLIC,
+    "release/risk.py 100": PUBLIC,
+    "release/risk.py 700": PUBLIC,
+    "release/units/privacy_unit.py _MOST_ROWS": PUBLIC,
+}
+
+
+def test_every_bound_is_a_threshold_or_harmless() -> None:
+    found = {f"{path.relative_to(PACKAGE)} {name}" for path in modules() for name in compared(path)}
+    assert sorted(found) == sorted(HARMLESS)
+
+
+def test_every_threshold_is_read_and_says_why_it_is_harmless() -> None:
+    read = {node.value.id for path in modules() for node in ast.walk(tree(path)) if is_threshold(node)}
+    assert read == THRESHOLDS.keys()
+    for threshold in THRESHOLDS.values():
+        assert threshold.of and threshold.below and threshold.above and threshold.agree  # noqa: PT018
+        assert threshold.least <= threshold.at <= threshold.most
+
+
+def modules() -> list[Path]:
+    return [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_threshold(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "at" and isinstance(node.value, ast.Name)
+
+
+def compared(path: Path) -> Iterator[str]:
+    """Give the module's numbers, and literals above 2, that something is less or more than."""
+    module = tree(path)
+    constants = {
+        name.id
+        for node in module.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and any(numbers(node.value))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    }
+    for node in ast.walk(module):
+        if isinstance(node, ast.Compare) and any(
+            isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in node.ops
+        ):
+            yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in constants)
+            yield from (str(number) for number in numbers(node) if abs(number) > 2)
+
+
+def numbers(node: ast.AST) -> Iterator[float]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Constant) and isinstance(each.value, int | float) and not isinstance(each.value, bool):
+            yield each.value
