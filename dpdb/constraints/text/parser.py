@@ -8,7 +8,6 @@ from dataclasses import replace
 from dpdb.constraints.column_ref import ColumnRef, RowExpression, computed
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.predicate import Constant, Operator, Predicate
-from dpdb.constraints.text.bare_conditions import at_bare_conditions, bare_conditions
 from dpdb.constraints.text.column_list import RowName, column_list, columns_of, distinct_columns
 from dpdb.constraints.text.conjunction import conjunction, denied, function
 from dpdb.constraints.text.cursor import CLOSED_BY, OPENING, Cursor
@@ -274,6 +273,18 @@ def _between(column: str, op: Operator) -> Predicate:
     return Predicate(ColumnRef(0, column), op, ColumnRef(1, column))
 
 
+def _at_bare(cursor: Cursor) -> bool:
+    from dpdb.constraints.text.bare_conditions import at_bare_conditions  # loaded where nothing else was announced
+
+    return at_bare_conditions(cursor)
+
+
+def _bare(cursor: Cursor) -> tuple[DenialConstraint, ...]:
+    from dpdb.constraints.text.bare_conditions import bare_conditions
+
+    return bare_conditions(cursor)
+
+
 _NOTATIONS = (
     (_at_not_null, _not_null),
     (_at_check, _check),
@@ -282,6 +293,6 @@ _NOTATIONS = (
     (_at_holoclean, _holoclean),
     (at_inclusion, inclusion),
     (_at_dependency, _dependency),
-    (at_bare_conditions, bare_conditions),
+    (_at_bare, _bare),
     (_at_list, _dependency),  # for its message
 )
