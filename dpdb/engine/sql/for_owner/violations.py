@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ def _violations(alone: LocalSlice, position: int) -> exp.Select:
     place = alone.source_row or ""
     one, other = (exp.column(place, table=side, quoted=True) for side in ("a", "b"))
     query = exp.select(dc, exp.func("least", one, other), exp.func("greatest", one.copy(), other.copy()))
-    _ = alone.first_violations(0)  # makes the table of its edges
+    _ = alone.first_violations([0], math.inf)  # makes the table of its edges
     query = query.from_(exp.alias_(alone.table("edge_0"), "e", table=True))
     for side, end in (("a", "u"), ("b", "v")):
         at = exp.EQ(this=exp.column(alone.rank, table=side, quoted=True), expression=exp.column(end, table="e"))
