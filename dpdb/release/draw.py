@@ -65,7 +65,9 @@ def load(prepared: Prepared, *, again: bool = False) -> None:
     """Load and compile everything that the draw will use. Reads constraint shapes only. `again`: see `load_kernels`."""
     check_samplers(gaussian=prepared.ask.rho is not None)
     for part in prepared.parts:
-        if isinstance(part, MeasurePart) and not part.by_rule:
+        if isinstance(part, MeasurePart) and part.by_rule:
+            import dpdb.release.rule_statistics  # noqa: F401 - before the debit
+        elif isinstance(part, MeasurePart):
             statistics = [mechanism.reads for _, mechanism in part.measures]
             load_kernels(part.measured(prepared.table.bound), statistics, again=again)
 
