@@ -144,3 +144,10 @@ def test_paper_constraints(name, count, kept, ending):
     assert written(loaded) == lines
     assert len(loaded) == count
     assert len(distinct(loaded)) == kept
+
+
+def test_a_file_that_is_no_constraints_file_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "x.txt").open("wb") as file:
+        file.truncate((16 << 20) + 1)
+    with pytest.raises(ParameterError, match=r"x\.txt is larger than 16 MiB: is it a constraints file\?"):
+        load_constraints(tmp_path / "x.txt")
