@@ -10,6 +10,7 @@ from dpdb.errors import SourceError
 
 __all__ = ["PRESENCE", "Column", "TableSchema", "TypeOrigin", "comparison_type", "free_name"]
 
+_MOST_COLUMNS = 10_000
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
@@ -99,9 +100,11 @@ class TableSchema:
 
 
 def refuse_duplicate_names(names: Iterable[str]) -> None:
-    """Raise `SourceError` if two names are equal up to case."""
+    """Raise `SourceError` if two names are equal up to case, or there are more than 10,000."""
     seen: dict[str, str] = {}
     for name in names:
+        if len(seen) == _MOST_COLUMNS:
+            raise SourceError(f"a table has at most {_MOST_COLUMNS:,} columns; give those that the constraints name")
         twin = seen.get(name.casefold())
         if twin is not None:
             what = (

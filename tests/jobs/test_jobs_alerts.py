@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -208,3 +210,24 @@ def test_junit_holds_whatever_an_error_or_a_name_holds(tmp_path: Path) -> None:
     [error] = case
     assert error.get("message", "").endswith("\U0001f600]]><error/>\"'&")
     assert case.get("name") == "run"
+
+
+def test_a_server_that_drips_bytes_does_not_hold_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpdb.doors.jobs.alert._SECONDS", 0.5)
+    over = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            while not over.wait(0.05):  # each byte well within the limit of a single step
+                connection.send(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        try:
+            told = Alert(f"http://127.0.0.1:{server.getsockname()[1]}/").send("job", "monday", [], "why")
+        finally:
+            over.set()
+            thread.join()
+    assert told == "the alert's server could not be reached"

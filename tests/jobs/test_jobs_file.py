@@ -141,3 +141,13 @@ def test_results_in_the_file_of_the_source_are_refused(
     )
     assert main(["run", str(job), "--run-id", "x"]) == 2
     assert "written into the source" in capsys.readouterr().err
+
+
+def test_job_files_without_end_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    with pytest.raises(ParameterError, match=r"endless\.toml is larger than 1 MiB: is it a job file\?"):
+        load_job(tmp_path / "endless.toml")
+    path = tmp_path / "many.toml"
+    path.write_text('source = "t"\n' + "[[release]]\n" * 1_001)
+    with pytest.raises(ParameterError, match=r"1,001 \[\[release\]\]; a job has at most 1,000"):
+        load_job(path)

@@ -13,7 +13,7 @@ import dpdb
 from dpdb.bounded_parser import TooMuchWorkError, parse_duckdb
 from dpdb.doors.cli import main
 from dpdb.doors.sql import FrontEnd
-from dpdb.doors.sql.parse import parse_statement
+from dpdb.doors.sql.parse import MOST_SCRIPT, parse_statement, split_statements
 from dpdb.errors import ParameterError, PredicateError, StatementRefusedError
 from dpdb.privacy.noise import replaced_noise
 
@@ -144,3 +144,22 @@ def test_many_columns_of_one_name_are_shown_in_time(folder: Path, capfd: pytest.
     header, row = capfd.readouterr().out.splitlines()
     assert header.startswith("1,1_1,1_2,")
     assert len(set(header.split(","))) == len(row.split(",")) == 4_000
+
+
+def test_scripts_are_split_into_what_they_hold_and_no_more() -> None:
+    for text in ("1;" * 500, "SELECT 1;\n" * 900, "  -- nothing\n;;SELECT\n1 ;" * 300):
+        parts = split_statements(text)
+        assert sum(map(len, parts)) <= len(text)  # it was quadratic: each stood behind blanks for all before it
+    for text in ("1;" * 1_001, "x" * (MOST_SCRIPT + 1)):
+        with pytest.raises(StatementRefusedError, match="a script has at most"):
+            split_statements(text)
+    with pytest.raises(StatementRefusedError, match="found 32,000 statements"):
+        parse_statement("1;" * 32_000)
+
+
+def test_errors_stand_where_the_statement_stands_in_its_script(front_end: FrontEnd) -> None:
+    *_, second, third = split_statements("SELECT 1; SELECT nothing()\n;\n\n SELECT 2,\n  random()")
+    for part, place in ((second, "line 1, column 18: "), (third, "line 5, column 3: ")):
+        with pytest.raises(StatementRefusedError, match=f"^{place}") as caught:
+            front_end.check(part)
+        assert f"line {caught.value.line}, column {caught.value.column}: " == place

@@ -26,6 +26,8 @@ from dpdb.owner_log import OWNER_LOG
 __all__ = ["SQLiteFile"]
 
 _BATCH = 50_000
+# Steps of SQLite's machine that a view may take, half a minute, and more for each byte of the file.
+_MOST_STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 1_000_000_000, 100, 1_000_000
 _TABLES = (
     "SELECT 'main', name, type = 'view' FROM sqlite_schema WHERE type IN ('table', 'view') "
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
@@ -75,7 +77,7 @@ class SQLiteFile(CellFiles):
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the columns that the table declares; see `FileSource`."""
         with _reading(files) as connection:
-            table = _table(connection, files.place, wanted.table)
+            table, _ = _table(connection, files.place, wanted.table)
             found = [
                 (bytes(row[1]).decode(), bytes(row[2] or b"").decode(errors="replace"))
                 for row in connection.execute(f"PRAGMA table_xinfo({in_double_quotes(table)})")
@@ -90,11 +92,36 @@ class SQLiteFile(CellFiles):
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read the table as texts; see `CellFiles`."""
         with _reading(files) as connection:
-            table = _table(connection, files.place, wanted.table)
+            table, is_view = _table(connection, files.place, wanted.table)
+            patience = _Patience(files) if is_view else None
+            connection.set_progress_handler(patience, _STEPS_AT_ONCE)
             names = ", ".join(map(_selected, schema.names))
-            rows = connection.execute(f"SELECT {names} FROM {in_double_quotes(table)}")
-            while some := rows.fetchmany(_BATCH):
-                yield text_batch(schema, [[_text(value, faults) for value in row] for row in some])
+            try:
+                rows = connection.execute(f"SELECT {names} FROM {in_double_quotes(table)}")
+                while some := rows.fetchmany(_BATCH):
+                    yield text_batch(schema, [[_text(value, faults) for value in row] for row in some])
+            except sqlite3.OperationalError:
+                if patience is not None and patience.is_over:
+                    raise SourceError(
+                        f"{files.place}: the view takes too long; save what it selects as a table"
+                    ) from None
+                raise
+
+
+class _Patience:
+    """Ends a view that may never end, by its steps: a clock would read it on one machine and not on another."""
+
+    def __init__(self, files: Files) -> None:
+        self._left = _MOST_STEPS + _STEPS_PER_BYTE * Path(files.paths[0]).stat().st_size
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the view has taken all its steps."""
+        return self._left <= 0
+
+    def __call__(self) -> bool:
+        self._left -= _STEPS_AT_ONCE
+        return self.is_over
 
 
 @contextmanager
@@ -122,9 +149,11 @@ def _refuse_short(connection: sqlite3.Connection, files: Files) -> None:
         raise SourceError(f"{files.place}: is cut short")
 
 
-def _table(connection: sqlite3.Connection, place: str, wanted: str | None) -> str:
+def _table(connection: sqlite3.Connection, place: str, wanted: str | None) -> tuple[str, bool]:
+    """Return the name of the table or view that is meant, and whether it is a view."""
     found = [(schema.decode(), name.decode(), bool(view)) for schema, name, view in connection.execute(_TABLES)]
-    return choose_table(place, found, wanted, preferred=("main",))[1]
+    _, name, is_view = choose_table(place, found, wanted, preferred=("main",))
+    return name, is_view
 
 
 def _selected(column: str) -> str:
