@@ -141,6 +141,8 @@ def exact_measures(
         counts = _by_constraint(part) if by_constraint else None
         progress("computing measures")
         found, cover = _measures(part, time_limit, wanted, with_cover=repair_rows is not None)
+        if opened.faults is not None:
+            found = replace(found, not_of_type=opened.faults.not_of_type)
         listing.write_repair(part, cover, progress)
         return replace(found, by_constraint=counts)
 
