@@ -12,6 +12,7 @@ from decimal import Decimal
 from itertools import permutations
 
 from dpdb.errors import PredicateError
+from dpdb.predicates.enums import equality_type, type_words
 from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term
 
 __all__ = ["arithmetic", "call", "number_literal", "term_words"]
@@ -61,10 +62,10 @@ def call(function: str, argument: Term) -> Call:
     kind = argument.type
     if function == "abs" and (taken := _absolute(kind)) is not None:
         return Call(function, argument, taken, taken)
-    if function != "abs" and kind == "VARCHAR":
-        return Call(function, argument, kind, "BIGINT" if function == "length" else kind)
+    if function != "abs" and equality_type(kind) == "VARCHAR":
+        return Call(function, argument, "VARCHAR", "BIGINT" if function == "length" else "VARCHAR")
     wanted = "a number" if function == "abs" else "text"
-    raise PredicateError(f"where: {function} needs {wanted}; {term_words(argument)!r} is {kind}")
+    raise PredicateError(f"where: {function} needs {wanted}; {term_words(argument)!r} is {type_words(kind)}")
 
 
 def term_words(term: Term) -> str:

@@ -9,6 +9,7 @@ from dpdb.engine.parents.orphans import OrphanColumn, is_orphan
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.computed import ComputedColumn
+from dpdb.predicates import is_enum
 
 __all__ = ["in_schema_order", "read_columns", "typed_rows"]
 
@@ -66,7 +67,7 @@ def _typed(column: Column) -> exp.Expr:
     """Cast as a copy does, which has no collation either."""
     kind = column.type or "VARCHAR"
     value = _in_calendar(exp.column(column.name, quoted=True), column.type)
-    if column.declared_type != kind:
+    if column.declared_type != kind or is_enum(kind):  # types of one spelling may have names
         value = exp.cast(value, kind, dialect="duckdb")
     if kind == "VARCHAR":
         return exp.Collate(this=value, expression=exp.to_identifier("binary", quoted=True))
