@@ -6,6 +6,7 @@ equal if their texts are, so equality compares texts, also with columns of other
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from sqlglot import exp
@@ -26,8 +27,10 @@ def is_enum(kind: str) -> bool:
     return kind.startswith("ENUM(")
 
 
-def enum_type(values: tuple[str, ...]) -> str:
-    """Name the enumeration of some texts, as DuckDB does."""
+def enum_type(values: Sequence[str | None]) -> str | None:
+    """Name the enumeration of some texts, as DuckDB does; None if there is none of them."""
+    if not values or len(set(values)) < len(values) or any(value is None or "\0" in value for value in values):
+        return None
     return f"ENUM({', '.join(exp.Literal.string(value).sql('duckdb') for value in values)})"
 
 
