@@ -85,7 +85,10 @@ class ProposedSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and both spellings, ready for JSON."""
-        return {"non_private": True} | asdict(self) | {"schema": self.option, "toml": self.toml}
+        fields = asdict(self)
+        if self.faults is not None:
+            del fields["faults"]["not_of_type"]  # no column has a type yet
+        return {"non_private": True} | fields | {"schema": self.option, "toml": self.toml}
 
     def _pairs(self) -> list[tuple[str, str]]:
         return [(column.name, column.type) for column in self.columns if column.type != "VARCHAR"]

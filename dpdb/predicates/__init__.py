@@ -15,15 +15,6 @@ if TYPE_CHECKING:
     from dpdb.predicates.attribute_sets import Cut, ValueSet
     from dpdb.predicates.boxes import Box, hull, meet
     from dpdb.predicates.covered import covered_groups
-    from dpdb.predicates.enums import (
-        LONGEST_ENUM,
-        enum_type,
-        enum_values,
-        equality_type,
-        is_enum,
-        orders_alike,
-        type_words,
-    )
     from dpdb.predicates.nodes import (
         TRUE,
         And,
@@ -51,6 +42,15 @@ if TYPE_CHECKING:
     from dpdb.predicates.region import Region
     from dpdb.predicates.sql import condition, data_type, in_type, literal_sql, term_sql
     from dpdb.predicates.stored_region import region_from_text, region_to_text
+    from dpdb.predicates.terms import (
+        LONGEST_ENUM,
+        enum_type,
+        enum_values,
+        equality_type,
+        is_enum,
+        orders_alike,
+        type_words,
+    )
 
 __all__ = [
     "LONGEST_ENUM",
@@ -105,7 +105,7 @@ if not TYPE_CHECKING:
             "attribute_sets": "Cut ValueSet",
             "boxes": "Box hull meet",
             "covered": "covered_groups",
-            "enums": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",
+            "terms": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",
             "nodes": "And Arithmetic Call Column Comparison Constant Flag Like Literal LiteralValue Membership Node "
             "Not NullTest Or TRUE Term TermComparison Value all_of columns_in columns_of",
             "region": "Region",

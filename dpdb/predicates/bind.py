@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from dpdb.constraints import OPERATORS, Operator, shortened
 from dpdb.errors import PredicateError
-from dpdb.predicates.enums import equality_type, orders_alike, type_words
 from dpdb.predicates.nodes import (
     NULL,
     Column,
@@ -31,7 +30,7 @@ from dpdb.predicates.nodes import (
     negation,
 )
 from dpdb.predicates.parse import refused
-from dpdb.predicates.terms import arithmetic, call, number_literal, term_words
+from dpdb.predicates.terms import arithmetic, call, equality_type, number_literal, orders_alike, term_words, type_words
 
 __all__ = ["Types", "bind", "bind_term"]
 

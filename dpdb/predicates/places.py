@@ -15,9 +15,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dpdb.predicates.attribute_sets import Key, ValueSet, canonical_number
-from dpdb.predicates.enums import enum_values, is_enum
 from dpdb.predicates.meaning import UNSURE, Meaning, enclosed, exactly, listed, neighbours
 from dpdb.predicates.nodes import Literal, Value
+from dpdb.predicates.terms import enum_values, is_enum
 
 __all__ = ["meaning", "place"]
 

@@ -16,9 +16,8 @@ from dpdb.engine.schema import TableSchema, TypeOrigin, refuse_duplicate_names
 from dpdb.engine.sources.file_source import FileSource
 from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.engine.sources.source import Source, Wanted, scanned, text_column
-from dpdb.engine.sources.stream_source import has_ordered_categories
 from dpdb.engine.sources.table_choice import refuse_table_name
-from dpdb.engine.sources.text_columns import declared_types, typed
+from dpdb.engine.sources.text_columns import declared_types, has_ordered_categories, typed
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 

@@ -13,11 +13,11 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
 from dpdb.engine.sources.source import Reading, Source, Wanted, copied, nothing_usable, scanned
-from dpdb.engine.sources.text_columns import UNTYPED
+from dpdb.engine.sources.text_columns import UNTYPED, has_ordered_categories
 from dpdb.errors import EngineError, SourceError
 from dpdb.predicates import in_type
 
-__all__ = ["Stream", "StreamSource", "copied_stream", "has_ordered_categories", "without_batches"]
+__all__ = ["Stream", "StreamSource", "copied_stream", "without_batches"]
 
 _STREAM = exp.to_table("source_stream")
 
@@ -130,11 +130,6 @@ def _in_order(stream: Stream, names: Sequence[str]) -> exp.Expr:
         for cell in cells
     ]
     return exp.select(*typed).from_(_STREAM.copy()).subquery("typed_row")
-
-
-def has_ordered_categories(kind: pa.DataType) -> bool:
-    """Say whether Arrow calls values ordered. Which order that is stands in the rows, so it is not known."""
-    return bool(pa.types.is_dictionary(kind) and kind.ordered)
 
 
 def _is_readable(database: Database, field: pa.Field) -> bool:

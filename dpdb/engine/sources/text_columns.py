@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+import pyarrow as pa
 from sqlglot import exp, tokenize
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import comparison_type, free_name
 from dpdb.errors import SourceError
 
-__all__ = ["UNTYPED", "column_definition", "declared_types", "named_columns", "typed"]
+__all__ = ["UNTYPED", "column_definition", "declared_types", "has_ordered_categories", "named_columns", "typed"]
 
 
 # Where columns have no type of their own.
@@ -75,3 +76,8 @@ def named_columns(names: Sequence[str], keys: Sequence[str] = ()) -> tuple[str, 
     """
     taken = [*(name for name in names if name.strip()), *keys]
     return tuple(name if name.strip() else free_name(f"column{at}", taken) for at, name in enumerate(names))
+
+
+def has_ordered_categories(kind: pa.DataType) -> bool:
+    """Say whether Arrow calls values ordered. Which order that is stands in the rows, so it is not known."""
+    return bool(pa.types.is_dictionary(kind) and kind.ordered)
