@@ -48,6 +48,11 @@ class Operator(Enum):
         return _SIGNS[self]
 
     @property
+    def is_order(self) -> bool:
+        """Return whether this is `<`, `<=`, `>` or `>=`."""
+        return self not in {Operator.EQ, Operator.NE}
+
+    @property
     def is_strict_order(self) -> bool:
         """Return whether this is `<` or `>`."""
         return self in {Operator.LT, Operator.GT}

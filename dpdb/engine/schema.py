@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from dpdb.errors import SourceError
+from dpdb.predicates import LONGEST_ENUM, enum_values, is_enum
 
 __all__ = ["PRESENCE", "Column", "TableSchema", "TypeOrigin", "comparison_type", "free_name"]
 
@@ -31,6 +32,7 @@ class TypeOrigin(Enum):
     DECLARED = "the owner, in a schema option"
     TEXT_CELLS = "nobody: cells of a CSV file, and names of folders, are text"
     OBJECTS = "nobody: Python objects of a data frame are read as text"
+    CATEGORIES = "the source, which says that it has categories and not in which order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +57,23 @@ class Column:
         """True if it is text only because nobody has said what it is."""
         return self.origin in (TypeOrigin.TEXT_CELLS, TypeOrigin.OBJECTS)
 
+    @property
+    def has_lost_order(self) -> bool:
+        """True if it is text of categories, of which the source does not say which is above which."""
+        return self.origin is TypeOrigin.CATEGORIES or (is_enum(self.declared_type) and self.type == "VARCHAR")
+
 
 def comparison_type(declared: str) -> str | None:
     """Map a declared DuckDB type to the one dpdb compares in.
 
-    Enumerations and JSON are text (compared by code point, not by position); nested types are not compared at all.
+    Enumerations are ordered by the places of their values; one too long to compute with is text, and its order refused
+    (`Column.has_lost_order`). JSON is text, compared by code point; nested types are not compared at all.
     """
     if declared in _KEPT or declared.startswith("DECIMAL("):
         return declared
-    if declared.startswith("ENUM(") or declared == "JSON":
-        return "VARCHAR"
-    return None
+    if is_enum(declared):
+        return declared if len(declared) <= LONGEST_ENUM and enum_values(declared) else "VARCHAR"
+    return "VARCHAR" if declared == "JSON" else None
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ class LocalTable:
 
     @property
     def faults(self) -> Faults | None:
-        """The faults of CSV files that the rule for bad lines was needed for. Private."""
+        """What became NULL while text cells (CSV) were read. Private."""
         return self._source.faults
 
     # -- without reading a row ------------------------------------------------------------------------------------

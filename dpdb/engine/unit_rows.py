@@ -22,6 +22,7 @@ from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.known import is_known
+from dpdb.predicates import is_enum
 
 __all__ = ["KeptRows", "UnitRows", "chosen_by", "kept_rows", "kept_rows_sql", "place_among", "value_order"]
 
@@ -85,13 +86,15 @@ def chosen_by(source: Source) -> str:
     """Name what decides the choice besides the state of a source's files.
 
     A ledger counts on one choice per epoch: DuckDB may change its hash between versions, two tables of one DuckDB file
-    may have the same columns, and before texts of intervals were looked at, other rows chose between equal ones.
+    may have the same columns, and before texts of intervals were looked at, other rows chose between equal ones;
+    enumerations were hashed as texts.
     """
     named = isinstance(source.scan, exp.Table) and isinstance(source.scan.this, exp.Identifier)
     named = named and (source.path is None or bool(source.scan.args.get("db")))  # the copy of a file has no schema
     table = source.scan.sql("duckdb") if named else ""
     texts = "; texts of intervals" if _spans(source.schema) else ""
-    return f"duckdb {version('duckdb')}; {table}{texts}"
+    enums = "; places in enumerations" if any(is_enum(column.type or "") for column in source.schema.columns) else ""
+    return f"duckdb {version('duckdb')}; {table}{texts}{enums}"
 
 
 def _our_hash(columns: Sequence[exp.Expr]) -> exp.Expr:

@@ -144,6 +144,8 @@ def exact_measures(
             export_edges(part, materialize)
         progress("computing measures")
         found, cover = _measures(part, time_limit, wanted, with_cover=repair_rows is not None)
+        if opened.faults is not None:
+            found = replace(found, not_of_type=opened.faults.not_of_type)
         listing.write_repair(part, cover, progress)
         if of_each is None:
             return found

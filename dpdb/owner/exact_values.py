@@ -41,6 +41,8 @@ class ExactMeasures:
         Of each constraint by itself, one for each that was written.
     measures : tuple of str
         The measures that were asked for.
+    not_of_type : dict of str to int
+        For each column of text cells (CSV) with a declared type: cells that are NULL because they have no value of it.
     """
 
     rows: int
@@ -56,6 +58,7 @@ class ExactMeasures:
     reasons: dict[str, str] = field(default_factory=dict)
     by_constraint: tuple[RuleMeasures, ...] | None = None
     measures: tuple[str, ...] = tuple(EXACT_MEASURES)
+    not_of_type: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that were asked for, ready for JSON."""
@@ -65,6 +68,8 @@ class ExactMeasures:
             if name not in self.measures:
                 for unasked in own:
                     del fields[unasked]
+        if not self.not_of_type:
+            del fields["not_of_type"]
         if self.by_constraint is not None:
             fields["by_constraint"] = [rule.to_dict() for rule in self.by_constraint]
         return fields

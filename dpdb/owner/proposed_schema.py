@@ -17,10 +17,11 @@ from dpdb.errors import EngineError, SourceError
 
 __all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
 
-# Words for a cell that is not there; as NULL they are what they mean.
-_MISSING = ("n/a", "na", "#n/a", "nan", "null", "none", "nil", "-", "--", "?", "unknown", "missing")
+# Words for a cell that is not there. In a column that gets another type than text they are NULL, for none of them is a
+# value of it (`dpdb.engine` reads NaN as NULL, too); in a column of text they are words.
+_MISSING = ("n/a", "na", "#n/a", "nan", "-nan", "+nan", "null", "none", "nil", "-", "--", "?", "unknown", "missing")
 _WHOLE = "[+-]?(0|[1-9][0-9]*)"
-_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 # (type, what all cells must look like): the first that all cells are, and convert to, is proposed. The looks keep what
@@ -52,7 +53,7 @@ class ProposedColumn:
     cells : int
         Cells that are not empty.
     missing : int
-        Of these, words such as ``n/a``, which become NULL.
+        Of these, words such as ``n/a``, which become NULL: in columns of text they do not.
     note : str or None
         What speaks against another type.
     """
@@ -84,7 +85,10 @@ class ProposedSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and both spellings, ready for JSON."""
-        return {"non_private": True} | asdict(self) | {"schema": self.option, "toml": self.toml}
+        fields = asdict(self)
+        if self.faults is not None:
+            del fields["faults"]["not_of_type"]  # no column has a type yet
+        return {"non_private": True} | fields | {"schema": self.option, "toml": self.toml}
 
     def _pairs(self) -> list[tuple[str, str]]:
         return [(column.name, column.type) for column in self.columns if column.type != "VARCHAR"]
@@ -137,17 +141,23 @@ def _proposed(table: LocalTable, name: str) -> ProposedColumn:
     counts = _counts(table, name, [at for at, fit in some.fitting.items() if 2 * fit > some.known or not some.known])
     fitting = [at for at, count in counts.fitting.items() if counts.known and count == counts.known]
     if fitting:
-        return ProposedColumn(name, _CANDIDATES[fitting[0]][0], counts.cells, counts.cells - counts.known, None)
+        return ProposedColumn(
+            name, _CANDIDATES[fitting[0]][0], counts.cells, counts.cells - counts.values[fitting[0]], None
+        )
     return ProposedColumn(name, "VARCHAR", counts.cells, 0, counts.note())
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Cells of a column; those that are no words for a missing one; of these, those that fit each candidate; codes."""
+    """Cells of a column; those that are no words for a missing one; of these, those that fit each candidate; codes.
+
+    `values` has for each candidate the cells that are not NULL if it is declared.
+    """
 
     cells: int
     known: int
     fitting: dict[int, int]
+    values: dict[int, int]
     codes: int
 
     def note(self) -> str | None:
@@ -158,12 +168,19 @@ class _Counts:
             return f"{self.codes:,} of {self.known:,} cells are digits that begin with 0, as codes do"
         most = max(self.fitting.values(), default=0)
         if 2 * most <= self.known:
-            return None
-        kind = next(_CANDIDATES[at][0] for at, count in self.fitting.items() if count == most)
-        return f"all but {self.known - most:,} of {self.known:,} cells are {kind}; declared so, those are NULL"
+            words = self.cells - self.known
+            return (
+                f"{words:,} of {self.cells:,} cells are words such as NA: as text they are values, not NULL"
+                if words
+                else None
+            )
+        at = next(at for at, count in self.fitting.items() if count == most)
+        kind, lost = _CANDIDATES[at][0], self.cells - self.values[at]
+        return f"all but {self.known - most:,} of {self.known:,} cells are {kind}; declared so, {lost:,} are NULL"
 
 
 def _counts(table: LocalTable, name: str, candidates: Iterable[int], *, first: int | None = None) -> _Counts:
     asked = [*candidates]
     found = count_cells(table, name, [_CANDIDATES[at] for at in asked], missing=_MISSING, like=_CODE, first=first)
-    return _Counts(found.cells, found.known, dict(zip(asked, found.fitting, strict=True)), found.like)
+    fitting, values = (dict(zip(asked, counts, strict=True)) for counts in (found.fitting, found.values))
+    return _Counts(found.cells, found.known, fitting, values, found.like)

@@ -42,8 +42,18 @@ if TYPE_CHECKING:
     from dpdb.predicates.region import Region
     from dpdb.predicates.sql import condition, data_type, in_type, literal_sql, term_sql
     from dpdb.predicates.stored_region import region_from_text, region_to_text
+    from dpdb.predicates.terms import (
+        LONGEST_ENUM,
+        enum_type,
+        enum_values,
+        equality_type,
+        is_enum,
+        orders_alike,
+        type_words,
+    )
 
 __all__ = [
+    "LONGEST_ENUM",
     "TRUE",
     "And",
     "Arithmetic",
@@ -73,13 +83,19 @@ __all__ = [
     "condition",
     "covered_groups",
     "data_type",
+    "enum_type",
+    "enum_values",
+    "equality_type",
     "hull",
     "in_type",
+    "is_enum",
     "literal_sql",
     "meet",
+    "orders_alike",
     "region_from_text",
     "region_to_text",
     "term_sql",
+    "type_words",
 ]
 
 if not TYPE_CHECKING:
@@ -89,6 +105,7 @@ if not TYPE_CHECKING:
             "attribute_sets": "Cut ValueSet",
             "boxes": "Box hull meet",
             "covered": "covered_groups",
+            "terms": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",
             "nodes": "And Arithmetic Call Column Comparison Constant Flag Like Literal LiteralValue Membership Node "
             "Not NullTest Or TRUE Term TermComparison Value all_of columns_in columns_of",
             "region": "Region",

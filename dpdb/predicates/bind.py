@@ -30,7 +30,7 @@ from dpdb.predicates.nodes import (
     negation,
 )
 from dpdb.predicates.parse import refused
-from dpdb.predicates.terms import arithmetic, call, number_literal, term_words
+from dpdb.predicates.terms import arithmetic, call, equality_type, number_literal, orders_alike, term_words, type_words
 
 __all__ = ["Types", "bind", "bind_term"]
 
@@ -178,9 +178,10 @@ class _Binder:
         for side in (left, right):
             self._check(side, operator, None)
         common = self._types.common_type(left.type, right.type)
-        if common is None:
+        if common is None or not orders_alike(operator, left.type, right.type):
             raise PredicateError(
-                f"where: cannot compare {term_words(left)!r} ({left.type}) with {term_words(right)!r} ({right.type})"
+                f"where: cannot {'compare' if common is None else 'order'} {term_words(left)!r} "
+                f"({type_words(left.type)}) with {term_words(right)!r} ({type_words(right.type)})"
             )
         return TermComparison(operator, left, right, common)
 
@@ -202,7 +203,7 @@ class _Binder:
         term = self.term(node.this, node)
         if not (isinstance(pattern, exp.Literal) and pattern.is_string):
             raise refused(node)
-        if term.type != "VARCHAR":
+        if equality_type(term.type) != "VARCHAR":
             raise PredicateError(f"where: LIKE needs a text column; {term_words(term)!r} is {term.type}")
         return _negated(node, Like(term, str(pattern.this)))
 
@@ -275,10 +276,13 @@ class _Binder:
         for value in values:
             self._check(term, operator, value)
         bound = []
-        for node, literal in zip(nodes, self._types.literals(values, term.type), strict=True):
+        kind = term.type if operator.is_order else equality_type(term.type)
+        for node, literal in zip(nodes, self._types.literals(values, kind), strict=True):
             if literal is None or (isinstance(node, exp.Interval) and term.type != "INTERVAL"):
                 shown = shortened(node.sql("duckdb", comments=False))
-                raise PredicateError(f"where: {shown} is not a value for {term_words(term)!r} ({term.type})")
+                raise PredicateError(
+                    f"where: {shown} is not a value for {term_words(term)!r} ({type_words(term.type)})"
+                )
             bound.append(literal)
         return bound
 

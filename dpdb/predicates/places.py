@@ -1,6 +1,7 @@
 """The place of a literal among the values of a column, in the order by which the engine compares them.
 
-Numbers are themselves, text is itself (compared by code point, as UTF-8 bytes are), and dates, times, UUIDs and bytes
+Numbers are themselves, text is itself (compared by code point, as UTF-8 bytes are), values of enumerations are their
+texts in an order of their own, and dates, times, UUIDs and bytes
 are texts whose order by code point is theirs. Ledgers keep these keys: a key that was ever written keeps its form. The
 other types (INTERVAL, BIT, TIME WITH TIME ZONE) have no order that is modelled.
 """
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from dpdb.predicates.attribute_sets import Key, canonical_number
-from dpdb.predicates.meaning import UNSURE, Meaning, enclosed, exactly, neighbours
+from dpdb.predicates.attribute_sets import Key, ValueSet, canonical_number
+from dpdb.predicates.meaning import UNSURE, Meaning, enclosed, exactly, listed, neighbours
 from dpdb.predicates.nodes import Literal, Value
+from dpdb.predicates.terms import enum_values, is_enum
 
 __all__ = ["meaning", "place"]
 
@@ -29,6 +32,8 @@ def meaning(literal: Literal, column_type: str) -> Meaning:
     order, so is the answer; where it is DOUBLE and the column is not, the column's values are rounded first. Whatever
     else may come matches every value that is not NULL.
     """
+    if is_enum(column_type):
+        return _of_enum(literal, column_type)
     key = place(literal.type, literal.value)
     if key is None:
         return UNSURE
@@ -37,6 +42,19 @@ def meaning(literal: Literal, column_type: str) -> Meaning:
     if literal.type == "DOUBLE" and _is_exact_number(column_type):
         return enclosed(*neighbours(float(literal.value)))
     return UNSURE
+
+
+def _of_enum(literal: Literal, column_type: str) -> Meaning:
+    """Compare with a literal as text, for equality, or as a value of the enumeration.
+
+    The keys are the texts, as they always were in ledgers; ranges list them, for they have another order.
+    """
+    key, values = place(literal.type, literal.value), enum_values(column_type)
+    if literal.type not in (column_type, "VARCHAR"):
+        return UNSURE
+    if key not in values:
+        return Meaning(ValueSet.nothing(), ValueSet.present(), None, None)
+    return listed(key, values) if literal.type == column_type else replace(exactly(key), low=None, high=None)
 
 
 def _holds_exactly(kind: str, column_type: str) -> bool:
@@ -51,7 +69,12 @@ def _is_exact_number(kind: str) -> bool:
 
 
 def place(kind: str, value: Value) -> Key | None:
-    """Return the key of a value as the engine shows it; None for a type whose order is not modelled."""
+    """Return the key of a value as the engine shows it; None for a type whose order is not modelled.
+
+    Keys are ordered as the values are, but those of enumerations, which are only equal as they are.
+    """
+    if is_enum(kind):
+        return str(value)
     if kind in ("FLOAT", "DOUBLE", "BOOLEAN") or _is_exact_number(kind):
         return canonical_number(Fraction(value) if isinstance(value, Decimal) else value)
     return _PLACES[kind](str(value)) if kind in _PLACES else None

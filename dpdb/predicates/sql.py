@@ -46,7 +46,7 @@ def condition(tree: Node) -> exp.Expr:  # noqa: C901, PLR0911 - one line per kin
         case NullTest(term):
             return exp.Is(this=term_sql(term), expression=exp.null())
         case Like(term, pattern):
-            return exp.Like(this=term_sql(term), expression=exp.Literal.string(pattern))
+            return exp.Like(this=_operand(term, "VARCHAR"), expression=exp.Literal.string(pattern))
         case Flag(column):
             return _operand(column, column.type)
         case Not(part):

@@ -3,18 +3,39 @@
 All are chosen from public types alone and wide enough that few results are missing: whole numbers are HUGEINT, numbers
 with digits after the point DECIMAL(38, ...), and what is computed with FLOAT or DOUBLE is DOUBLE. What a type does not
 hold is NULL. A number beside a DATE counts days; beside a TIMESTAMP an INTERVAL says what is meant.
+
+An enumeration, `ENUM('low', 'mid', 'high')` as DuckDB spells it, is ordered by the places of its values, not by their
+letters; the type is public, so these are. Equality compares texts, also with columns of other types.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
+from functools import cache
 from itertools import permutations
 
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dpdb.constraints import Operator
 from dpdb.errors import PredicateError
 from dpdb.predicates.nodes import Arithmetic, Call, Column, Literal, Term
 
-__all__ = ["arithmetic", "call", "number_literal", "term_words"]
+__all__ = [
+    "LONGEST_ENUM",
+    "arithmetic",
+    "call",
+    "enum_type",
+    "enum_values",
+    "equality_type",
+    "is_enum",
+    "number_literal",
+    "orders_alike",
+    "term_words",
+    "type_words",
+]
 
 _WHOLE = frozenset(f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"))
 _FLOATS = frozenset(["FLOAT", "DOUBLE"])
@@ -61,10 +82,10 @@ def call(function: str, argument: Term) -> Call:
     kind = argument.type
     if function == "abs" and (taken := _absolute(kind)) is not None:
         return Call(function, argument, taken, taken)
-    if function != "abs" and kind == "VARCHAR":
-        return Call(function, argument, kind, "BIGINT" if function == "length" else kind)
+    if function != "abs" and equality_type(kind) == "VARCHAR":
+        return Call(function, argument, "VARCHAR", "BIGINT" if function == "length" else "VARCHAR")
     wanted = "a number" if function == "abs" else "text"
-    raise PredicateError(f"where: {function} needs {wanted}; {term_words(argument)!r} is {kind}")
+    raise PredicateError(f"where: {function} needs {wanted}; {term_words(argument)!r} is {type_words(kind)}")
 
 
 def term_words(term: Term) -> str:
@@ -140,3 +161,48 @@ def _scale(kind: str) -> int | None:
 
 def _decimal(scale: int) -> str:
     return f"DECIMAL({_MOST_DIGITS},{scale})"
+
+
+# -- enumerations -------------------------------------------------------------------------------------------------
+
+LONGEST_ENUM = 1 << 16
+"""Characters of a type that dpdb computes with; columns of a longer one are text whose order is not known."""
+
+_SHOWN = 60
+
+
+def is_enum(kind: str) -> bool:
+    """Say whether a type is an enumeration."""
+    return kind.startswith("ENUM(")
+
+
+def enum_type(values: Sequence[str | None]) -> str | None:
+    """Name the enumeration of some texts, as DuckDB does; None if there is none of them."""
+    if not values or len(set(values)) < len(values) or any(value is None or "\0" in value for value in values):
+        return None
+    return f"ENUM({', '.join(exp.Literal.string(value).sql('duckdb') for value in values)})"
+
+
+@cache
+def enum_values(kind: str) -> tuple[str, ...]:
+    """Return the values of an enumeration in their order; none if its name cannot be read."""
+    try:
+        values = exp.DataType.build(kind, dialect="duckdb").expressions
+    except SqlglotError:
+        return ()
+    return tuple(value.name for value in values)
+
+
+def equality_type(kind: str) -> str:
+    """Return the type in which values of a type are compared for equality with literals."""
+    return "VARCHAR" if is_enum(kind) else kind
+
+
+def orders_alike(operator: Operator, left: str, right: str) -> bool:
+    """Say whether an operator may stand between two types that compare: the order of an enumeration is its own."""
+    return left == right or not operator.is_order or not (is_enum(left) or is_enum(right))
+
+
+def type_words(kind: str) -> str:
+    """A type for messages: an enumeration may have many values."""
+    return kind if len(kind) <= _SHOWN or not is_enum(kind) else f"{kind[:_SHOWN]}...)"

@@ -50,8 +50,9 @@ def test_types_are_proposed_and_may_be_pasted(table: Path, capsys: pytest.Captur
         "small": 1, "real": 2, "truth": 1,
     }  # fmt: skip
     notes = {column["name"]: column["note"] for column in proposed["columns"] if column["note"]}
-    assert set(notes) == {"code", "no day", "nothing"}
-    assert notes["no day"] == "all but 1 of 6 cells are DATE; declared so, those are NULL"
+    assert set(notes) == {"code", "no day", "nothing", "word"}
+    assert notes["word"] == "1 of 6 cells are words such as NA: as text they are values, not NULL"
+    assert notes["no day"] == "all but 1 of 6 cells are DATE; declared so, 1 are NULL"
     declared = {name: kind for name, (kind, _) in COLUMNS.items() if kind != "VARCHAR"}
     assert tomllib.loads(proposed["toml"])["schema"] == declared
     pasted = csv_schema(argparse.Namespace(schema=proposed["schema"]))

@@ -76,12 +76,12 @@ def test_missing_path_and_directory(tmp_path):
 
 
 def test_unreadable_file(tmp_path, monkeypatch):
-    def refuse(path):
+    def refuse(path, mode):
         raise PermissionError(13, "Permission denied")
 
     path = tmp_path / "x.txt"
     path.touch()
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ParameterError, match="cannot be read"):
         load_constraints(path)
 
@@ -144,6 +144,13 @@ def test_paper_constraints(name, count, kept, ending):
     assert written(loaded) == lines
     assert len(loaded) == count
     assert len(distinct(loaded)) == kept
+
+
+@pytest.mark.parametrize("text", ["a / b <= 2", "a => b", "a LIKE 'x/y.txt'", "c <= below.dc"])
+def test_a_text_with_signs_of_constraints_is_no_path(text):
+    assert load_constraints(text) == parse_constraint(text)
+    with pytest.raises(ConstraintSyntaxError, match="expected"):
+        load_constraints(f"{text} = = folder/c.txt")
 
 
 def test_a_file_that_is_no_constraints_file_is_not_read(tmp_path: Path) -> None:

@@ -166,7 +166,14 @@ HEADERS: dict[str, tuple[bytes, tuple[str, ...] | str]] = {
     "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-8"),
     "UTF-16 without mark": ("a,b\n1,2\n".encode("utf-16-le"), "UTF-8"),
     "Latin-1": (b"caf\xe9,b\n1,2\n", "UTF-8"),
-    "quote never closed": (b'"a,b\n1,2\n', "name every column"),
+    "quote never closed": (b'"a,b\n1,2\n', "name the columns"),
+    "names of R and pandas": (b'"","a"\n"1",2\n', ("column0", "a")),
+    "names that are taken": (
+        b"column2, ,,Column1,column2_\n",
+        ("column2", "column1_", "column2__", "Column1", "column2_"),
+    ),
+    "a name behind the last": (b"a,b,\n1,2,\n", ("a", "b", "column2")),
+    "blanks only": (b" , ,\n1,2,3\n", "name the columns"),
     "no line end in a megabyte": (b"a" * (2 << 20), "UTF-8"),
 }
 

@@ -17,7 +17,7 @@ from dpdb.engine.schema import Column, TableSchema, comparison_type
 from dpdb.engine.sql.comparison import shown_as
 from dpdb.engine.sql.keys import equal_values, texts_of
 from dpdb.engine.sql.where import parse_where
-from dpdb.predicates import Region
+from dpdb.predicates import Region, is_enum
 from dpdb.predicates.covered import covered
 from dpdb.predicates.meaning import neighbours
 from dpdb.predicates.nodes import Literal
@@ -52,6 +52,9 @@ def test_the_order_of_keys_is_the_order_of_the_engine(kind: str, database: Datab
         return
     pairs = database.rows("SELECT one.n, two.n, one.v = two.v, one.v < two.v FROM pool AS one CROSS JOIN pool AS two")
     for one, two, equal, less in pairs:
+        if is_enum(compared):  # of their order see `listed`
+            assert (keys[one] == keys[two]) == equal
+            continue
         assert (keys[one] == keys[two], keys[one] < keys[two]) == (equal, less), (kind, keys[one], keys[two])
 
 

@@ -34,7 +34,7 @@ class AdbcConnection(StreamSource):
     def empty(self, source: Any, table: str | None) -> Stream:
         """Read the table's columns; see `StreamSource`."""
         found = _read(source, table, exp.false())
-        return Stream(found.description, without_batches(found.reader))
+        return Stream(found.description, without_batches(found.reader), unordered=found.unordered)
 
 
 def _read(source: Any, table: str | None, *where: exp.Expr) -> Stream:
@@ -44,9 +44,10 @@ def _read(source: Any, table: str | None, *where: exp.Expr) -> Stream:
     schema, _, name = table.rpartition(".")
     query = exp.select("*").from_(exp.table_(name, db=schema or None, quoted=True)).where(*where).sql("postgres")
     batches = _batches(source, query, description)
-    return Stream(
-        f"table {table!r} of an {description}", validated(pa.RecordBatchReader.from_batches(next(batches), batches))
-    )
+    columns = next(batches)
+    unordered = frozenset(field.name for field in columns if pa.types.is_dictionary(field.type))  # enumerations
+    rows = validated(pa.RecordBatchReader.from_batches(columns, batches))
+    return Stream(f"table {table!r} of an {description}", rows, unordered=unordered)
 
 
 def _batches(source: Any, query: str, description: str) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from dpdb.engine.sources.stream_source import Stream, StreamSource
 from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
+from dpdb.predicates import enum_type
 
 __all__ = ["ArrowStream", "arrow_stream", "validated"]
 
@@ -27,7 +29,7 @@ class ArrowStream(StreamSource):
         """Start the stream; see `StreamSource`."""
         kind = type(source).__name__
         refuse_table_name(kind, table)
-        return Stream(kind, arrow_stream(source, kind))
+        return Stream(kind, arrow_stream(source, kind), enums=_enums_of_polars(source))
 
     def empty(self, source: Any, table: str | None) -> Stream:
         """Take the schema of the object; see `StreamSource`."""
@@ -37,6 +39,15 @@ class ArrowStream(StreamSource):
         kind = type(source).__name__
         refuse_table_name(kind, table)
         return Stream(kind, pa.RecordBatchReader.from_batches(columns, []))
+
+
+def _enums_of_polars(source: Any) -> dict[str, str]:
+    """Return the types of the Enum columns of a Polars frame; Arrow has their values in the rows only."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(source, polars.DataFrame):
+        return {}
+    kinds = {name: enum_type(list(kind.categories)) for name, kind in source.schema.items() if kind == polars.Enum}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def arrow_stream(source: Any, kind: str) -> pa.RecordBatchReader:

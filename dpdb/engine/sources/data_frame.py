@@ -9,8 +9,11 @@ from dpdb.engine.sources.arrow import arrow_stream
 from dpdb.engine.sources.stream_source import Stream, StreamSource
 from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.errors import SourceError
+from dpdb.predicates import enum_type
 
 __all__ = ["DataFrame"]
+
+_ORDERED_KINDS = "biufMm"
 
 
 class DataFrame(StreamSource):
@@ -25,7 +28,8 @@ class DataFrame(StreamSource):
         kind = type(source).__name__
         refuse_table_name(kind, table)
         frame, objects = _with_text_for_objects(source)
-        return Stream(kind, arrow_stream(frame, kind), objects)
+        frame, enums, unordered = _with_text_for_categories(frame)
+        return Stream(kind, arrow_stream(frame, kind), objects, enums, unordered)
 
     def empty(self, source: Any, table: str | None) -> Stream:
         """Convert the frame's first zero rows; see `StreamSource`."""
@@ -39,6 +43,31 @@ def _with_text_for_objects(frame: Any) -> tuple[Any, frozenset[str]]:
     objects = [name for name in frame.columns if frame[name].dtype == object]
     text = {name: frame[name].map(_text, na_action="ignore").astype("string") for name in objects}
     return (frame.assign(**text) if text else frame), frozenset(map(str, objects))
+
+
+def _with_text_for_categories(frame: Any) -> tuple[Any, dict[str, str], frozenset[str]]:
+    """Turn ordered categories to text and to the enumeration of them: they are their column's type, hence public.
+
+    Numbers and times whose order is that of the categories stay what they are. Returned last: columns of text whose
+    categories have no order, or one that cannot be written.
+    """
+    kinds = {name: frame[name].dtype for name in frame.columns}
+    changed, enums, unordered = {}, {}, set()
+    for name, kind in kinds.items():
+        if not isinstance(kind, sys.modules["pandas"].CategoricalDtype):
+            continue
+        values = kind.categories
+        if values.dtype.kind in _ORDERED_KINDS and (not kind.ordered or values.is_monotonic_increasing):
+            changed[name] = frame[name].cat.as_unordered()
+            continue
+        words = [_text(value) for value in values]
+        enum = enum_type(words) if kind.ordered else None
+        if enum is not None:
+            changed[name] = frame[name].cat.rename_categories(words)
+            enums[str(name)] = enum
+        else:
+            unordered.add(str(name))
+    return (frame.assign(**changed) if changed else frame), enums, frozenset(unordered)
 
 
 def _text(value: object) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
-from dpdb.engine.sources.duckdb_relation import run
+from dpdb.engine.sources.duckdb_relation import enums, run
 from dpdb.engine.sources.stream_source import Stream, StreamSource
 from dpdb.engine.sources.table_choice import choose_table
 from dpdb.errors import SourceError
@@ -40,12 +40,12 @@ class DuckDBConnection(StreamSource):
     def stream(self, source: Any, table: str | None) -> Stream:
         """Read the table; see `StreamSource`."""
         description, relation = _connection_table(source, table)
-        return Stream(description, run(description, relation))
+        return Stream(description, run(description, relation), enums=enums(relation))
 
     def empty(self, source: Any, table: str | None) -> Stream:
         """Describe the table; see `StreamSource`."""
         description, relation = _connection_table(source, table)
-        return Stream(description, run("DuckDB relation", relation.limit(0)))
+        return Stream(description, run("DuckDB relation", relation.limit(0)), enums=enums(relation))
 
 
 def are_of_one_database(one: object, other: object) -> bool:

@@ -12,8 +12,9 @@ from dpdb.engine.sources.stream_source import Stream, StreamSource
 from dpdb.engine.sources.table_choice import refuse_table_name
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
+from dpdb.predicates import is_enum
 
-__all__ = ["DuckDBRelation", "run"]
+__all__ = ["DuckDBRelation", "enums", "run"]
 
 
 class DuckDBRelation(StreamSource):
@@ -26,12 +27,18 @@ class DuckDBRelation(StreamSource):
     def stream(self, source: Any, table: str | None) -> Stream:
         """Run the relation; see `StreamSource`."""
         refuse_table_name(type(source).__name__, table)
-        return Stream("DuckDB relation", run("DuckDB relation", source))
+        return Stream("DuckDB relation", run("DuckDB relation", source), enums=enums(source))
 
     def empty(self, source: Any, table: str | None) -> Stream:
         """Run the relation with LIMIT 0; see `StreamSource`."""
         refuse_table_name(type(source).__name__, table)
-        return Stream(type(source).__name__, run("DuckDB relation", source.limit(0)))
+        return Stream(type(source).__name__, run("DuckDB relation", source.limit(0)), enums=enums(source))
+
+
+def enums(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
+    """Return the types of a relation's enumerations by column: its stream of rows forgets them."""
+    kinds = zip(relation.columns, map(str, relation.types), strict=True)
+    return {name: kind for name, kind in kinds if is_enum(kind)}
 
 
 def run(description: str, relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:

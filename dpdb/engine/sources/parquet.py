@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import glob
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema, refuse_duplicate_names
+from dpdb.engine.schema import TableSchema, TypeOrigin, refuse_duplicate_names
 from dpdb.engine.sources.file_source import FileSource
 from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.engine.sources.source import Source, Wanted, scanned, text_column
 from dpdb.engine.sources.table_choice import refuse_table_name
-from dpdb.engine.sources.text_columns import declared_types, typed
+from dpdb.engine.sources.text_columns import declared_types, has_ordered_categories, typed
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
@@ -43,8 +46,10 @@ class ParquetFiles(FileSource):
         named = parquet_columns(database, files)
         kinds = declared_types(database, files.place, named.folders, wanted.types)
         source = scanned(database, files.place, parquet_scan(files, named, kinds))
+        lost = _categories(database, files)
         columns = (text_column(c.name, kinds) if c.name in named.folders else c for c in source.schema.columns)
-        return replace(source, schema=TableSchema(tuple(columns))), False
+        ordered = (replace(c, origin=TypeOrigin.CATEGORIES) if c.name in lost else c for c in columns)
+        return replace(source, schema=TableSchema(tuple(ordered))), False
 
 
 def parquet_columns(database: Database, files: Files) -> FileColumns:
@@ -105,6 +110,18 @@ def _own_columns(database: Database, files: Files) -> tuple[str, ...]:
             "again with the same columns, or name those that belong together"
         )
     return tuple(name for name, _ in found[0][0])
+
+
+def _categories(database: Database, files: Files) -> set[str]:
+    """Return the columns of categories that Arrow called ordered: which is above which, the files nowhere say."""
+    paths = _paths(files).sql("duckdb")
+    schemas = f"SELECT DISTINCT value FROM parquet_kv_metadata({paths}) WHERE key = 'ARROW:schema'"
+    found: set[str] = set()
+    for (written,) in database.rows(schemas):
+        with suppress(pa.ArrowException, ValueError, OSError):  # another writer's, or damaged: it has no say then
+            fields = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(written)))
+            found |= {field.name for field in fields if has_ordered_categories(field.type)}
+    return found
 
 
 def _top_level(entries: list[tuple[str, str | None, int | None]]) -> list[tuple[str, str]]:

@@ -74,7 +74,7 @@ class Source:
     state : str, optional
         That state when the source was opened. Private.
     faults : Faults, optional
-        What the rule for bad lines was needed for in CSV files. Private.
+        What became NULL while text was read. Private.
     read_as : str
         How text is cut into rows, where the schema does not tell; see `CsvColumns`.
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +13,9 @@ from sqlglot import exp
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
 from dpdb.engine.sources.source import Reading, Source, Wanted, copied, nothing_usable, scanned
-from dpdb.engine.sources.text_columns import UNTYPED
+from dpdb.engine.sources.text_columns import UNTYPED, has_ordered_categories
 from dpdb.errors import EngineError, SourceError
+from dpdb.predicates import in_type
 
 __all__ = ["Stream", "StreamSource", "copied_stream", "without_batches"]
 
@@ -33,11 +34,17 @@ class Stream:
         All its rows. What fails while it is read may print values.
     untyped : frozenset of str
         Columns that are text because Python objects became text.
+    enums : mapping of str to str
+        The types of columns whose categories are in order, by their types and not by their rows.
+    unordered : frozenset of str
+        Columns of text whose categories are in no order that is known.
     """
 
     description: str
     reader: pa.RecordBatchReader
     untyped: frozenset[str] = frozenset()
+    enums: Mapping[str, str] = field(default_factory=dict)
+    unordered: frozenset[str] = frozenset()
 
     def of(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """Return the reader with these of its columns only."""
@@ -101,14 +108,28 @@ def copied_stream(database: Database, stream: Stream) -> Source:
     if not readable:
         raise nothing_usable(stream.description)
     with database.arrow_table(_STREAM.name, stream.of(readable)):
-        found = scanned(database, stream.description, _STREAM)
+        found = scanned(database, stream.description, _in_order(stream, readable))
         return copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
 
 
 def _schema(known: TableSchema, names: Sequence[str], foreign: dict[str, str], stream: Stream) -> TableSchema:
-    origins = dict.fromkeys(stream.untyped, TypeOrigin.OBJECTS)
+    of_arrow = {each.name for each in stream.reader.schema if has_ordered_categories(each.type)}
+    lost = (stream.unordered | of_arrow) - set(stream.enums)
+    origins = dict.fromkeys(lost, TypeOrigin.CATEGORIES) | dict.fromkeys(stream.untyped, TypeOrigin.OBJECTS)
     columns = [Column(name, foreign[name]) if name in foreign else known[name] for name in names]
     return TableSchema(tuple(replace(column, origin=origins.get(column.name, column.origin)) for column in columns))
+
+
+def _in_order(stream: Stream, names: Sequence[str]) -> exp.Expr:
+    """Read the columns of known categories as enumerations, which Arrow does not know."""
+    if not stream.enums:
+        return _STREAM
+    cells = [exp.column(name, quoted=True) for name in names]
+    typed = [
+        exp.alias_(in_type(cell, "VARCHAR", stream.enums.get(cell.name, "VARCHAR")), cell.name, quoted=True)
+        for cell in cells
+    ]
+    return exp.select(*typed).from_(_STREAM.copy()).subquery("typed_row")
 
 
 def _is_readable(database: Database, field: pa.Field) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
+import pyarrow as pa
 from sqlglot import exp, tokenize
 
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import comparison_type
+from dpdb.engine.schema import comparison_type, free_name
 from dpdb.errors import SourceError
 
-__all__ = ["UNTYPED", "column_definition", "declared_types", "typed"]
+__all__ = ["UNTYPED", "column_definition", "declared_types", "has_ordered_categories", "named_columns", "typed"]
 
 
 # Where columns have no type of their own.
 UNTYPED = "of CSV, JSON-lines and Excel files, and keys of folders (year=2024/)"
+_WITH_NAN = ("FLOAT", "DOUBLE")
 
 
 def declared_types(
@@ -52,5 +54,30 @@ def column_definition(name: str, kind: str) -> str:
 
 
 def typed(text: exp.Expr, kind: str | None) -> exp.Expr:
-    """Convert a text to a declared type. What does not convert is NULL: one row can neither fail nor change another."""
-    return text if kind is None else exp.TryCast(this=text, to=exp.DataType.build(kind, dialect="duckdb"))
+    """Convert a text to a declared type. What does not convert is NULL: one row can neither fail nor change another.
+
+    So is NaN, however it is spelled: in text it stands for a number that is missing, as an empty cell does. This is the
+    one place that says so; `dpdb schema` counts with it, too.
+    """
+    if kind is None:
+        return text
+    value = exp.TryCast(this=text, to=exp.DataType.build(kind, dialect="duckdb"))
+    if kind not in _WITH_NAN:
+        return value
+    nan = exp.cast(exp.Literal.string("NaN"), kind, dialect="duckdb")
+    return exp.Nullif(this=value, expression=nan)  # to the engine NaN equals NaN
+
+
+def named_columns(names: Sequence[str], keys: Sequence[str] = ()) -> tuple[str, ...]:
+    """Name the columns whose cell in a header line is empty, or blank: `column0`, `column1`, ..., by their places.
+
+    Where another column, or a key of folders, has that name, up to case, underscores follow until none has. Names
+    alone decide, which are public.
+    """
+    taken = [*(name for name in names if name.strip()), *keys]
+    return tuple(name if name.strip() else free_name(f"column{at}", taken) for at, name in enumerate(names))
+
+
+def has_ordered_categories(kind: pa.DataType) -> bool:
+    """Say whether Arrow calls values ordered. Which order that is stands in the rows, so it is not known."""
+    return bool(pa.types.is_dictionary(kind) and kind.ordered)

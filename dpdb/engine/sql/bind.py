@@ -14,7 +14,7 @@ from dpdb.engine.sql.comparison import bind_literal, common_type
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
-from dpdb.predicates import Literal, in_type, literal_sql
+from dpdb.predicates import Literal, equality_type, in_type, literal_sql, orders_alike, type_words
 
 __all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
 
@@ -100,28 +100,29 @@ def _bind_predicate(
     if isinstance(right, ColumnRef):
         right_type = _column_type(dc, right, schema)
         kind = common_type(left_type, right_type)
-        if kind is None:
+        if kind is None or not orders_alike(predicate.op, left_type, right_type):
             untyped = [f"; {typing_advice(column)}" for column in _columns(predicate, schema) if column.is_untyped]
             raise ConstraintTypeError(
-                f"{dc.label}: cannot compare {left.column!r} ({left_type}) with {right.column!r} ({right_type})"
-                + "".join(untyped[:1])
+                f"{dc.label}: cannot {'compare' if kind is None else 'order'} {left.column!r} "
+                f"({type_words(left_type)}) with {right.column!r} ({type_words(right_type)})" + "".join(untyped[:1])
             )
         return BoundPredicate(
             Operand(left.tuple_index, left.column, left_type, kind),
             predicate.op,
             Operand(right.tuple_index, right.column, right_type, kind),
         )
-    bound = bind_literal(database, right.value, left_type)
+    bound = bind_literal(database, right.value, left_type if predicate.op.is_order else equality_type(left_type))
     if bound is None:
-        raise ConstraintTypeError(f"{dc.label}: cannot compare {left.column!r} ({left_type}) with the constant {right}")
+        raise ConstraintTypeError(
+            f"{dc.label}: cannot compare {left.column!r} ({type_words(left_type)}) with the constant {right}"
+        )
     return BoundPredicate(Operand(left.tuple_index, left.column, left_type, bound.type), predicate.op, bound)
 
 
 def _refuse_untyped(dc: DenialConstraint, predicate: Predicate, schema: TableSchema) -> None:
     value = None if isinstance(predicate.right, ColumnRef) else predicate.right.value
-    ordered = predicate.op not in (Operator.EQ, Operator.NE)
     for column in _columns(predicate, schema):
-        problem = untyped_problem(column, value, ordered=ordered)
+        problem = untyped_problem(column, value, ordered=predicate.op.is_order)
         if problem is not None:
             raise ConstraintTypeError(f"{dc.label}: {problem}")
 

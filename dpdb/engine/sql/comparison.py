@@ -17,7 +17,7 @@ from sqlglot import exp
 from dpdb.encodable import is_encodable
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError
-from dpdb.predicates import Literal, LiteralValue, Value, data_type
+from dpdb.predicates import Literal, LiteralValue, Value, data_type, equality_type
 
 __all__ = ["bind_literal", "bind_literals", "common_type", "evaluated", "shown_as"]
 
@@ -37,8 +37,9 @@ _MOST_AT_ONCE = 500
 def common_type(left: str, right: str) -> str | None:
     """Return the type in which values of two types compare, or None if they are not comparable.
 
-    Numbers compare with numbers (exactly where a common exact type exists, else as DOUBLE), dates with timestamps;
-    everything else only with its own type.
+    Numbers compare with numbers (exactly where a common exact type exists, else as DOUBLE), dates with timestamps,
+    enumerations with text and other enumerations as texts, which have no common order (`orders_alike`); everything else
+    only with its own type.
     """
     if left == right:
         return left
@@ -46,7 +47,7 @@ def common_type(left: str, right: str) -> str | None:
         return _common_number(left, right)
     if left in _TIMES and right in _TIMES:
         return _ZONED if _ZONED in (left, right) else "TIMESTAMP"
-    return None
+    return "VARCHAR" if equality_type(left) == equality_type(right) == "VARCHAR" else None
 
 
 def bind_literal(database: Database, value: LiteralValue, column_type: str) -> Literal | None:
@@ -77,8 +78,8 @@ def _written(value: LiteralValue, column_type: str) -> tuple[str, str] | None:
         return ("BOOLEAN", str(value).lower()) if column_type == "BOOLEAN" else None
     if isinstance(value, str) and not is_encodable(value):
         return None
-    if column_type == "VARCHAR":
-        return "VARCHAR", str(value)
+    if equality_type(column_type) == "VARCHAR":
+        return column_type, str(value)
     if _is_number(column_type):
         return _written_number(value, column_type)
     return (column_type, value) if isinstance(value, str) else None

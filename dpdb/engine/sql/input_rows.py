@@ -9,6 +9,7 @@ from dpdb.engine.parents.orphans import OrphanColumn, is_orphan
 from dpdb.engine.schema import PRESENCE, Column, TableSchema
 from dpdb.engine.sources.source import Rows, presence
 from dpdb.engine.sql.computed import ComputedColumn
+from dpdb.predicates import is_enum
 
 __all__ = ["in_schema_order", "read_columns", "typed_rows"]
 
@@ -68,7 +69,7 @@ def _typed(column: Column) -> exp.Expr:
     value = _read(column)
     if column.type is None:
         return value
-    if column.declared_type != kind:
+    if column.declared_type != kind or is_enum(kind):  # types of one spelling may have names
         value = exp.cast(value, kind, dialect="duckdb")
     if kind == "VARCHAR":
         return exp.Collate(this=value, expression=exp.to_identifier("binary", quoted=True))

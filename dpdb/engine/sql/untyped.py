@@ -29,6 +29,11 @@ def untyped_problem(column: Column, value: LiteralValue | None = None, *, ordere
     ordered : bool
         Whether the comparison is ``<``, ``>``, ``<=``, ``>=`` or BETWEEN.
     """
+    if column.has_lost_order and ordered:
+        return (
+            f"the categories of column {column.name!r} have no order that its source tells; make it a DuckDB ENUM, an "
+            "ordered categorical of pandas or an Enum of Polars, with the categories in order, or text"
+        )
     if not column.is_untyped or not (ordered or isinstance(value, (bool, int, Decimal))):
         return None
     why = "as text '10' is below '9'" if ordered else f"{value} is no text"

@@ -108,8 +108,7 @@ class TableTypes:
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
         """Refuse what text that nobody has declared does not bear."""
-        ordered = operator not in (Operator.EQ, Operator.NE)
-        problem = untyped_problem(self._schema[column.name], value, ordered=ordered)
+        problem = untyped_problem(self._schema[column.name], value, ordered=operator.is_order)
         if problem is not None:
             raise PredicateError(f"where: {problem}")
 

@@ -125,9 +125,11 @@ def _text(measures: ExactMeasures) -> str:
     fields = measures.to_dict()
     reasons = fields.pop("reasons")
     by_constraint = fields.pop("by_constraint", [])
+    not_of_type = fields.pop("not_of_type", {})
     lines = ["NOT PRIVATE: exact values, for the owner of the data only"]
     lines += [f"{name:22} {'-' if value is None else value}" for name, value in fields.items()]
     lines += [f"{name}: {reason}" for name, reason in reasons.items()]
+    lines += [f"column {name!r}: {n:,} cells are no values of its type, so NULL" for name, n in not_of_type.items()]
     return "\n".join([*lines, *_of_each(by_constraint)])
 
 

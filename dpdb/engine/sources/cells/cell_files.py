@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -41,15 +41,20 @@ class CellFiles(FileSource):
         """Copy the rows, in the types of their columns."""
         faults = Faults()
         refusals: list[SourceError] = []
-        cells = []
-        for column in source.schema.columns:
-            kind = None if column.is_untyped or column.type is None else column.declared_type
-            cells.append(exp.alias_(typed(exp.column(column.name, quoted=True), kind), column.name, quoted=True))
+        kinds = {c.name: c.declared_type for c in source.schema.columns if not c.is_untyped and c.type is not None}
+        cells = [
+            exp.alias_(typed(exp.column(name, quoted=True), kinds.get(name)), name, quoted=True)
+            for name in source.schema.names
+        ]
+        written = dict.fromkeys(kinds, 0)
         scan = exp.select(*cells).from_(_STREAM.copy()).subquery("cell_row")
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
-                yield from self.batches(files, source.schema, wanted, faults)
+                for batch in self.batches(files, source.schema, wanted, faults):
+                    for name in written:
+                        written[name] += len(batch) - batch.column(name).null_count
+                    yield batch
             except SourceError as error:
                 refusals.append(error)
                 raise
@@ -61,9 +66,20 @@ class CellFiles(FileSource):
                 copy = copied(database, replace(source, scan=scan))
         except SourceError:
             raise (refusals[0] if refusals else unreadable(source)) from None
+        faults.not_of_type = _lost(database, copy, written)
         if faults != Faults():
-            OWNER_LOG.warning("%s: read by the rule for bad lines: %s", files.place, faults)
+            OWNER_LOG.warning("%s: read as NULL, by the rules for bad lines and cells: %s", files.place, faults)
         return replace(source, scan=copy.scan, faults=faults)
+
+
+def _lost(database: Database, copy: Source, written: Mapping[str, int]) -> dict[str, int]:
+    """Return for each typed column how many of its cells have no value in the copy, where there are such."""
+    if not any(written.values()):
+        return {}
+    counts = [exp.Count(this=exp.column(name, quoted=True)) for name in written]
+    [kept] = database.rows(exp.select(*counts).from_(copy.scan.copy()))
+    lost = {name: cells - int(found) for (name, cells), found in zip(written.items(), kept, strict=True)}
+    return {name: cells for name, cells in lost.items() if cells}
 
 
 def text_batch(

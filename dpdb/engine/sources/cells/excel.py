@@ -16,7 +16,7 @@ from dpdb.engine.sources.csv.lines import Faults
 from dpdb.engine.sources.extras import needed
 from dpdb.engine.sources.files import Files
 from dpdb.engine.sources.source import Source, Wanted, text_column, without_rows
-from dpdb.engine.sources.text_columns import declared_types
+from dpdb.engine.sources.text_columns import declared_types, named_columns
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
@@ -29,9 +29,10 @@ _ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 class ExcelFile(CellFiles):
     """A workbook (.xlsx, .xls, .xlsb, .ods), of which one sheet is read.
 
-    The names of the columns are the first row's; cells left of the first name and right of the last one are dropped. A
-    row without any cell is no row. Cells are texts until the owner gives their columns types, as in CSV files: the type
-    of a cell is its row's, not its column's. A whole number is written without a decimal point, a date as 2026-01-31.
+    The names of the columns are the first row's; cells left of the first name and right of the last one are dropped,
+    and an empty one between them is named by its place from the first. A row without any cell is no row. Cells are
+    texts until the owner gives their columns types, as in CSV files: the type of a cell is its row's, not that of its
+    column. A whole number is written without a decimal point, a date as 2026-01-31.
     """
 
     kind = "excel"
@@ -98,7 +99,7 @@ def _header(files: Files, row: Sequence[str | None]) -> tuple[tuple[str, ...], i
     named = [number for number, name in enumerate(names) if name.strip()]
     first = named[0] if named else 0
     names = names[first : named[-1] + 1] if named else []
-    if not names or not all(name.strip() for name in names):
-        raise SourceError(f"{files.place}: the first row of the sheet must name every column")
-    refuse_duplicate_names(names)
-    return tuple(names), first
+    if not names:
+        raise SourceError(f"{files.place}: the first row of the sheet must name the columns")
+    refuse_duplicate_names(found := named_columns(names))
+    return found, first

@@ -46,7 +46,7 @@ class UnreadableError(Exception):
 
 @dataclass
 class Faults:
-    """Counts of what was read by the rule for bad lines; exact and so for the owner only.
+    """Counts of what became NULL while text was read; exact and so for the owner only.
 
     Attributes
     ----------
@@ -56,12 +56,15 @@ class Faults:
         Cells that are NULL because they are not UTF-8.
     first_line : int or None
         Of the first row with such a fault, from 1.
+    not_of_type : dict of str to int
+        By column: cells that are NULL because they are no values of its declared type, or NaN.
     """
 
     short: int = 0
     unreadable: int = 0
     not_utf8: int = 0
     first_line: int | None = None
+    not_of_type: dict[str, int] = field(default_factory=dict)
 
 
 def first_row(text: bytes) -> tuple[bytes, bytes, bytes] | None:

@@ -20,6 +20,7 @@ from dpdb.engine.sources.csv.delimiter import delimiter_of
 from dpdb.engine.sources.csv.lines import LONGEST, CsvLines, Faults, UnreadableError, first_row
 from dpdb.engine.sources.files import FileColumns, Files
 from dpdb.engine.sources.source import Wanted
+from dpdb.engine.sources.text_columns import named_columns
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
 
@@ -54,15 +55,16 @@ def csv_columns(files: Files, wanted: Wanted = _AS_TOLD) -> CsvColumns:
     Raises
     ------
     SourceError
-        If a header line cannot be read, names no column or two alike, or the files' header lines differ.
+        If a header line cannot be read, names no column or two alike, or the files' header lines differ. A single cell
+        of it may be empty; see `named_columns`.
     """
     headers = []
     for path in files.paths:
         with opened(path) as stream:
             headers.append(_header(stream, files.place, path, wanted))
-    names = headers[0].names
-    if any(header.names != names for header in headers):
+    if any(header.names != headers[0].names for header in headers):
         raise SourceError(f"{files.place}: its CSV files have different header lines; the columns must be the same")
+    names = named_columns(headers[0].names, files.keys)
     refuse_duplicate_names(names)
     found = files.columns(names)
     marks = "".join(sorted({header.delimiter.decode() for header in headers}))
@@ -79,7 +81,7 @@ def csv_batches(
     columns : FileColumns
         See `csv_columns`.
     faults : Faults
-        Counts what the rule for bad lines was needed for.
+        Counts what becomes NULL by the rule for bad lines.
 
     Raises
     ------
@@ -214,7 +216,7 @@ def _header(stream: BinaryIO, place: str, path: str, wanted: Wanted) -> _Header:
     if (len(text) >= _LONGEST_HEADER and found is None) or any("\0" in name for name in names):
         OWNER_LOG.error("%s: the header line", path)
         raise SourceError(f"{place}: the header line cannot be read as UTF-8 CSV")
-    if not names or any(not name.strip() for name in names):
+    if not any(name.strip() for name in names):
         OWNER_LOG.error("%s: the header line", path)
-        raise SourceError(f"{place}: the first line must name every column")
+        raise SourceError(f"{place}: the first line must name the columns")
     return _Header(names, delimiter, end, row.count(end) + 2, rest)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpdb.engine.sources.text_columns import typed
 from dpdb.engine.sql.known import is_known
 from dpdb.engine.table import LocalTable
 
@@ -17,13 +18,15 @@ __all__ = ["CellCounts", "count_cells"]
 class CellCounts:
     """Cells of a column that are not empty; those that are no missing word; of these, those that fit each candidate.
 
-    `like` counts the cells, missing or not, that match a further pattern.
+    `like` counts the cells, missing or not, that match a further pattern; `values` for each candidate those that have a
+    value where its type is declared: the others are NULL then.
     """
 
     cells: int
     known: int
     like: int
     fitting: list[int]
+    values: list[int]
 
 
 def count_cells(
@@ -57,20 +60,17 @@ def count_cells(
     word = exp.column("word")
     cell = exp.Lower(this=exp.Trim(this=word))
     there = exp.Not(this=exp.In(this=cell, expressions=[exp.Literal.string(each) for each in missing]))
-    fits = [exp.and_(there, _looks(cell, pattern), _converts(word, kind)) for kind, pattern in candidates]
-    sums = [_summed(condition) for condition in (exp.true(), there, _looks(cell, like), *fits)]
+    converts = [is_known(typed(word.copy(), kind)) for kind, _ in candidates]
+    looks = [_looks(cell, pattern) for _, pattern in candidates]
+    fits = [exp.and_(there, *both) for both in zip(looks, converts, strict=True)]
+    sums = [_summed(condition) for condition in (exp.true(), there, _looks(cell, like), *fits, *converts)]
     totals = table.database.rows(exp.select(*sums).from_(words.subquery("word")))[0]
     cells, known, alike, *fitting = (int(total or 0) for total in totals)
-    return CellCounts(cells, known, alike, fitting)
+    return CellCounts(cells, known, alike, fitting[: len(candidates)], fitting[len(candidates) :])
 
 
 def _looks(cell: exp.Expr, looks: str) -> exp.Expr:
     return exp.Anonymous(this="regexp_full_match", expressions=[cell.copy(), exp.Literal.string(looks.lower())])
-
-
-def _converts(column: exp.Expr, kind: str) -> exp.Expr:
-    value = exp.TryCast(this=column.copy(), to=exp.DataType.build(kind, dialect="duckdb"))
-    return is_known(value)
 
 
 def _summed(condition: exp.Expr) -> exp.Expr:
