@@ -23,11 +23,11 @@ from dpdb.measures import (
     with_estimate,
     with_theta_limits,
 )
-from dpdb.privacy import check_samplers, split
+from dpdb.privacy import check_samplers
 from dpdb.release.conflict_graph import load_kernels
 from dpdb.release.prepare import Prepared
 from dpdb.release.prepared.parts import CountPart, MeasurePart
-from dpdb.release.prepared.shares import measure_shares
+from dpdb.release.prepared.shares import measure_shares, unit_shares
 from dpdb.release.published.release import Release, Releases, make_release
 from dpdb.release.rule_statistics import RuleStatistics
 
@@ -146,13 +146,12 @@ def _labelled_count(prepared: Prepared, part: CountPart, answer: Answer) -> Rele
 
 def _labelled_measures(prepared: Prepared, part: MeasurePart, answers: Sequence[Answer]) -> tuple[Release, ...]:
     theta = prepared.ask.public_theta
-    costs = split(part.charged, [share.total for share in measure_shares(part)])
     return tuple(
         make_release(
             answer,
             measure=name,
             mechanism=mechanism.name,
-            epsilon=cost,
+            epsilon=share.total,
             joint_epsilon=prepared.charge.epsilon,
             confidence=part.confidence,
             where=None if part.predicate is None else part.predicate.text,
@@ -164,5 +163,5 @@ def _labelled_measures(prepared: Prepared, part: MeasurePart, answers: Sequence[
             rate=part.rate,
             theta_from=None if theta is None else theta.words,
         )
-        for (name, mechanism), answer, cost in zip(part.measures, answers, costs, strict=True)
+        for (name, mechanism), answer, share in zip(part.measures, answers, unit_shares(part), strict=True)
     )

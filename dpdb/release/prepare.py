@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from dpdb.privacy import format_epsilon
 from dpdb.release.accounts.account import Charge
 from dpdb.release.ask import Ask
 from dpdb.release.prepared.parts import CountPart, MeasurePart, count_part, for_each_constraint, measure_part
+from dpdb.release.prepared.shares import unit_shares
 from dpdb.release.prepared.slices import Slices, parse_slices
 from dpdb.release.published.release import constraints_digest
 from dpdb.release.units.privacy_unit import PrivacyUnit
@@ -147,6 +149,18 @@ def _charged(
     slices: Slices,
 ) -> Prepared:
     """Charge the rows of the slices: both tuples of a conflict lie in one slice, so no other row changes an answer."""
+    one_slice = parts[: len(parts) // len(slices.predicates)]  # what the others cost is the same, and of other rows
+    costs = tuple(cost for part in one_slice for cost in _costs(part))
+    assert sum(costs) == ask.charged, "a call costs what was asked for"
+    if len(costs) > 1:  # what else a ledger's owner would need to compute a charge again
+        request["parts"] = {format_epsilon(cost): times for cost, times in Counter(costs).items()}
     rule_set = table.constraints_sha256 if table.bound else None
-    charge = Charge(ask.charged, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
+    charge = Charge(costs, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
     return Prepared(ask, charge, parts, slices, table)
+
+
+def _costs(part: MeasurePart | CountPart) -> tuple[int, ...]:
+    """Return what each draw of a part costs a unit, in nano-epsilon."""
+    if isinstance(part, CountPart):
+        return () if part.epsilon is None else (part.epsilon,)
+    return tuple(cost for share in unit_shares(part) for cost in share.parts)

@@ -20,14 +20,16 @@ from dpdb.release.accounts import budget, ledger_account
 from dpdb.release.accounts.account import Charge
 from dpdb.release.prepared import parts, shares, slices
 
+Parts = tuple[int, ...]
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
 
 def half_the_charge(patch: pytest.MonkeyPatch) -> None:
     """Every door pays half."""
 
-    def halved(epsilon: int, coverage: Region, asked: Any, run: Any, rho: int | None, *more: Any) -> Charge:
-        return Charge(epsilon // 2, coverage, asked, run, None if rho is None else rho // 2, *more)
+    def halved(parts: Parts, coverage: Region, asked: Any, run: Any, rho: int | None, *more: Any) -> Charge:
+        halves = tuple(part // 2 for part in parts)
+        return Charge(halves, coverage, asked, run, None if rho is None else rho // 2, *more)
 
     patch.setattr(prepare, "Charge", halved)
 
@@ -46,7 +48,21 @@ def twice_the_epsilon(patch: pytest.MonkeyPatch) -> None:
 
 
 def every_constraint_gets_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(parts, "split", lambda epsilon, weights: (epsilon,) * len(weights))
+    """Of two constraints each is answered with what both are charged."""
+    real = shares.measure_shares
+    patch.setattr(draw, "measure_shares", lambda asked: real(replace(asked, epsilon=2 * asked.epsilon)))
+
+
+def one_part_is_charged(patch: pytest.MonkeyPatch) -> None:
+    """Of the draws of a call a ledger in rho or mu counts the first."""
+    units = ledger_account.pure_units
+    patch.setattr(ledger_account, "pure_units", lambda notion, asked, rows: units(notion, asked[:1], rows))
+
+
+def parts_are_divided_twice(patch: pytest.MonkeyPatch) -> None:
+    """Two parts are charged as one of half their epsilon."""
+    units = ledger_account.pure_units
+    patch.setattr(ledger_account, "pure_units", lambda notion, asked, rows: units(notion, [sum(asked) // 2], rows))
 
 
 def every_measure_gets_all(patch: pytest.MonkeyPatch) -> None:
@@ -93,7 +109,7 @@ def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         budget.Budget,
         "debit",
-        lambda self, charge: debit(self, charge if next(turns) % 2 == 0 else replace(charge, epsilon=0)),
+        lambda self, charge: debit(self, charge if next(turns) % 2 == 0 else replace(charge, parts=())),
     )
     patch.setattr(
         ledger_account.LedgerAccount,
@@ -123,6 +139,7 @@ QUICK: list[tuple[Mutant, str]] = [
     (children_of_a_key_are_not_bounded, "private parent"),
     (the_first_key_pays_for_all, "repair by keys, ledger"),
     (a_slice_pays_for_other_rows, "sharing slices, ledger"),
+    (one_part_is_charged, "each constraint, gdp ledger"),
 ]
 
 SLOW: list[tuple[Mutant, str]] = [
@@ -136,4 +153,6 @@ SLOW: list[tuple[Mutant, str]] = [
     (a_repeated_run_draws_again, "run id, ledger"),
     (every_second_debit_is_free, "front end"),
     (every_measure_gets_all, "all"),
+    (every_constraint_gets_all, "each constraint, gdp ledger"),
+    (parts_are_divided_twice, "each constraint, gdp ledger"),
 ]

@@ -79,6 +79,8 @@ class Door:
         Of the account.
     in_rho
         Whether the release is paid in rho.
+    parts
+        How many equal draws of one call are charged one by one, all read by the first attacker.
     hub
         How many rows the moved one is in conflict with, where a release chooses how many of them count.
     """
@@ -97,6 +99,7 @@ class Door:
     moved: Sequence[Row] = field(default_factory=lambda: ONE_ROW)
     notion: str = "pure"
     in_rho: bool = False
+    parts: int = 1
     hub: int | None = None
 
     @property
@@ -122,7 +125,8 @@ class Door:
         if self.in_rho:
             weights = np.exp(-(np.arange(-200, 201) ** 2) * 2 * notion.value(charge))  # scale^2 = 1 / (2 (2 rho))
             return (1 + 1 / float(weights.sum())) / 2
-        paid = notion.value(charge)
+        # Of equal draws that must all be large to say "larger" it is right as often as of one.
+        paid = notion.value(charge // self.parts)
         epsilon = math.sqrt(2 * paid) if notion is ZCDP else float(logit(norm.cdf(paid / 2)))
         return float(expit(2 * epsilon))
 
@@ -243,6 +247,13 @@ DOORS = [
     Door(
         "count in rho, zcdp ledger", with_ledger(lambda s: s.dp_count(rho=3), "zcdp"), (4,), (3,), notion="zcdp",
         in_rho=True, draws=1400,
+    ),
+    Door(
+        "each constraint, gdp ledger",
+        with_ledger(
+            lambda s: s.dp_inconsistency("repair", "3.5", each_constraint=True), "gdp", rules=TWO_RULES,
+        ),
+        (1, 1), (0, 0), ((0, 1),), notion="gdp", parts=2, draws=1500,
     ),
     Door("count, gdp ledger", with_ledger(lambda s: s.dp_count(EPSILON), "gdp"), (4,), (3,), notion="gdp"),
     Door("front end", front_end(f"{_REPAIR})"), (1,), (0,)),

@@ -20,7 +20,7 @@ __all__ = ["with_kept_thetas"]
 
 # Two requests of one theta may differ in these: they change the noise, are about theta itself, or (as the table's own
 # rows may) tell that the rows of parents have changed.
-_MAY_DIFFER = ("epsilon", "confidence", "max_degree", "theta", "theta_from", "public_parents")
+_MAY_DIFFER = ("epsilon", "parts", "confidence", "max_degree", "theta", "theta_from", "public_parents")
 
 
 def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) -> Job:
