@@ -193,6 +193,8 @@ def _simulated(
         elif name == "r2t" and simulation.conflicts > _MOST_FOR_R2T:
             skipped[f"{measure} {name}"] = f"slow beyond {_MOST_FOR_R2T:,} conflicts"
         elif why := simulation.refused(measure, name):
+            if measure_named(measure).mechanism(name).on_one_row:
+                continue
             skipped[f"{measure} {name}"] = why
         else:
             seconds = (end - time.monotonic()) / (len(todo) - position)
@@ -209,7 +211,7 @@ def _smallest(simulation: Simulation, target: float) -> tuple[dict[str, float | 
     for measure in MEASURES:
         found[measure.name] = None
         for epsilon, rung in rungs.items():
-            error = simulation.alone(measure.name, measure.default, epsilon, seconds)
+            error = simulation.alone(measure.name, simulation.defaults[measure.name], epsilon, seconds)
             rung.relative_error_90[measure.name] = error.relative_error_90
             if error.relative_error_90 is not None and error.relative_error_90 <= target:
                 found[measure.name] = float(epsilon)

@@ -196,6 +196,7 @@ def _releases(prepared: Prepared) -> list[dict[str, Any]]:
 def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list[dict[str, Any]]:
     shares = measure_shares(part)
     count = sum(share.count for share in shares)
+    paid = [shares[0] if part.on_one_row else share for share in shares]  # one number is drawn once
     rows = f", divided by a row count with noise of scale about {float(1 / as_fraction(count)):.3g}" if count else ""
     return [
         {
@@ -203,10 +204,10 @@ def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list
             "constraint": None if part.constraint is None else part.constraint.label,
             "mechanism": mechanism.name,
             "epsilon": float(as_fraction(share.total) * Fraction(part.charged, part.epsilon)),
-            "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, share):.3g}{rows}",
+            "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, noisy):.3g}{rows}",
             "time": expected_time(mechanism.reads, constraints) if mechanism.fit is None else "grows with rows",
         }
-        for (name, mechanism), share in zip(part.measures, shares, strict=True)
+        for (name, mechanism), share, noisy in zip(part.measures, shares, paid, strict=True)
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import BoundConstraint, Table
 from dpdb.errors import ParameterError
+from dpdb.measures import takes_theta
 from dpdb.privacy import format_epsilon
 from dpdb.release.accounts.account import Charge
 from dpdb.release.ask import Ask
@@ -96,12 +97,17 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     graphs: tuple[MeasurePart, ...] = (whole,)
     if ask.each_constraint:
         graphs = for_each_constraint(ask, table.bound, table.unit)
+    graphs = tuple(part.shaped(table.bound, named=ask.mechanism is not None) for part in graphs)
+    if ask.theta is not None and all(part.on_one_row for part in graphs):
+        takes_theta(ask.measures[0], graphs[0].measures[0][1])
     graphs = tuple(part.within_groups(table.bound, table.max_group) for part in graphs)
     graphs = tuple(part.fitted(table.bound, table.opened.schema) for part in graphs)
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
     parts = [replace(part, predicate=predicate) for predicate in slices.predicates for part in graphs]
     request: dict[str, Any] = {
-        "measures": whole.mechanisms,
+        "measures": {
+            name: " or ".join(dict.fromkeys(part.mechanisms[name] for part in graphs)) for name in ask.measures
+        },
         "epsilon": format_epsilon(ask.charged),
         "where": ask.where,
         "confidence": ask.confidence,

@@ -53,18 +53,6 @@ def every_constraint_gets_all(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(draw, "measure_shares", lambda asked: real(replace(asked, epsilon=2 * asked.epsilon)))
 
 
-def one_part_is_charged(patch: pytest.MonkeyPatch) -> None:
-    """Of the draws of a call a ledger in rho or mu counts the first."""
-    units = ledger_account.pure_units
-    patch.setattr(ledger_account, "pure_units", lambda notion, asked, rows: units(notion, asked[:1], rows))
-
-
-def parts_are_divided_twice(patch: pytest.MonkeyPatch) -> None:
-    """Two parts are charged as one of half their epsilon."""
-    units = ledger_account.pure_units
-    patch.setattr(ledger_account, "pure_units", lambda notion, asked, rows: units(notion, [sum(asked) // 2], rows))
-
-
 def every_measure_gets_all(patch: pytest.MonkeyPatch) -> None:
     real = shares.measure_shares
 
@@ -139,7 +127,6 @@ QUICK: list[tuple[Mutant, str]] = [
     (children_of_a_key_are_not_bounded, "private parent"),
     (the_first_key_pays_for_all, "repair by keys, ledger"),
     (a_slice_pays_for_other_rows, "sharing slices, ledger"),
-    (one_part_is_charged, "each constraint, gdp ledger"),
 ]
 
 SLOW: list[tuple[Mutant, str]] = [
@@ -153,6 +140,4 @@ SLOW: list[tuple[Mutant, str]] = [
     (a_repeated_run_draws_again, "run id, ledger"),
     (every_second_debit_is_free, "front end"),
     (every_measure_gets_all, "all"),
-    (every_constraint_gets_all, "each constraint, gdp ledger"),
-    (parts_are_divided_twice, "each constraint, gdp ledger"),
 ]

@@ -79,8 +79,6 @@ class Door:
         Of the account.
     in_rho
         Whether the release is paid in rho.
-    parts
-        How many equal draws of one call are charged one by one, all read by the first attacker.
     hub
         How many rows the moved one is in conflict with, where a release chooses how many of them count.
     """
@@ -99,7 +97,6 @@ class Door:
     moved: Sequence[Row] = field(default_factory=lambda: ONE_ROW)
     notion: str = "pure"
     in_rho: bool = False
-    parts: int = 1
     hub: int | None = None
 
     @property
@@ -125,8 +122,7 @@ class Door:
         if self.in_rho:
             weights = np.exp(-(np.arange(-200, 201) ** 2) * 2 * notion.value(charge))  # scale^2 = 1 / (2 (2 rho))
             return (1 + 1 / float(weights.sum())) / 2
-        # Of equal draws that must all be large to say "larger" it is right as often as of one.
-        paid = notion.value(charge // self.parts)
+        paid = notion.value(charge)
         epsilon = math.sqrt(2 * paid) if notion is ZCDP else float(logit(norm.cdf(paid / 2)))
         return float(expit(2 * epsilon))
 
@@ -182,10 +178,9 @@ DOORS = [
         "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (4,), (0,),
         rows=LEAVES, hub=4, seen=0.66, draws=4000,
     ),
-    # The degree cap's tenth is paid and not used; a row that is no pair is half of what `problematic` pays for.
     Door(
-        "all", in_memory(lambda s: s.dp_inconsistency("all", "4"), rules=ONE_ROW_RULE), (1, 1, 1), (0, 0, 0),
-        ((0, 1, 2),), seen=0.72, draws=3000, part=3,
+        "all", in_memory(lambda s: s.dp_inconsistency("all", EPSILON), rules=ONE_ROW_RULE), (1, 1, 1), (0, 0, 0),
+        ((0, 1, 2),),
     ),
     Door(
         "all, theta chosen", in_memory(lambda s: s.dp_inconsistency("all", "4")), (4, 5, 1), (0, 0, 0), ((0, 1, 2),),
@@ -247,13 +242,6 @@ DOORS = [
     Door(
         "count in rho, zcdp ledger", with_ledger(lambda s: s.dp_count(rho=3), "zcdp"), (4,), (3,), notion="zcdp",
         in_rho=True, draws=1400,
-    ),
-    Door(
-        "each constraint, gdp ledger",
-        with_ledger(
-            lambda s: s.dp_inconsistency("repair", "3.5", each_constraint=True), "gdp", rules=TWO_RULES,
-        ),
-        (1, 1), (0, 0), ((0, 1),), notion="gdp", parts=2, draws=1500,
     ),
     Door("count, gdp ledger", with_ledger(lambda s: s.dp_count(EPSILON), "gdp"), (4,), (3,), notion="gdp"),
     Door("front end", front_end(f"{_REPAIR})"), (1,), (0,)),

@@ -152,7 +152,7 @@ def private_parent(ask: Ask, **options: Any) -> Sampler:
     return sample
 
 
-def with_ledger(ask: Ask, notion: str = "pure", *, rules: Any = RULE, **options: Any) -> Sampler:
+def with_ledger(ask: Ask, notion: str = "pure", **options: Any) -> Sampler:
     """A ledger for each sample: budgets in rho and mu have an upper limit."""
 
     def sample(folder: Path, rows: Sequence[Row], moved: Sequence[Row], draws: int) -> Iterator[Sample]:
@@ -160,7 +160,7 @@ def with_ledger(ask: Ask, notion: str = "pure", *, rules: Any = RULE, **options:
         for number in count():
             path = folder / f"{number}.ledger"
             Ledger.create(path, 30 if notion == "gdp" else 1_000, notion).close()
-            with dpdb.open(source, constraints=rules, ledger=path, **options) as session:
+            with dpdb.open(source, constraints=RULE, ledger=path, **options) as session:
                 drawn = [answers(ask(session)) for _ in range(draws)]
             yield Sample(drawn, each(collected(path, moved), draws))
 

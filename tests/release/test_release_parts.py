@@ -15,10 +15,11 @@ import pytest
 import dpdb
 from dpdb.ledger import Ledger
 from dpdb.owner import audit
-from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion
+from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion, noise
 from dpdb.privacy.epsilon import parse_epsilon, split
 from dpdb.privacy.gdp import gdp_of_pure
-from dpdb.release import Ask, Releases, pure_units
+from dpdb.release import Ask, pure_units
+from dpdb.release.accounts import ledger_account
 from dpdb.release.explain import explain
 
 TABLE = pa.table({"a": [1, 1, 2, 3], "b": [1, 2, 3, 4], "c": ["x", None, "y", "z"]})
@@ -146,44 +147,80 @@ def renyi(one: tuple[int, float], other: tuple[int, float], order: float) -> flo
     return math.log((1 - q) / (1 + q) * math.fsum(terms)) / (order - 1)
 
 
-def losses(notion: str, epsilon: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> tuple[float, float]:
-    """The greatest exact divergence over order of the draws of one call on neighbouring tables, and what it is charged.
+def drawn(rules: Sequence[str], notion: str, patch: pytest.MonkeyPatch, folder: Path) -> tuple[Any, int]:
+    """The exact numbers and scales of one call on either of two neighbouring tables, and the units it is charged.
 
-    Every draw of `repair` of each constraint is a Laplace number, whatever the others are: divergences add up.
+    Each draw of `repair` of each constraint is a discrete Laplace number, whatever the others are.
     """
-    from dpdb.privacy import noise
-
     real = noise._OpenDPNoise.laplace
-    drawn: list[list[tuple[int, float]]] = []
+    found: list[list[tuple[int, float]]] = []
 
     def recorded(self: Any, value: int, scale: float) -> int:
-        drawn[-1].append((value, scale))
+        found[-1].append((value, scale))
         return real(self, value, scale)
 
-    monkeypatch.setattr(noise._OpenDPNoise, "laplace", recorded)
-    for rows in (TABLE.slice(0, 1), TABLE.slice(0, 2)):  # one more row, in conflict with the other by both rules
+    patch.setattr(noise._OpenDPNoise, "laplace", recorded)
+    for rows in (TABLE.slice(0, 1), TABLE.slice(0, 2)):  # one more row, which breaks every rule
         place = folder / str(len(rows))
         place.mkdir()
         Ledger.create(place / "t.ledger", 5, notion).close()
-        rules = ["a -> b", "CHECK (b < 2)", "UNIQUE (a)"]
         with dpdb.open(rows, constraints=rules, ledger=place / "t.ledger") as session:
-            drawn.append([])
-            found = session.dp_inconsistency("repair", epsilon, each_constraint=True)
-            assert isinstance(found, Releases)
-            charged = session.spent()
-    orders = (1.0001, 1.5, 2, 4, 16)
-    worst = max(sum(renyi(a, b, order) for a, b in zip(*drawn, strict=True)) / order for order in orders)
-    return worst, charged
+            found.append([])
+            session.dp_inconsistency("repair", "0.3", each_constraint=True)
+        with Ledger.open(place / "t.ledger") as ledger:
+            charged = ledger.spent_units()
+    return list(zip(*found, strict=True)), charged
+
+
+def divergence(draws: Any) -> float:
+    """The greatest Renyi divergence of all draws together over its order: it adds up over independent draws."""
+    return max(sum(renyi(*pair, order) for pair in draws) / order for order in (1.0001, 1.5, 2, 4, 16))
+
+
+def excess(draws: Any, units: int) -> float:
+    """By how much the exact delta of all draws together exceeds what GDP allows, at the epsilon where most.
+
+    A draw whose number differs by 1 has two likelihood ratios only, exp(1 / scale) and its inverse.
+    """
+    assert all(abs(one[0] - other[0]) == 1 for one, other in draws)
+    outcomes = [(1.0, 1.0)]
+    for one, _ in draws:
+        likely = 1 / (1 + math.exp(-1 / one[1]))
+        outcomes = [(p * a, q * b) for p, q in outcomes for a, b in ((likely, 1 - likely), (1 - likely, likely))]
+    return max(
+        math.fsum(max(0.0, p - math.exp(epsilon) * q) for p, q in outcomes) - GDP.delta(units, epsilon)
+        for epsilon in (0.0, 0.02, 0.1, 0.2)
+    )
+
+
+MIXED = ["a -> b", "CHECK (b < 2)", "UNIQUE (a)"]
+ON_ROWS = [f"CHECK (b < 2 OR a = {k})" for k in (7, 8, 9)]
+
+
+def only_the_first(notion: Notion, parts: Sequence[int], rows: int) -> int:
+    return pure_units(notion, parts[:1], rows)
+
+
+def all_but_the_first(notion: Notion, parts: Sequence[int], rows: int) -> int:
+    return pure_units(notion, parts[1:], rows)
 
 
 def test_the_exact_divergence_of_a_call_is_within_its_rho(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    worst, charged = losses("zcdp", "0.3", monkeypatch, tmp_path)
-    assert 0.95 * charged < worst <= charged  # and charged for next to nothing that is not lost
+    draws, charged = drawn(MIXED, "zcdp", monkeypatch, tmp_path)
+    assert 0.95 * ZCDP.value(charged) < divergence(draws) <= ZCDP.value(charged)  # and little is paid for nothing
 
 
-def test_a_part_that_is_not_charged_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpdb.release.accounts import ledger_account
+@pytest.mark.parametrize("mutant", [only_the_first, all_but_the_first])
+def test_a_part_that_rho_does_not_count_is_caught(mutant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_account, "pure_units", mutant)
+    draws, charged = drawn(MIXED, "zcdp", monkeypatch, tmp_path)
+    assert divergence(draws) > ZCDP.value(charged)
 
-    monkeypatch.setattr(ledger_account, "pure_units", lambda notion, parts, rows: pure_units(notion, parts[1:], rows))
-    worst, charged = losses("zcdp", "0.3", monkeypatch, tmp_path)
-    assert worst > charged
+
+def test_the_exact_delta_of_a_call_is_within_its_mu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert excess(*drawn(ON_ROWS, "gdp", monkeypatch, tmp_path)) <= 0
+
+
+def test_parts_that_mu_does_not_count_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_account, "pure_units", only_the_first)
+    assert excess(*drawn(ON_ROWS, "gdp", monkeypatch, tmp_path)) > 0

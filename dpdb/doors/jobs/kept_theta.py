@@ -66,9 +66,9 @@ def _latest(job: Job, release: JobRelease, ledger: Ledger, wanted: Mapping[str, 
     for run, answer in _recorded_runs(job, release, ledger):
         if _without_noise(json.loads(answer.request)) == wanted:
             found = recorded_releases(answer.answer)
-            thetas = tuple(one.theta for one in found if one.theta is not None)
-            if len(thetas) == len(found) > 0:
-                words = found[0].theta_from or f"kept, as chosen in run {run}"
+            thetas = tuple(one.theta for one in found)  # None where rows are counted
+            if any(thetas):
+                words = next((one.theta_from for one in found if one.theta_from), f"kept, as chosen in run {run}")
                 return PublicTheta(thetas, words, kept=True, limits=tuple(one.theta_limits for one in found))
     return None
 

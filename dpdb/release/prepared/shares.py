@@ -44,10 +44,12 @@ def measure_shares(part: MeasurePart) -> tuple[Share, ...]:
     """Share `part.epsilon` among its measures; the shares' totals add up to it.
 
     One measure alone is shared as its mechanism says. Several share one degree cap, booked with the first. Rates share
-    one row count, booked with the first.
+    one row count, booked with the first. Where all are one number (`MeasurePart.on_one_row`) it is drawn for the first.
     """
     if part.rate:
         return _rate_shares(part)
+    if part.on_one_row:
+        return (Share(0, part.epsilon), *[Share(0, 0)] * (len(part.measures) - 1))
     if len(part.measures) == 1:
         return (Share(*part.measures[0][1].shares(part.epsilon)),)
     cap, *rest = split(part.epsilon, (_CAP_WEIGHT, *(measure_named(name).weight for name, _ in part.measures)))
@@ -56,6 +58,8 @@ def measure_shares(part: MeasurePart) -> tuple[Share, ...]:
 
 def _rate_shares(part: MeasurePart) -> tuple[Share, ...]:
     count, left = rate_shares(part.epsilon)
+    if part.on_one_row:
+        return (Share(0, left, count), *[Share(0, 0)] * (len(part.measures) - 1))
     budgets = split(left, [measure_named(name).rate_weight or 0 for name, _ in part.measures])
     shares = [mechanism.shares(epsilon) for (_, mechanism), epsilon in zip(part.measures, budgets, strict=True)]
     return tuple(Share(cap, rest, 0 if position else count) for position, (cap, rest) in enumerate(shares))
