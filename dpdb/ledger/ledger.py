@@ -20,6 +20,7 @@ from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.run_lock import RunLock
+from dpdb.ledger.second_ledger import other_ledgers
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
@@ -109,6 +110,10 @@ class Ledger(LedgerReading):
         with self._books.current():
             self._books.binding.check_table(source)
             self._books.binding.check_rows(source)
+
+    def others(self, source: SourceMark) -> list[Path]:
+        """Return ledgers beside this one for the same rows, as long as it is bound to none; see `other_ledgers`."""
+        return other_ledgers(self._file.path, source) if self._state.terms.table_mark is None else []
 
     def reserve(
         self,

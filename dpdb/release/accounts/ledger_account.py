@@ -12,6 +12,7 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark, little_left, rows_of
 from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
+from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy import GDP, PURE, ZCDP
 from dpdb.release.accounts.account import Charge, Reservation
 from dpdb.release.accounts.budget import Budget, as_budget
@@ -69,6 +70,13 @@ class LedgerAccount:
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check(self._source)
+            for other in self._ledger.others(self._source):
+                OWNER_LOG.warning(
+                    "%s: the ledger %s counts for the same rows already; what both allow adds up, and neither knows of "
+                    "the other: keep one",
+                    self._ledger.shown,
+                    other,
+                )
         except BaseException:
             self._ledger.close()
             raise
