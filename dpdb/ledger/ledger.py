@@ -15,12 +15,12 @@ from pathlib import Path
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units
+from dpdb.ledger.binding import other_ledgers
 from dpdb.ledger.debit import Asked, debit, record
 from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.run_lock import RunLock
-from dpdb.ledger.second_ledger import other_ledgers
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key

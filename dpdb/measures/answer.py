@@ -22,16 +22,20 @@ __all__ = ["FROM_BELOW", "Answer", "GraphStatistics", "why_no_upper"]
 # side: v is g pairs of rows, and g + 1 rows in conflict.
 _FROM_BELOW = (
     "at most theta conflicts per row are counted, so this number bounds the measure from below only. No mechanism has "
-    "an upper end that is both valid and small: adding one row can put {rows} in conflict, so even on a table without "
-    "any conflict it is at least as large as {size} with probability at least max((1-beta)e^-epsilon, 1-beta "
+    "an upper end that is both valid and small: adding one row can put {rows} in conflict{because}, so even on a table "
+    "without any conflict it is at least as large as {size} with probability at least max((1-beta)e^-epsilon, 1-beta "
     "e^epsilon), 86% at epsilon 1 and 95% confidence; mechanism 'two_sided' gives a valid one, at that price"
 )
-FROM_BELOW = _FROM_BELOW.format(rows="every row of the largest group with a common left-hand side", size="that group")
+FROM_BELOW = _FROM_BELOW.format(
+    rows="every row of the largest group with a common left-hand side", size="that group", because=""
+)
 _OF_COMPARED = _FROM_BELOW.format(
-    rows="every row of the largest group with a common value where a rule compares by equality", size="that group"
+    rows="every row of the largest group with a common value where a rule compares by equality",
+    size="that group",
+    because="",
 )
 _OF_ALL = _FROM_BELOW.format(
-    rows="every other row, because a rule compares rows without an equality between them", size="the table"
+    rows="every other row", size="the table", because=" (a rule compares rows without an equality between them)"
 )
 _ON_ONE_ROW = (
     "this mechanism bounds the measure from below only, although rules on one row leave nothing out; leave the "

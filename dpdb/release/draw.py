@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from dpdb.engine import DegreeTerms, GroupTerm, Progress, WherePredicate, degree_terms, no_progress
 from dpdb.measures import (
@@ -30,7 +30,9 @@ from dpdb.release.prepare import Prepared
 from dpdb.release.prepared.parts import CountPart, MeasurePart
 from dpdb.release.prepared.shares import measure_shares, unit_shares
 from dpdb.release.published.release import Release, Releases, make_release
-from dpdb.release.rule_statistics import RuleStatistics
+
+if TYPE_CHECKING:
+    from dpdb.release.rule_statistics import RuleStatistics
 
 __all__ = ["CountedStatistics", "SlicesToRead", "draw", "draw_count", "draw_measures", "labelled", "load"]
 

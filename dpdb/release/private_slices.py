@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from dpdb.engine import Slice, Table, WherePredicate
 from dpdb.errors import DpdbError
 from dpdb.predicates import TRUE, Node
-from dpdb.release.rule_statistics import RuleStatistics
 from dpdb.release.statistics import SliceStatistics
+
+if TYPE_CHECKING:
+    from dpdb.release.rule_statistics import RuleStatistics
 
 __all__ = ["PrivateSlices"]
 
@@ -62,6 +65,8 @@ class PrivateSlices:
 
         No graph is built for them.
         """
+        from dpdb.release.rule_statistics import RuleStatistics  # few releases count by left-hand side
+
         key = TRUE if predicate is None else predicate.tree
         found = self._by_rule.setdefault(key, {})
         self._by_rule.move_to_end(key)

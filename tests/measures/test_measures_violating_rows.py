@@ -210,7 +210,7 @@ def test_the_count_is_refused_where_a_rule_compares_rows() -> None:
 REASONS = {
     "CHECK (a < 3)": "leave the mechanism out for a count with both ends",
     "a -> b": "every row of the largest group with a common left-hand side",
-    "not(t1.a < t2.a & t1.b > t2.b)": "every other row, because a rule compares rows without an equality",
+    "not(t1.a < t2.a & t1.b > t2.b)": "every other row in conflict (a rule compares rows without an equality",
     "not(t1.a = t2.c & t1.b != t2.b)": "every row of the largest group with a common value where a rule compares by",
 }
 
