@@ -45,8 +45,11 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
 
 def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_id: str) -> Ask:
     try:
+        prepared = session.prepare(release.ask)
+        if all(getattr(part, "on_one_row", False) for part in prepared.parts):
+            return release.ask  # a count without a theta: its runs can be compared as they are
         session.prepare(replace(release.ask, theta=1))  # it has a theta at all
-        asked = session.prepare(release.ask).charge.request_text
+        asked = prepared.charge.request_text
     except DpdbError as error:
         raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return replace(release.ask, theta=_earlier(job, release, ledger, run_id, asked))
