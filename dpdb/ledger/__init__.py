@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.ledger.copied import open_to_read
     from dpdb.ledger.ledger import Ledger
     from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
     from dpdb.ledger.report import epsilon_at
@@ -27,6 +28,7 @@ __all__ = [
     "UnseenRows",
     "epsilon_at",
     "is_rows_of",
+    "open_to_read",
     "rows_of",
 ]
 
@@ -34,6 +36,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            "copied": "open_to_read",
             "ledger": "Ledger",
             "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer UnseenRows",
             "report": "epsilon_at",

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.store.clock import now
-from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.file import VERSION, LedgerFile
 from dpdb.ledger.store.marks import SourceMark, is_rows_of, mark, unit_words
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_row
 
-__all__ = ["LedgerBinding"]
+__all__ = ["LedgerBinding", "other_ledgers"]
+
+_MOST_LOOKED_AT = 200
 
 
 class LedgerBinding:
@@ -100,3 +106,26 @@ class LedgerBinding:
             "UPDATE epoch SET source_mark = ?, closed_overlap = ?, seal = ? WHERE number = ?",
             (*epoch_row(epoch, self._state.terms.key)[2:], epoch.number),
         )
+
+
+def other_ledgers(path: Path, source: SourceMark) -> list[Path]:
+    """Return the ledgers in the folder of one (``*.ledger``) that are bound to the same state of the same rows.
+
+    Each has a key of its own, so that marks of two ledgers tell nothing: whoever has the rows compares. Files that are
+    no ledgers of this user, or of an older format, are passed over, and no more than 200 are looked at; nothing is
+    changed.
+    """
+    found = (other for other in islice(path.parent.glob("*.ledger"), _MOST_LOOKED_AT) if other != path)
+    return sorted(other for other in found if any(_bound(other, source)))
+
+
+def _bound(path: Path, source: SourceMark) -> Iterator[bool]:
+    with suppress(LedgerError):
+        file = LedgerFile(path)
+        try:
+            if file.version == VERSION:
+                with file.snapshot():
+                    state = LedgerState(file)
+                yield state.epoch.source_mark == LedgerBinding(file, state).rows_mark(source)
+        finally:
+            file.close()

@@ -15,6 +15,7 @@ from pathlib import Path
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units
+from dpdb.ledger.binding import other_ledgers
 from dpdb.ledger.debit import Asked, debit, record
 from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
@@ -124,6 +125,10 @@ class Ledger(LedgerReading):
         """
         with self._books.current():
             self._books.binding.check_rows(source)
+
+    def others(self, source: SourceMark) -> list[Path]:
+        """Return ledgers beside this one for the same rows, as long as it is bound to none; see `other_ledgers`."""
+        return other_ledgers(self._file.path, source) if self._state.terms.table_mark is None else []
 
     def reserve(
         self,

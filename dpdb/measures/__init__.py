@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.measures.answer import Answer, GraphStatistics
+    from dpdb.measures.answer import Answer, GraphStatistics, why_no_upper
     from dpdb.measures.count import noisy_count, noisy_gaussian_count
     from dpdb.measures.degree_cap import release_degree_cap
     from dpdb.measures.estimate import with_estimate
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpdb.measures.mechanism import Mechanism, Run
     from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
     from dpdb.measures.mechanisms.two_sided import declared
+    from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
     from dpdb.measures.one_scan import read_together
     from dpdb.measures.rate import rate_answer, rate_beta, rate_shares
     from dpdb.measures.registry import MEASURES, MeasureName, counted, measure_named, measures_named
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES",
+    "VIOLATING_ROWS",
     "Answer",
     "GraphStatistics",
     "Measure",
@@ -47,6 +49,7 @@ __all__ = [
     "read_together",
     "release_degree_cap",
     "takes_theta",
+    "why_no_upper",
     "with_estimate",
     "with_theta_limits",
 ]
@@ -55,7 +58,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "answer": "Answer GraphStatistics",
+            "answer": "Answer GraphStatistics why_no_upper",
             "count": "noisy_count noisy_gaussian_count",
             "degree_cap": "release_degree_cap",
             "estimate": "with_estimate",
@@ -63,6 +66,7 @@ if not TYPE_CHECKING:
             "mechanism": "Mechanism Run",
             "mechanisms.fixed_theta": "at_theta takes_theta",
             "mechanisms.two_sided": "declared",
+            "mechanisms.violating_rows": "VIOLATING_ROWS",
             "one_scan": "read_together",
             "rate": "rate_answer rate_beta rate_shares",
             "registry": "MEASURES MeasureName counted measure_named measures_named",

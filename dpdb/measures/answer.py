@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from dpdb.graph import CertifiedCover
 
-__all__ = ["FROM_BELOW", "Answer", "GraphStatistics"]
+__all__ = ["FROM_BELOW", "Answer", "GraphStatistics", "why_no_upper"]
 
 # Why a projection has no upper bound, and why no mechanism has a small one.
 #
@@ -20,13 +20,48 @@ __all__ = ["FROM_BELOW", "Answer", "GraphStatistics"]
 # Pr[U(D) < v] <= exp(epsilon) beta. QED
 # On a table without conflicts take r with the left-hand side of the largest group, of g rows, and another right-hand
 # side: v is g pairs of rows, and g + 1 rows in conflict.
-FROM_BELOW = (
+_FROM_BELOW = (
     "at most theta conflicts per row are counted, so this number bounds the measure from below only. No mechanism has "
-    "an upper end that is both valid and small: adding one row can put every row of the largest group with a common "
-    "left-hand side in conflict, so even on a table without any conflict it is at least as large as that group with "
-    "probability at least max((1-beta)e^-epsilon, 1-beta e^epsilon), 86% at epsilon 1 and 95% confidence; mechanism "
-    "'two_sided' gives a valid one, at that price"
+    "an upper end that is both valid and small: adding one row can put {rows} in conflict{because}, so even on a table "
+    "without any conflict it is at least as large as {size} with probability at least max((1-beta)e^-epsilon, 1-beta "
+    "e^epsilon), 86% at epsilon 1 and 95% confidence; mechanism 'two_sided' gives a valid one, at that price"
 )
+FROM_BELOW = _FROM_BELOW.format(
+    rows="every row of the largest group with a common left-hand side", size="that group", because=""
+)
+_OF_COMPARED = _FROM_BELOW.format(
+    rows="every row of the largest group with a common value where a rule compares by equality",
+    size="that group",
+    because="",
+)
+_OF_ALL = _FROM_BELOW.format(
+    rows="every other row", size="the table", because=" (a rule compares rows without an equality between them)"
+)
+_ON_ONE_ROW = (
+    "this mechanism bounds the measure from below only, although rules on one row leave nothing out; leave the "
+    "mechanism out for a count with both ends"
+)
+
+
+def why_no_upper(reason: str, *, pairs: bool, grouped: bool, all_rows: bool) -> str:
+    """Return the reason that is true of the constraints, which are public, for the general one of a mechanism.
+
+    Parameters
+    ----------
+    reason : str
+        `FROM_BELOW`, or one that a mechanism made for its constraints: that is kept.
+    pairs : bool
+        Whether a constraint compares two rows.
+    grouped, all_rows : bool
+        Whether each of those compares rows of a group with a common left-hand side, or one has no equality at all.
+    """
+    if reason != FROM_BELOW:
+        return reason
+    if not pairs:
+        return _ON_ONE_ROW
+    if all_rows:
+        return _OF_ALL
+    return FROM_BELOW if grouped else _OF_COMPARED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,8 +91,11 @@ class Mechanism:
         The statistic that it releases, if its name (`reads`) does not say all of it.
     fit : function of int to Mechanism, or None
         Where the statistic is read of class histograms (`by_rule`), not of a conflict graph: the mechanism for so many.
-    words, truth : Words and function of GraphStatistics to number, or None
+    words, truth, counts : Words, function of GraphStatistics to number, and text, or None
         Of what it estimates, if that is not what the default of its measure does.
+    on_one_row : bool
+        Whether it is for constraints on one tuple only, under which all measures are one number: there it is the
+        default of every measure, and one draw answers those of a call.
     """
 
     name: str
@@ -112,6 +115,8 @@ class Mechanism:
     fit: Callable[[int], Mechanism] | None = None
     words: Words | None = None
     truth: Callable[[GraphStatistics], float] | None = None
+    counts: str | None = None
+    on_one_row: bool = False
 
     def shares(self, epsilon: int) -> tuple[int, int]:
         """Return the exact nano-epsilon of the degree cap and of the rest."""

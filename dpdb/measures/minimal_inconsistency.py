@@ -17,6 +17,7 @@ from dpdb.measures.mechanisms.progressive import progressive
 from dpdb.measures.mechanisms.projected import EDGES
 from dpdb.measures.mechanisms.r2t import R2T
 from dpdb.measures.mechanisms.two_sided import two_sided
+from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
 from dpdb.measures.words import Words
 from dpdb.privacy import NANO
 
@@ -74,6 +75,7 @@ MEASURE = Measure(
         *paper_mechanisms(EDGES, _NOISE),
         R2T,
         by_rule(LADDER, _NAME, _BY_RULE),
+        VIOLATING_ROWS,
     ),
     default="ladder",
     truth=_pairs,

@@ -13,6 +13,7 @@ from dpdb.measures.mechanisms.marginal import Marginal
 from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
 from dpdb.measures.mechanisms.projected import NODES, WITNESSES
 from dpdb.measures.mechanisms.two_sided import two_sided
+from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
 from dpdb.measures.mechanisms.witness import witness
 from dpdb.measures.words import Words
 from dpdb.privacy import NANO
@@ -62,6 +63,7 @@ MEASURE = Measure(
         two_sided(WITNESSES, _NAME, _NOISE),
         *paper_mechanisms(NODES, _NOISE),
         by_rule(LADDER, _NAME, _BY_RULE),
+        VIOLATING_ROWS,
     ),
     default="ladder",
     truth=_rows,

@@ -6,6 +6,7 @@ from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanisms.fractional import FRACTIONAL
 from dpdb.measures.mechanisms.greedy import GREEDY
+from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
 from dpdb.measures.words import Words
 
 __all__ = ["MEASURE"]
@@ -25,7 +26,7 @@ MEASURE = Measure(
         meaning="at least about {value} rows must go before the table is consistent",
         of_rate="at least about {value} of the rows must go before the table is consistent",
     ),
-    mechanisms=(FRACTIONAL, GREEDY),
+    mechanisms=(FRACTIONAL, GREEDY, VIOLATING_ROWS),
     default="fractional",
     truth=_cover,
     weight=18,

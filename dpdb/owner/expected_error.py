@@ -15,7 +15,7 @@ from dpdb.owner.plan_fields import PlanFields, Rung
 from dpdb.owner.plan_words import plan_html, plan_text
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy import as_float
-from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of
+from dpdb.release import Ask, Epsilon, Session, by_rule_offer, ledger_charges, risk_of
 
 __all__ = ["Plan", "plan"]
 
@@ -143,6 +143,7 @@ def plan(
             smallest_epsilon=smallest,
             risk=risk_of(as_float(ask.charged)),
             ladder=ladder,
+            charges=ledger_charges(session.prepare(ask).charge.parts, 1),
         )
 
 
@@ -192,6 +193,8 @@ def _simulated(
         elif name == "r2t" and simulation.conflicts > _MOST_FOR_R2T:
             skipped[f"{measure} {name}"] = f"slow beyond {_MOST_FOR_R2T:,} conflicts"
         elif why := simulation.refused(measure, name):
+            if measure_named(measure).mechanism(name).on_one_row:
+                continue
             skipped[f"{measure} {name}"] = why
         else:
             seconds = (end - time.monotonic()) / (len(todo) - position)
@@ -208,7 +211,7 @@ def _smallest(simulation: Simulation, target: float) -> tuple[dict[str, float | 
     for measure in MEASURES:
         found[measure.name] = None
         for epsilon, rung in rungs.items():
-            error = simulation.alone(measure.name, measure.default, epsilon, seconds)
+            error = simulation.alone(measure.name, simulation.defaults[measure.name], epsilon, seconds)
             rung.relative_error_90[measure.name] = error.relative_error_90
             if error.relative_error_90 is not None and error.relative_error_90 <= target:
                 found[measure.name] = float(epsilon)

@@ -176,7 +176,9 @@ def _charge(notion: Notion, asked: Mapping[str, Any]) -> int:
         if notion is not ZCDP:
             raise ParameterError("only a zcdp ledger counts rho")
         return parse_rho(asked["rho"])
-    return pure_units(notion, parse_epsilon(asked["epsilon"]), int(asked.get("rows_per_person", 1)))
+    parts = asked.get("parts") or {asked["epsilon"]: 1}
+    costs = [cost for text, times in parts.items() for cost in [parse_epsilon(text)] * times]
+    return pure_units(notion, costs, int(asked.get("rows_per_person", 1)))
 
 
 def _in_words(notion: Notion, line: EntryLine, now: _Charge) -> AuditedLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpdb.owner.simulation import ExpectedError
 from dpdb.release import Risk
@@ -47,6 +47,8 @@ class PlanFields:
         What `epsilon` means for one person.
     ladder : tuple of Rung
         With a target: the epsilons that were tried, what each means for one person and how accurate it is.
+    charges : dict
+        What ledgers charge for the three together, by their parameters: epsilon, rho and mu.
     """
 
     rows: int
@@ -62,3 +64,4 @@ class PlanFields:
     smallest_epsilon: dict[str, float | None]
     risk: Risk
     ladder: tuple[Rung, ...] = ()
+    charges: dict[str, float] = field(default_factory=dict)

@@ -53,7 +53,9 @@ def _parts(planned: PlanFields) -> Iterator[_Part]:
     )
     skipped = [f"{name}: not simulated, {why}" for name, why in planned.skipped.items()]
     yield _Part([f"each measure alone, epsilon {planned.epsilon:g}"], _errors(planned.expected), 2, skipped)
-    yield _Part([f"all three together, epsilon {planned.epsilon:g} in total"], _errors(planned.together), 2)
+    others = [f"{name} {cost:.9g}" for name, cost in planned.charges.items() if name != "epsilon"]
+    charged = f" ({', '.join(others)} on a ledger that counts so)" if others else ""
+    yield _Part([f"all three together, epsilon {planned.epsilon:g} in total{charged}"], _errors(planned.together), 2)
     if planned.target is not None:
         target = f"the target is {planned.target:.3g}"
         recommended = [f"recommended for {name}: {_epsilon(best)}" for name, best in planned.smallest_epsilon.items()]

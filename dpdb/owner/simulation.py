@@ -66,12 +66,21 @@ class Simulation:
         Releases for each figure; fewer, but at least 5, where `seconds` do not suffice.
     max_degree : int, optional
         For mechanisms that need one.
+
+    Attributes
+    ----------
+    defaults : dict
+        Measure -> name of the mechanism that answers it under the session's constraints if none is named.
     """
 
     def __init__(self, session: Session, *, repetitions: int, max_degree: int | None) -> None:
         self._session, self._repetitions, self._max_degree = session, repetitions, max_degree
         self._statistics = session._private.statistics()
         self.conflicts = self._statistics.graph.degree_summary().edge_count
+        self.defaults: dict[str, str] = {
+            measure.name: session.prepare(Ask(measure.name)).charge.request["measures"][measure.name]
+            for measure in MEASURES
+        }
         self.truth = {measure.name: measure.truth(self._statistics) for measure in MEASURES}
 
     def alone(self, measure: str, mechanism: str, epsilon: Epsilon, seconds: float) -> ExpectedError:
@@ -124,7 +133,7 @@ class Simulation:
         return ExpectedError(
             measure=one.measure,
             mechanism=one.mechanism,
-            default=one.mechanism == measure.default,
+            default=one.mechanism == self.defaults[measure.name],
             epsilon=one.epsilon,
             repetitions=len(releases),
             truth=truth,

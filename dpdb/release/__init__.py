@@ -12,7 +12,8 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.release.accounts.account import Charge
     from dpdb.release.accounts.budget import Budget
-    from dpdb.release.accounts.ledger_account import pure_units, table_text
+    from dpdb.release.accounts.ledger_account import table_text
+    from dpdb.release.accounts.pure_units import ledger_charges, pure_units
     from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.public_theta import PublicTheta
@@ -64,6 +65,7 @@ __all__ = [
     "constraints_digest",
     "html_table",
     "is_within_noise",
+    "ledger_charges",
     "limits_words",
     "measured_words",
     "noise_words",
@@ -90,7 +92,8 @@ if not TYPE_CHECKING:
         {
             "accounts.account": "Charge",
             "accounts.budget": "Budget",
-            "accounts.ledger_account": "pure_units table_text",
+            "accounts.ledger_account": "table_text",
+            "accounts.pure_units": "ledger_charges pure_units",
             "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
             "offer": "by_rule_offer",
             "prepared.public_theta": "PublicTheta",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
 
-from dpdb.engine import Progress, WherePredicate, no_progress
+from dpdb.engine import DegreeTerms, GroupTerm, Progress, WherePredicate, degree_terms, no_progress
 from dpdb.measures import (
     Answer,
     GraphStatistics,
@@ -20,14 +20,15 @@ from dpdb.measures import (
     rate_beta,
     read_together,
     release_degree_cap,
+    why_no_upper,
     with_estimate,
     with_theta_limits,
 )
-from dpdb.privacy import check_samplers, split
+from dpdb.privacy import check_samplers
 from dpdb.release.conflict_graph import load_kernels
 from dpdb.release.prepare import Prepared
 from dpdb.release.prepared.parts import CountPart, MeasurePart
-from dpdb.release.prepared.shares import measure_shares
+from dpdb.release.prepared.shares import measure_shares, unit_shares
 from dpdb.release.published.release import Release, Releases, make_release
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def load(prepared: Prepared, *, again: bool = False) -> None:
     for part in prepared.parts:
         if isinstance(part, MeasurePart) and part.by_rule:
             import dpdb.release.rule_statistics  # noqa: F401 - before the debit
-        elif isinstance(part, MeasurePart):
+        elif isinstance(part, MeasurePart) and part.reads_graph:
             statistics = [mechanism.reads for _, mechanism in part.measures]
             load_kernels(part.measured(prepared.table.bound), statistics, again=again)
 
@@ -112,8 +113,11 @@ def draw_measures(part: MeasurePart, statistics: CountedStatistics, progress: Pr
     if len(part.measures) > 1 and cap is not None:
         rests = (share.rest for share in shares)
         read_together(statistics, cap, zip((mechanism for _, mechanism in part.measures), rests, strict=True))
-    answers = []
+    answers: list[Answer] = []
     for (_, mechanism), share in zip(part.measures, shares, strict=True):
+        if answers and part.on_one_row:  # one number, drawn once
+            answers.append(answers[0])
+            continue
         answer = mechanism.answer(Run(statistics, share.rest, beta, cap, part.max_degree))
         answers.append(with_theta_limits(with_estimate(answer, mechanism, beta), mechanism, cap, part.max_degree))
     return answers if count is None else [rate_answer(answer, count) for answer in answers]
@@ -149,14 +153,14 @@ def _labelled_count(prepared: Prepared, part: CountPart, answer: Answer) -> Rele
 
 
 def _labelled_measures(prepared: Prepared, part: MeasurePart, answers: Sequence[Answer]) -> tuple[Release, ...]:
-    theta = prepared.ask.public_theta
-    costs = split(part.charged, [share.total for share in measure_shares(part)])
+    theta = None if part.on_one_row else prepared.ask.public_theta
+    terms = degree_terms(part.measured(prepared.table.bound))
     return tuple(
         make_release(
-            answer,
+            _with_reason(answer, terms),
             measure=name,
             mechanism=mechanism.name,
-            epsilon=cost,
+            epsilon=share.total,
             joint_epsilon=prepared.charge.epsilon,
             confidence=part.confidence,
             where=None if part.predicate is None else part.predicate.text,
@@ -168,5 +172,14 @@ def _labelled_measures(prepared: Prepared, part: MeasurePart, answers: Sequence[
             rate=part.rate,
             theta_from=None if theta is None else theta.words,
         )
-        for (name, mechanism), answer, cost in zip(part.measures, answers, costs, strict=True)
+        for (name, mechanism), answer, share in zip(part.measures, answers, unit_shares(part), strict=True)
     )
+
+
+def _with_reason(answer: Answer, terms: DegreeTerms) -> Answer:
+    """Give the reason for the missing upper end that is true of the constraints. Public."""
+    if answer.upper_reason is None:
+        return answer
+    grouped = all(isinstance(term, GroupTerm) for term in terms.terms)
+    why = why_no_upper(answer.upper_reason, pairs=bool(terms.terms), grouped=grouped, all_rows=terms.covers_all_rows)
+    return replace(answer, upper_reason=why)

@@ -36,6 +36,7 @@ from dpdb.errors import ParameterError
 from dpdb.measures import Mechanism
 from dpdb.privacy import as_float, as_fraction
 from dpdb.release.accounts.charged_rows import charged_rows_words
+from dpdb.release.accounts.pure_units import ledger_charges
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.release.expected_time import expected_time
@@ -87,7 +88,8 @@ def explain(
         ``source``, ``where`` (all slices together), ``unit`` (words, sql of the rows it keeps), ``constraints``
         (constraint, words, shape, representation, sql, operator, plan), ``degree_bound`` (terms, sensitivity),
         ``releases`` (measure, constraint if each is measured alone, mechanism, epsilon, noise and time in words),
-        ``epsilon`` (to be charged), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`),
+        ``epsilon`` (to be charged), ``charges`` (the same as ``epsilon``, and the ``rho`` of a zcdp ledger and ``mu``
+        of a gdp one, see `pure_units`), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`),
         ``offers`` (what else may be asked on a table of so many rows, in words).
 
     Raises
@@ -123,6 +125,7 @@ def explain(
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
             "releases": _releases(prepared),
             "epsilon": as_float(prepared.charge.epsilon),
+            "charges": ledger_charges(prepared.charge.parts, protected.rows),
             "charged": charged_rows_words(prepared.charge.coverage),
             "offers": _offers(prepared, rows),
         }
@@ -193,6 +196,7 @@ def _releases(prepared: Prepared) -> list[dict[str, Any]]:
 def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list[dict[str, Any]]:
     shares = measure_shares(part)
     count = sum(share.count for share in shares)
+    paid = [shares[0] if part.on_one_row else share for share in shares]  # one number is drawn once
     rows = f", divided by a row count with noise of scale about {float(1 / as_fraction(count)):.3g}" if count else ""
     return [
         {
@@ -200,10 +204,10 @@ def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list
             "constraint": None if part.constraint is None else part.constraint.label,
             "mechanism": mechanism.name,
             "epsilon": float(as_fraction(share.total) * Fraction(part.charged, part.epsilon)),
-            "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, share):.3g}{rows}",
+            "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, noisy):.3g}{rows}",
             "time": expected_time(mechanism.reads, constraints) if mechanism.fit is None else "grows with rows",
         }
-        for (name, mechanism), share in zip(part.measures, shares, strict=True)
+        for (name, mechanism), share, noisy in zip(part.measures, shares, paid, strict=True)
     ]
 
 

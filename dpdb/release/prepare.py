@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import BoundConstraint, Table
 from dpdb.errors import ParameterError
+from dpdb.measures import takes_theta
 from dpdb.privacy import format_epsilon
 from dpdb.release.accounts.account import Charge
 from dpdb.release.ask import Ask
 from dpdb.release.prepared.parts import CountPart, MeasurePart, count_part, for_each_constraint, measure_part
+from dpdb.release.prepared.shares import unit_shares
 from dpdb.release.prepared.slices import Slices, parse_slices
 from dpdb.release.published.release import constraints_digest
 from dpdb.release.units.privacy_unit import PrivacyUnit
@@ -94,12 +97,17 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     graphs: tuple[MeasurePart, ...] = (whole,)
     if ask.each_constraint:
         graphs = for_each_constraint(ask, table.bound, table.unit)
+    graphs = tuple(part.shaped(table.bound, named=ask.mechanism is not None) for part in graphs)
+    if ask.theta is not None and all(part.on_one_row for part in graphs):
+        takes_theta(ask.measures[0], graphs[0].measures[0][1])
     graphs = tuple(part.within_groups(table.bound, table.max_group) for part in graphs)
     graphs = tuple(part.fitted(table.bound, table.opened.schema) for part in graphs)
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
     parts = [replace(part, predicate=predicate) for predicate in slices.predicates for part in graphs]
     request: dict[str, Any] = {
-        "measures": whole.mechanisms,
+        "measures": {
+            name: " or ".join(dict.fromkeys(part.mechanisms[name] for part in graphs)) for name in ask.measures
+        },
         "epsilon": format_epsilon(ask.charged),
         "where": ask.where,
         "confidence": ask.confidence,
@@ -147,6 +155,18 @@ def _charged(
     slices: Slices,
 ) -> Prepared:
     """Charge the rows of the slices: both tuples of a conflict lie in one slice, so no other row changes an answer."""
+    one_slice = parts[: len(parts) // len(slices.predicates)]  # what the others cost is the same, and of other rows
+    costs = tuple(cost for part in one_slice for cost in _costs(part))
+    assert sum(costs) == ask.charged, "a call costs what was asked for"
+    if len(costs) > 1:  # what else a ledger's owner would need to compute a charge again
+        request["parts"] = {format_epsilon(cost): times for cost, times in Counter(costs).items()}
     rule_set = table.constraints_sha256 if table.bound else None
-    charge = Charge(ask.charged, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
+    charge = Charge(costs, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
     return Prepared(ask, charge, parts, slices, table)
+
+
+def _costs(part: MeasurePart | CountPart) -> tuple[int, ...]:
+    """Return what each draw of a part costs a unit, in nano-epsilon."""
+    if isinstance(part, CountPart):
+        return () if part.epsilon is None else (part.epsilon,)
+    return tuple(cost for share in unit_shares(part) for cost in share.parts)

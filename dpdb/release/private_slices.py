@@ -65,7 +65,7 @@ class PrivateSlices:
 
         No graph is built for them.
         """
-        from dpdb.release.rule_statistics import RuleStatistics
+        from dpdb.release.rule_statistics import RuleStatistics  # few releases count by left-hand side
 
         key = TRUE if predicate is None else predicate.tree
         found = self._by_rule.setdefault(key, {})

@@ -204,7 +204,7 @@ class Session(Verbs):
         """
         self._refuse_closed()
         prepared = prepare(self.public, ask)
-        if any(isinstance(part, MeasurePart) and not part.by_rule for part in prepared.parts):
+        if any(isinstance(part, MeasurePart) and part.reads_graph for part in prepared.parts):
             self._table.admit_graph()
         if ask.run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")

@@ -20,14 +20,16 @@ from dpdb.release.accounts import budget, ledger_account
 from dpdb.release.accounts.account import Charge
 from dpdb.release.prepared import parts, shares, slices
 
+Parts = tuple[int, ...]
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
 
 def half_the_charge(patch: pytest.MonkeyPatch) -> None:
     """Every door pays half."""
 
-    def halved(epsilon: int, coverage: Region, asked: Any, run: Any, rho: int | None, *more: Any) -> Charge:
-        return Charge(epsilon // 2, coverage, asked, run, None if rho is None else rho // 2, *more)
+    def halved(parts: Parts, coverage: Region, asked: Any, run: Any, rho: int | None, *more: Any) -> Charge:
+        halves = tuple(part // 2 for part in parts)
+        return Charge(halves, coverage, asked, run, None if rho is None else rho // 2, *more)
 
     patch.setattr(prepare, "Charge", halved)
 
@@ -46,7 +48,9 @@ def twice_the_epsilon(patch: pytest.MonkeyPatch) -> None:
 
 
 def every_constraint_gets_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(parts, "split", lambda epsilon, weights: (epsilon,) * len(weights))
+    """Of two constraints each is answered with what both are charged."""
+    real = shares.measure_shares
+    patch.setattr(draw, "measure_shares", lambda asked: real(replace(asked, epsilon=2 * asked.epsilon)))
 
 
 def every_measure_gets_all(patch: pytest.MonkeyPatch) -> None:
@@ -93,7 +97,7 @@ def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         budget.Budget,
         "debit",
-        lambda self, charge: debit(self, charge if next(turns) % 2 == 0 else replace(charge, epsilon=0)),
+        lambda self, charge: debit(self, charge if next(turns) % 2 == 0 else replace(charge, parts=())),
     )
     patch.setattr(
         ledger_account.LedgerAccount,

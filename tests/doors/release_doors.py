@@ -178,10 +178,9 @@ DOORS = [
         "minimal_inconsistency", in_memory(lambda s: s.dp_inconsistency("minimal_inconsistency", "4")), (4,), (0,),
         rows=LEAVES, hub=4, seen=0.66, draws=4000,
     ),
-    # The degree cap's tenth is paid and not used; a row that is no pair is half of what `problematic` pays for.
     Door(
-        "all", in_memory(lambda s: s.dp_inconsistency("all", "4"), rules=ONE_ROW_RULE), (1, 1, 1), (0, 0, 0),
-        ((0, 1, 2),), seen=0.72, draws=3000, part=3,
+        "all", in_memory(lambda s: s.dp_inconsistency("all", EPSILON), rules=ONE_ROW_RULE), (1, 1, 1), (0, 0, 0),
+        ((0, 1, 2),),
     ),
     Door(
         "all, theta chosen", in_memory(lambda s: s.dp_inconsistency("all", "4")), (4, 5, 1), (0, 0, 0), ((0, 1, 2),),

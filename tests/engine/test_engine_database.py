@@ -213,3 +213,10 @@ def test_a_signal_stops_a_query_at_once(database: Database, number: str, seconds
         timer.cancel()
         signal.signal(chosen, before)
     assert database.value("SELECT 42") == 42
+
+
+@pytest.mark.parametrize("limit", ["1B", "1KB", "1MB", "30MiB"])
+def test_a_memory_limit_that_no_table_fits_in_is_refused_when_it_is_set(tmp_path: Path, limit: str) -> None:
+    with pytest.raises(ParameterError, match=f"^memory_limit '{limit}' is too small to read any table"):
+        Database(memory_limit=limit, temp_directory=tmp_path)
+    assert not list(tmp_path.iterdir())

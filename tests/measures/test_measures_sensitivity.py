@@ -156,3 +156,18 @@ def test_an_order_that_an_arriving_row_changes_is_caught():
     audit = Audit(("minimal_inconsistency", "baseline_max"))
     audit.pair(SmallGraph(13, tuple(outer_first)), SmallGraph(12, tuple(inner_first)))
     assert audit.worst > 1 + SLACK
+
+
+# -- parts: what a ledger in rho or mu adds up ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", [key for key in ALL if Case(*key).mechanism.cap_weight], ids="-".join)
+def test_cap_and_mechanism_lose_no_more_than_their_own_shares(key):
+    """On every path, so whatever the cap has shown: they compose adaptively, each at its own epsilon."""
+    audit = Audit(key)
+    cap, rest = Case(*key).mechanism.shares(EPSILON)
+    for larger, smaller in neighbours(3):
+        for path in audit._paths_of(1):
+            both = [audit._recorded(graph, 1, path) for graph in (larger, smaller)]
+            assert joint_loss(*(draws[:1] for draws in both)) * NANO <= cap * (1 + SLACK)
+            assert joint_loss(*(draws[1:] for draws in both)) * NANO <= rest * (1 + SLACK)

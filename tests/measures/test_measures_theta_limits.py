@@ -101,7 +101,7 @@ def test_every_mechanism_with_a_theta_of_its_own_has_a_bound() -> None:
     sure = DegreeCap(10**6, 0.0)
     for measure in MEASURES:
         for mechanism in measure.mechanisms:
-            if measure.name != "repair" and mechanism.name != "two_sided":
+            if measure.name != "repair" and mechanism.name not in ("two_sided", "violating_rows"):
                 assert said(mechanism, cap=sure, max_degree=10**6) is True, mechanism.name
 
 

@@ -210,7 +210,7 @@ def test_the_debit_comes_first_and_a_failure_after_it_says_one_thing(
 def test_what_is_divided_by_more_is_never_charged_less(notion: Notion) -> None:
     """So the charge for the largest divisor of a unit serves all of them; each row rounds up by a unit."""
     for epsilon in (10**7, 3 * 10**8, 10**9, 5 * 10**9, 30 * 10**9):
-        charges = [pure_units(notion, epsilon, rows) for rows in range(1, 40)]
+        charges = [pure_units(notion, [epsilon], rows) for rows in range(1, 40)]
         assert all(more >= less - rows**2 for rows, (less, more) in enumerate(itertools.pairwise(charges), 1))
 
 

@@ -127,6 +127,14 @@ def test_the_command_line_gives_one_line_and_exit_code_2(
     assert (out, err.count("\n"), err.startswith("dpdb: ")) == ("", 1, True)
 
 
+@pytest.mark.parametrize("value", ["TIME '24:00:00'", "170141183460469231731687303715884105727::HUGEINT"])
+def test_values_that_no_result_can_hold_are_refused_before_anything_is_spent(value: str, front_end: FrontEnd) -> None:
+    statement = f"SELECT {value} AS odd, dp_count('visits', epsilon := 0.1).value AS n"
+    with pytest.raises(dpdb.DpdbError, match=r"column .odd. has a value that a result cannot hold.*cast it to VARCHAR"):
+        front_end.run(statement)
+    assert front_end.run(f"SELECT ({value})::VARCHAR AS odd, sum(1) AS n").table.num_rows == 1
+
+
 def test_closed_standard_input_is_one_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

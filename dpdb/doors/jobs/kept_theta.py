@@ -21,7 +21,7 @@ __all__ = ["with_kept_thetas"]
 
 # Two requests of one theta may differ in these: they change the noise, are about theta itself, or (as the table's own
 # rows may) tell that the rows of parents have changed.
-_MAY_DIFFER = ("epsilon", "confidence", "max_degree", "theta", "theta_from", "public_parents")
+_MAY_DIFFER = ("epsilon", "parts", "confidence", "max_degree", "theta", "theta_from", "public_parents")
 
 
 def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) -> Job:
@@ -46,8 +46,11 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
 
 def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_id: str) -> Ask:
     try:
+        prepared = session.prepare(release.ask)
+        if all(getattr(part, "on_one_row", False) for part in prepared.parts):
+            return release.ask  # a count without a theta: its runs can be compared as they are
         session.prepare(replace(release.ask, theta=1))  # it has a theta at all
-        asked = session.prepare(release.ask).charge.request_text
+        asked = prepared.charge.request_text
     except DpdbError as error:
         raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return replace(release.ask, theta=_earlier(job, release, ledger, run_id, asked))
@@ -67,9 +70,9 @@ def _latest(job: Job, release: JobRelease, ledger: Ledger, wanted: Mapping[str, 
     for run, answer in _recorded_runs(job, release, ledger):
         if _asks_alike(json.loads(answer.request), wanted, release.where_template):
             found = recorded_releases(answer.answer)
-            thetas = tuple(one.theta for one in found if one.theta is not None)
-            if len(thetas) == len(found) > 0:
-                words = found[0].theta_from or f"kept, as chosen in run {run}"
+            thetas = tuple(one.theta for one in found)  # None where rows are counted
+            if any(thetas):
+                words = next((one.theta_from for one in found if one.theta_from), f"kept, as chosen in run {run}")
                 return PublicTheta(thetas, words, kept=True, limits=tuple(one.theta_limits for one in found))
     return None
 

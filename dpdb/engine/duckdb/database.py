@@ -33,6 +33,7 @@ BATCH_ROWS = 1_000_000
 
 # A thread reads so many before it hands them over: windows come in batches of 2,048 rows.
 _READ_TOGETHER = 100_000
+_LEAST_MEBIBYTES = 31.9  # 32 MiB, as DuckDB may round it
 
 # With less DuckDB cannot sort.
 _LEAST_MEMORY = 256 << 20
@@ -100,6 +101,9 @@ class Database:
         except EngineError:
             self.close()
             raise ParameterError(f"memory_limit {memory_limit!r} is not a size such as '1GB'") from None
+        if memory_limit is not None and self._least_memory_is_missing():
+            self.close()
+            raise ParameterError(f"memory_limit {memory_limit!r} is too small to read any table; give at least '32MiB'")
         if threads is not None:
             self._set("threads", threads)
 
@@ -111,6 +115,14 @@ class Database:
         if memory < self._memory:
             self._memory = memory
             self._set("memory_limit", f"{memory}B")
+
+    def _least_memory_is_missing(self) -> bool:
+        """Return whether the limit, as DuckDB shows it (such as ``953.6 MiB``), is below `_LEAST_MEBIBYTES`."""
+        try:
+            number, unit = str(self.value("SELECT current_setting('memory_limit')")).split(maxsplit=1)
+        except EngineError:  # too small even for the answer
+            return True
+        return unit.startswith(("byte", "KiB")) or (unit == "MiB" and float(number) < _LEAST_MEBIBYTES)
 
     def _set(self, name: str, value: str | int | bool) -> None:
         self.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")

@@ -19,8 +19,10 @@ class Charge:
 
     Parameters
     ----------
-    epsilon
-        Nano-epsilon of a pure release; 0 if it is paid in rho.
+    parts
+        What the call's draws cost one unit, in nano-epsilon: each of them pure, with randomness of its own, whatever
+        those before it have shown. A pure account adds them; others add what they cost in rho or mu squared
+        (`pure_units`). Empty if it is paid in rho.
     coverage
         The rows that can change its answer.
     request
@@ -40,7 +42,7 @@ class Charge:
         If it covers no row: a ledger would take it for nothing, so no account is ever asked.
     """
 
-    epsilon: int
+    parts: tuple[int, ...]
     coverage: Region
     request: Mapping[str, Any]
     run_id: str | None = None
@@ -50,6 +52,11 @@ class Charge:
 
     def __post_init__(self) -> None:
         self.coverage.refuse_no_row()
+
+    @property
+    def epsilon(self) -> int:
+        """Nano-epsilon of all parts together, for which the call is pure; 0 if it is paid in rho."""
+        return sum(self.parts)
 
     @property
     def request_text(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 
 from dpdb.engine import TableSchema
@@ -13,12 +12,14 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark, rows_of
 from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
-from dpdb.privacy import GDP, NANO, PURE, ZCDP, Notion
+from dpdb.owner_log import OWNER_LOG
+from dpdb.privacy import GDP, PURE, ZCDP
 from dpdb.release.accounts.account import Charge, Reservation
 from dpdb.release.accounts.budget import Budget, as_budget
+from dpdb.release.accounts.pure_units import pure_units
 from dpdb.release.units.privacy_unit import PrivacyUnit
 
-__all__ = ["LedgerAccount", "pure_units", "table_text"]
+__all__ = ["LedgerAccount", "table_text"]
 
 
 class LedgerAccount:
@@ -70,6 +71,13 @@ class LedgerAccount:
         self._ledger = Ledger.open(path)
         try:
             self._ledger.check_table(self._source)
+            for other in self._ledger.others(self._source):
+                OWNER_LOG.warning(
+                    "%s: the ledger %s counts for the same rows already; what both allow adds up, and neither knows of "
+                    "the other: keep one",
+                    self._ledger.shown,
+                    other,
+                )
         except BaseException:
             self._ledger.close()
             raise
@@ -169,7 +177,7 @@ class LedgerAccount:
     def _units(self, charge: Charge) -> int:
         """Units of the ledger for a charge; one in rho is of the whole unit already, for a zcdp ledger only."""
         if charge.rho is None:
-            return pure_units(self._ledger.notion, charge.epsilon, self._source.rows_per_person)
+            return pure_units(self._ledger.notion, charge.parts, self._source.rows_per_person)
         self._refuse_rho()
         return charge.rho
 
@@ -200,20 +208,3 @@ class LedgerAccount:
 def table_text(schema: TableSchema) -> str:
     """Columns and types as a ledger knows its table by them."""
     return json.dumps([[column.name, column.declared_type] for column in schema.columns])
-
-
-def pure_units(notion: Notion, epsilon: int, rows: int) -> int:
-    """Units of a ledger for a pure release, such that its overlap per row bounds what a unit of k `rows` loses.
-
-    Release i runs at e_i = epsilon_i / k for each row that it covers. A unit has a set U of at most k rows, the same
-    for all releases of an epoch, of which release i covers m_i. It loses at most sum m_i e_i, which is the sum over the
-    rows r of U of what r collects, sum of e_i over the i that cover r: at most k times the overlap of the e_i, and that
-    is the overlap of the epsilon_i charged here, also when the rows lie in k disjoint slices.
-
-    In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su 2019,
-    Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are charged, with
-    c_i the cost of an e_i-DP release of one row.
-    """
-    if notion is PURE:
-        return epsilon
-    return rows**2 * notion.charge_pure(Fraction(epsilon, NANO * rows))

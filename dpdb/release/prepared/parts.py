@@ -15,7 +15,7 @@ from dpdb.engine import (
     has_class_histogram,
 )
 from dpdb.errors import ParameterError
-from dpdb.measures import Mechanism, at_theta, declared, measure_named, takes_theta
+from dpdb.measures import VIOLATING_ROWS, Mechanism, at_theta, declared, measure_named, takes_theta
 from dpdb.privacy import format_epsilon, format_rho, split
 from dpdb.release.ask import Ask
 from dpdb.release.numbers import parse_share
@@ -68,13 +68,53 @@ class MeasurePart:
         """Whether class histograms are read instead of a conflict graph."""
         return any(mechanism.fit is not None for _, mechanism in self.measures)
 
+    @property
+    def on_one_row(self) -> bool:
+        """Whether rows that break a rule by themselves are counted: one number, whatever the measures."""
+        return all(mechanism.on_one_row for _, mechanism in self.measures)
+
+    @property
+    def reads_graph(self) -> bool:
+        """Whether a conflict graph is built."""
+        return not self.by_rule and not self.on_one_row
+
     def measured(self, constraints: Sequence[BoundConstraint]) -> Sequence[BoundConstraint]:
         """Return those of all constraints that the graph has."""
         return constraints if self.position is None else [constraints[self.position]]
 
-    def at_theta(self, theta: int) -> MeasurePart:
-        """Return the same part, of one measure, at a public theta; see `dpdb.measures.mechanisms.fixed_theta`."""
+    def at_theta(self, theta: int | None) -> MeasurePart:
+        """Return the same part, of one measure, at a public theta; see `dpdb.measures.mechanisms.fixed_theta`.
+
+        A count of rows has none.
+        """
+        if theta is None or self.on_one_row:
+            return self
         return replace(self, measures=tuple((name, at_theta(mechanism, theta)) for name, mechanism in self.measures))
+
+    def shaped(self, constraints: Sequence[BoundConstraint], *, named: bool) -> MeasurePart:
+        """Return the same part with the count of violating rows as the default where all constraints are on one tuple.
+
+        Parameters
+        ----------
+        named : bool
+            Whether the caller named the mechanism, which then stays.
+
+        Raises
+        ------
+        ParameterError
+            If that count was named and a constraint compares rows.
+        """
+        measured = self.measured(constraints)
+        pairwise = [bound.constraint for bound in measured if not bound.constraint.is_single_tuple]
+        if not pairwise and not named:
+            return replace(self, measures=tuple((name, VIOLATING_ROWS) for name, _ in self.measures))
+        if pairwise and self.on_one_row:
+            name, mechanism = self.measures[0]
+            raise ParameterError(
+                f"mechanism {mechanism.name!r} of {name} counts rows that break a rule by themselves, and "
+                f"{pairwise[0].label} compares rows; leave out the rule, or the mechanism"
+            )
+        return self
 
     def fitted(self, constraints: Sequence[BoundConstraint], schema: TableSchema) -> MeasurePart:
         """Return the same part with `by_rule` for as many class histograms as constraints and schema make.

@@ -18,7 +18,8 @@ class PublicTheta:
 
     Attributes
     ----------
-    thetas : tuple of int
+    thetas : tuple of int, or None
+        None for a release that has none, of rules on one row.
     words : str
         Where they come from; published with each release.
     kept : bool
@@ -27,12 +28,12 @@ class PublicTheta:
         What that release said of each (`theta_limits`). It is no part of a request: it changes nothing that is drawn.
     """
 
-    thetas: tuple[int, ...]
+    thetas: tuple[int | None, ...]
     words: str = "given"
     kept: bool = False
     limits: tuple[bool | None, ...] = field(default=(), compare=False)
 
-    def of(self, position: int) -> int:
+    def of(self, position: int) -> int | None:
         """The theta of a release, by its position in the call."""
         return self.thetas[position] if self.kept else self.thetas[0]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.measures import Answer, counted
+from dpdb.measures import Answer, Measure, counted
 from dpdb.privacy import as_float, format_epsilon, format_rho, rho_as_float
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import SHARE, releases_words
@@ -211,6 +211,7 @@ def make_release(
         promise = f"{format_rho(rho)}-zCDP (zero-concentrated differential privacy, rho = {format_rho(rho)})"
     counts = counted(measure)
     assert counts is not None, "sessions release what is registered"
+    known = counts.by_name.get(mechanism) if isinstance(counts, Measure) else None
     return Release(
         measure=measure,
         estimand=unit.estimand(answer.estimand),
@@ -228,7 +229,7 @@ def make_release(
         release_id=secrets.token_hex(16),
         version=__version__,
         rho=None if rho is None else rho_as_float(rho),
-        quantity=SHARE if rate else counts.counts,
+        quantity=SHARE if rate else (known and known.counts) or counts.counts,
         constraint=constraint,
         upper_reason=answer.upper_reason,
         raw=_number(answer.unclamped),

@@ -76,6 +76,8 @@ def bounds_words(release: ReleaseFields) -> str:
 
 def cost_words(release: ReleaseFields) -> str:
     """Write what a release cost, with its parameter."""
+    if release.epsilon == 0:
+        return "nothing more: one number with the release before it"
     return f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
 
 
@@ -155,7 +157,8 @@ def _table(name: str, releases: Sequence[ReleaseFields]) -> str:
     first = releases[0]
     rows = [_HEAD, *map(_row, releases)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{name}, {first.quantity}, by constraint (each bound {sure_words(first.confidence)})"]
+    quantities = " or ".join(dict.fromkeys(release.quantity for release in releases))
+    lines = [f"{name}, {quantities}, by constraint (each bound {sure_words(first.confidence)})"]
     for *numbers, constraint in rows:
         cells = [cell.rjust(width) for cell, width in zip(numbers, widths, strict=False)]
         lines.append("  " + "  ".join([*cells, constraint]))

@@ -87,7 +87,9 @@ def _text(explained: dict[str, Any]) -> str:
     lines += map(_planned, explained["releases"])
     lines += _charged(explained)
     lines += [f"also: {offer}" for offer in explained["offers"]]
-    lines.append(f"total cost: epsilon {explained['epsilon']:g}; nothing was spent and no row was read")
+    others = [f"{name} {cost:.9g}" for name, cost in explained["charges"].items() if name != "epsilon"]
+    others_words = f" ({', '.join(others)} on a ledger that counts so)" if others else ""
+    lines.append(f"total cost: epsilon {explained['epsilon']:g}{others_words}; nothing was spent and no row was read")
     return "\n".join(lines)
 
 

@@ -131,12 +131,25 @@ def _statement(connection: duckdb.DuckDBPyConnection, request: _Request) -> Any:
     return statements[0]
 
 
+def _refuse_unsendable(batch: pa.RecordBatch) -> None:
+    """Refuse values that DuckDB has and Arrow has not; the parent would take them for damage."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise _RefusedError(
+                f"column {name!r} has a value that a result cannot hold (TIME '24:00:00' and HUGEINT of 39 digits are "
+                "such); cast it to VARCHAR"
+            ) from None
+
+
 def _result(connection: duckdb.DuckDBPyConnection, statement: Any, limits: Limits) -> pa.Buffer:
     """Run a statement and return its rows as an Arrow stream."""
     reader = connection.sql(statement).to_arrow_reader(_BATCH_ROWS)
     sink, rows = pa.BufferOutputStream(), 0
     with pa.ipc.new_stream(sink, reader.schema) as writer:
         for batch in reader:
+            _refuse_unsendable(batch)
             rows += batch.num_rows
             if rows > limits.rows:
                 raise _RefusedError(f"the result has more than {limits.rows:,} rows")

@@ -35,9 +35,9 @@ def add(actions: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print recorded answers; spends nothing and draws nothing."""
     from dpdb.doors.cli.releases_text import releases_text
-    from dpdb.ledger import Ledger
+    from dpdb.ledger import open_to_read
 
-    with Ledger.open(options.ledger) as ledger:
+    with open_to_read(options.ledger) as ledger:
         found = ledger.answers(release_id=options.release, run_id=options.run_id)
     asked = {"release": options.release, "run id": options.run_id}
     names = " and ".join(f"{what} {name!r}" for what, name in asked.items() if name is not None)

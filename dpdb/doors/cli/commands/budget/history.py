@@ -42,9 +42,9 @@ def add(actions: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print every debit, answered or not, and what the owner has done in between."""
     from dpdb.doors.cli.csv_cells import csv_text
-    from dpdb.ledger import Ledger
+    from dpdb.ledger import open_to_read
 
-    with Ledger.open(options.ledger) as ledger:
+    with open_to_read(options.ledger) as ledger:
         entries, acts, parameter = ledger.history(), ledger.acts(), ledger.notion.parameter
     if options.format == "json":
         lists = {"releases": list(map(_fields, entries)), "acts": [asdict(act) for act in acts]}

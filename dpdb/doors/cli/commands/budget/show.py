@@ -24,9 +24,9 @@ def add(actions: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what a ledger says now."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
-    from dpdb.ledger import Ledger, epsilon_at
+    from dpdb.ledger import epsilon_at, open_to_read
 
-    with Ledger.open(options.ledger) as ledger:
+    with open_to_read(options.ledger) as ledger:
         summary, unseen = ledger.summary(), ledger.unseen_rows()
         if options.at_delta is None:
             show_summary(summary, options.format, unseen=unseen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
+from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
 from dpdb.doors.cli.streams import show
@@ -62,8 +63,12 @@ def _summary_words(summary: LedgerSummary, unseen: UnseenRows | None) -> str:
 
 
 def _down(value: float) -> str:
-    """Nine digits after the point, rounded down: what is left is never overstated."""
-    shown = math.floor(value * 1e9) / 1e9
+    """Nine digits after the point, rounded down: what is left is never overstated.
+
+    The digits are those of the float's own text, which is the exact decimal of a whole number of nano-epsilon; times
+    1e9 it may be one less (8.2 is).
+    """
+    shown = Decimal(repr(value)).quantize(Decimal("1e-9"), ROUND_FLOOR)
     return f"{shown:.9f}".rstrip("0").rstrip(".")
 
 

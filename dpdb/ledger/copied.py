@@ -1,0 +1,63 @@
+"""`open_to_read`: a ledger to be shown, also where nothing may be written: on a read-only disk, or kept for good."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dpdb.errors import LedgerError
+from dpdb.files.owned_file import open_owned
+from dpdb.ledger.reading import LedgerReading
+from dpdb.ledger.store.head import head_path
+
+__all__ = ["open_to_read"]
+
+_CHUNK = 1 << 20
+
+
+@contextmanager
+def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
+    """Open a ledger to read it; a copy of it, in a private temporary folder, where it cannot be written to.
+
+    SQLite writes beside a file that it reads, and an older format is upgraded. The copy has the write-ahead log and the
+    head, so all that is checked of a ledger is checked of it. Nothing can be spent from what is returned.
+
+    Raises
+    ------
+    LedgerError
+        It cannot be used.
+    """
+    given = Path(path)
+    try:
+        found = given.resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
+        found = given  # opening it says what is wrong
+    if os.access(found, os.W_OK) and os.access(found.parent, os.W_OK):
+        with LedgerReading.open(path) as ledger:
+            yield ledger
+        return
+    with TemporaryDirectory(prefix="dpdb-") as folder:
+        copy = Path(folder) / found.name
+        for source in (found, Path(f"{found}-wal"), head_path(found)):
+            _copy(source, copy.with_name(source.name), given)
+        with LedgerReading.open(copy) as ledger:
+            yield ledger
+
+
+def _copy(source: Path, target: Path, shown: Path) -> None:
+    try:
+        with os.fdopen(open_owned(source, os.O_RDONLY), "rb") as read, open(target, "xb", opener=_private) as write:
+            while chunk := read.read(_CHUNK):
+                write.write(chunk)
+    except FileNotFoundError:
+        if source.name == shown.name:
+            raise LedgerError(f"{shown}: no ledger there; make one with `dpdb budget create`") from None
+    except OSError as error:
+        raise LedgerError(f"{shown}: {error.strerror}") from None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
