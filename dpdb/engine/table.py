@@ -13,8 +13,8 @@ from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
+from dpdb.engine.sources.content import is_changed, opened_content
 from dpdb.engine.sources.open import declared_schema, open_source
-from dpdb.engine.sources.places import state_of
 from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
@@ -161,19 +161,14 @@ class LocalTable:
         Raises
         ------
         SourceError
-            If files were changed meanwhile: they are read several times, and what is counted must be of one table.
+            If files have changed: they are read several times, and what is counted must be of one table.
         """
         from dpdb.engine.count_classes import count_classes
 
         self._progress("counting classes")
-        before = self._state_of_files()
         found = count_classes(self.database, self.rows, self._measured(position), where)
-        if self._state_of_files() != before:
-            raise SourceError(f"{self.description}: was changed while it was read")
+        self.refuse_change()
         return found
-
-    def _state_of_files(self) -> str | None:
-        return None if self._source.path is None else state_of(self._source.path)
 
     def _measured(self, position: int | None) -> Sequence[BoundConstraint]:
         return self.constraints if position is None else [self.constraints[position]]
@@ -186,18 +181,23 @@ class LocalTable:
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
-        from dpdb.engine.sources.content import opened_content
-
         return opened_content(self.database, self._source) + self._choice() + self._across.opened_content()
 
-    def content(self) -> str:
-        """Describe the state of the rows now; see `source_content`. Private."""
-        from dpdb.engine.sources.content import source_content
+    def refuse_change(self, *, all_rows: bool = False) -> None:
+        """Compare the state of files with that of the opening; see the base class.
 
-        return source_content(self.database, self._source) + self._choice() + self._across.content()
-
-    def refuse_change(self) -> None:
-        """Return: rows are copied or scanned here, and a ledger compares the state of their files."""
+        What was copied when it was opened (all but Parquet files and tables of DuckDB files; parents, too) is what it
+        was, whatever becomes of its files. Nor does it matter for an answer what lies beside the files now, because no
+        query reads it. Both are other rows for who opens the table next, and so for a ledger, which asks of `all_rows`.
+        """
+        source = self._source
+        changed = source.files is not None and source.files.state() != source.state
+        if all_rows and not changed:
+            changed = is_changed(source) or self._across.is_changed()
+        if changed:
+            raise SourceError(
+                f"{self.description}: changed after this session opened it; nothing is published: open a new session"
+            )
 
     def forget_rows(self) -> None:
         """Drop the copy of the rows that are used of units or keys, if there is one."""

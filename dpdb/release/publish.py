@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dpdb.errors import EngineError
+from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release.accounts.account import Account
 from dpdb.release.prepare import Prepared
@@ -23,7 +23,8 @@ _FAILED = (
 def publish(account: Account, prepared: Prepared, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
     """Make a release, or return the recorded answer of its run.
 
-    What can fail for public reasons fails before the debit: `load` compiles what `draw` will use. The debit covers the
+    What can fail for public reasons fails before the debit: `load` compiles what `draw` will use, and raises
+    `SourceError` if the table is no longer what was opened. The debit covers the
     rows of the slices. A run that the ledger has answered before gets that answer, and nothing is loaded or drawn.
     Whatever fails after the debit says one constant thing.
 
@@ -65,6 +66,8 @@ def _said_before_the_debit() -> Iterator[None]:
     """Turn what fails while no private row was read, and nothing spent, into an error that says so and why."""
     try:
         yield
+    except SourceError:
+        raise
     except Exception as error:
         OWNER_LOG.exception("loading failed")
         why = str(error).splitlines()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 from dpdb.engine import TableSchema
-from dpdb.errors import LedgerError, ParameterError
+from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, SourceMark, little_left, rows_of
 from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
@@ -34,8 +34,6 @@ class LedgerAccount:
         Columns and types, and how text is cut into rows: with them the ledger knows its table.
     opened
         The state of the source's rows that this session has read, or will read unless it changes.
-    content
-        Tells that state anew, whenever it is called.
     unit
         What is protected; the ledger's first release binds it to this unit.
     who
@@ -55,7 +53,6 @@ class LedgerAccount:
         schema: TableSchema,
         read_as: str,
         opened: str,
-        content: Callable[[], str],
         unit: PrivacyUnit,
         who: str | None = None,
     ) -> None:
@@ -63,7 +60,6 @@ class LedgerAccount:
             check_name("who", who)
         self._who, self._is_low = who, False
         self._budget = as_budget(budget)
-        self._content = content
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
         self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as)
         self._ledger = Ledger.open(path)
@@ -80,7 +76,6 @@ class LedgerAccount:
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
         units = self._units(charge)
-        self._refuse_changed_source()
         if charge.rho is None and self.will_draw(charge):
             self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
@@ -131,8 +126,7 @@ class LedgerAccount:
         return self._ledger.notion.value(found.upper)
 
     def record(self, reservation: Reservation, answer: str) -> None:
-        """Keep the answer in the ledger, unless the rows changed while they were read: then it is of no one table."""
-        self._refuse_changed_source()
+        """Keep the answer in the ledger."""
         self._ledger.record(reservation, answer)
 
     def spent(self) -> float:
@@ -178,14 +172,8 @@ class LedgerAccount:
 
     @property
     def compares_rows(self) -> bool:
-        """Whether it looks before and after each draw that the rows are those of its epoch."""
+        """Whether an epoch is one state of the rows, so that a debit for others would be for nothing."""
         return not self._ledger.append_only
-
-    def _refuse_changed_source(self) -> None:
-        if self.compares_rows and self._content() != self._source.content:
-            raise LedgerError(
-                "the source changed after this session opened it; nothing is published: open a new session"
-            )
 
 
 def table_text(schema: TableSchema) -> str:
