@@ -165,6 +165,18 @@ class Table(Protocol):
         """Count the rows of many slices in one scan. Private."""
         ...
 
+    def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
+        """Do with a table without rows what a release of many slices, or under many constraints, will do.
+
+        So what their number alone takes, of memory above all, fails before a debit. Reads no row; few are let pass.
+
+        Raises
+        ------
+        EngineError
+            If that fails.
+        """
+        ...
+
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened. Private: a ledger keeps it under its own key."""
         ...

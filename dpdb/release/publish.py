@@ -18,6 +18,10 @@ _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
     "because it may name private values"
 )
+_OUT_OF_MEMORY = (
+    "the release failed after its budget was debited: memory did not suffice; give the process more, or let it spill "
+    "(memory_limit, a temp_directory with room); the reason is in the owner's log (logger 'dpdb.owner')"
+)
 
 
 def publish(account: Account, prepared: Prepared, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
@@ -77,10 +81,13 @@ def _said_before_the_debit() -> Iterator[None]:
 
 @contextmanager
 def _one_message() -> Iterator[None]:
-    """Turn every failure after the debit into one constant message; the reason goes to the owner's log."""
+    """Turn failures after the debit into one constant message, or another one if memory did not suffice.
+
+    Which of both may depend on rows, as that it fails does; the reason goes to the owner's log.
+    """
     try:
         yield
     except Exception as error:
         if not isinstance(error, EngineError):  # the engine has logged its own
             OWNER_LOG.exception("release failed")
-        raise EngineError(_FAILED) from None
+        raise EngineError(_OUT_OF_MEMORY if isinstance(error, MemoryError) else _FAILED) from None
