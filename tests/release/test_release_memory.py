@@ -73,8 +73,11 @@ def test_only_many_slices_are_rehearsed_and_no_row_is_read(
 
 
 def test_a_limit_that_is_too_small_is_one_line() -> None:
-    with pytest.raises(OutOfMemoryError, match="memory does not suffice") as caught:
-        dpdb.open(pa.table({"a": np.random.default_rng(1).random(200_000)}), memory_limit="1MB", threads=1)
+    with (
+        Database(memory_limit="1MB", threads=1) as database,
+        pytest.raises(OutOfMemoryError, match="memory does not suffice") as caught,
+    ):
+        database.rows("SELECT list(range) FROM range(1_000_000)")
     assert "\n" not in str(caught.value)
 
 
