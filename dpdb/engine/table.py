@@ -13,7 +13,6 @@ from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.content import is_changed, opened_content
 from dpdb.engine.sources.open import declared_schema, open_source
 from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, bind
@@ -195,6 +194,8 @@ class LocalTable:
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
+        from dpdb.engine.sources.content import opened_content
+
         return opened_content(self.database, self._source) + self._choice() + self._across.opened_content()
 
     def refuse_change(self, *, all_rows: bool = False) -> None:
@@ -207,6 +208,8 @@ class LocalTable:
         source = self._source
         changed = source.files is not None and source.files.state() != source.state
         if all_rows and not changed:
+            from dpdb.engine.sources.content import is_changed
+
             changed = is_changed(source) or self._across.is_changed()
         if changed:
             raise SourceError(
