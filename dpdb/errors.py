@@ -14,6 +14,7 @@ __all__ = [
     "EngineError",
     "LedgerError",
     "LittleBudgetWarning",
+    "OutOfMemoryError",
     "ParameterError",
     "PredicateError",
     "SourceError",
@@ -76,6 +77,10 @@ class EngineError(DpdbError):
     """The database failed; for private doors the message is constant and details stay with the owner."""
 
     exit_code = 3
+
+
+class OutOfMemoryError(EngineError, MemoryError):
+    """The database needs more memory than there is, or than `memory_limit` allows."""
 
 
 class LedgerError(DpdbError):

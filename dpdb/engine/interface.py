@@ -168,19 +168,28 @@ class Table(Protocol):
         """Count the rows of many slices in one scan. Private."""
         ...
 
+    def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
+        """Do with a table without rows what a release of many slices, or under many constraints, will do.
+
+        So what their number alone takes, of memory above all, fails before a debit. Reads no row; few are let pass.
+
+        Raises
+        ------
+        EngineError
+            If that fails.
+        """
+        ...
+
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened. Private: a ledger keeps it under its own key."""
         ...
 
-    def content(self) -> str:
-        """Describe the state of the rows now. Private, as `opened_content`."""
-        ...
+    def refuse_change(self, *, all_rows: bool = False) -> None:
+        """Raise `SourceError` if what is read may be of several tables: the rows are not those of the opening.
 
-    def refuse_change(self) -> None:
-        """Raise `SourceError` if what has been read may be of several tables: the rows are not those of the opening.
-
-        Costs nothing if nothing was read since it was called last and found nothing, or if only one state of the rows
-        can be read.
+        Of files that every query reads anew their state is looked at. Where the rows have to be read for it, nothing is
+        done if nothing was read since it was called last and found nothing, or if only one state of them can be read.
+        With `all_rows` it is also raised if who opens the table now finds other rows, whether they are read or not.
         """
         ...
 

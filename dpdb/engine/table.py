@@ -16,7 +16,6 @@ from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, t
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import declared_schema, open_source
-from dpdb.engine.sources.places import state_of
 from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, presence, unreadable, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
     from dpdb.engine.unit_rows import KeptRows
 
 __all__ = ["LocalEngine", "LocalTable", "declared", "described", "of_table", "own_database"]
+
+
+# Public numbers, up to which what a release needs whatever the rows are is little.
+_FEW_SLICES, _FEW_CONSTRAINTS = 100, 100
 
 
 class LocalTable:
@@ -203,19 +206,14 @@ class LocalTable:
         Raises
         ------
         SourceError
-            If files were changed meanwhile: they are read several times, and what is counted must be of one table.
+            If files have changed: they are read several times, and what is counted must be of one table.
         """
         from dpdb.engine.count_classes import count_classes
 
         self._progress("counting classes")
-        before = self._state_of_files()
         found = count_classes(self.database, self.rows, self._measured(position), where)
-        if self._state_of_files() != before:
-            raise SourceError(f"{self.description}: was changed while it was read")
+        self.refuse_change()
         return found
-
-    def _state_of_files(self) -> str | None:
-        return None if self._source.path is None else state_of(self._source.path)
 
     def _measured(self, position: int | None) -> Sequence[BoundConstraint]:
         return self.constraints if position is None else [self.constraints[position]]
@@ -226,6 +224,16 @@ class LocalTable:
 
         return count_rows(self.database, self.rows, slices, name=self._next_name())
 
+    def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
+        """Count many slices, or make one under many constraints, of a table without rows; see the base class."""
+        rows = Source(self.description, self.rows.schema, without_rows(self.schema))
+        if counts and len(slices) > _FEW_SLICES:
+            from dpdb.engine.sql.count import count_rows
+
+            count_rows(self.database, rows, slices, name=self._next_name())
+        elif not counts and len(self.constraints) > _FEW_CONSTRAINTS:
+            LocalSlice(self.database, rows, self.constraints, slices[0], name=self._next_name()).close()
+
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
         from dpdb.engine.sources.content import opened_content
@@ -234,14 +242,23 @@ class LocalTable:
             opened_content(self.database, self._source, self._tested) + self._choice() + self._across.opened_content()
         )
 
-    def content(self) -> str:
-        """Describe the state of the rows now; see `source_content`. Private."""
-        from dpdb.engine.sources.content import source_content
+    def refuse_change(self, *, all_rows: bool = False) -> None:
+        """Compare the state of files with that of the opening; see the base class.
 
-        return source_content(self.database, self._source, self._tested) + self._choice() + self._across.content()
+        What was copied when it was opened (all but Parquet files and tables of DuckDB files; parents, too) is what it
+        was, whatever becomes of its files. Nor does it matter for an answer what lies beside the files now, because no
+        query reads it. Both are other rows for who opens the table next, and so for a ledger, which asks of `all_rows`.
+        """
+        source = self._source
+        changed = source.files is not None and source.files.state() != source.state
+        if all_rows and not changed:
+            from dpdb.engine.sources.content import is_changed
 
-    def refuse_change(self) -> None:
-        """Return: rows are copied or scanned here, and a ledger compares the state of their files."""
+            changed = is_changed(source) or self._across.is_changed()
+        if changed:
+            raise SourceError(
+                f"{self.description}: changed after this session opened it; nothing is published: open a new session"
+            )
 
     def forget_rows(self) -> None:
         """Drop the copy of the rows that are used of units or keys, if there is one."""

@@ -85,11 +85,12 @@ def debit(
 def record(books: Books, reservation: Reservation, answer: str) -> None:
     """Write the answer of a reservation, once; see `Ledger.record`."""
     reached("drawn")
-    with books.current():
-        refuse_retired(books.state, books.file.shown)
-        if books.state.is_answered(reservation.number):
-            raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
-        insert(books.file, "answer", books.state.answer_row(reservation.number, now(), answer))
-        reached("written")
-    books.write_head()
+    with books.file.debited():
+        with books.current():
+            refuse_retired(books.state, books.file.shown)
+            if books.state.is_answered(reservation.number):
+                raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
+            insert(books.file, "answer", books.state.answer_row(reservation.number, now(), answer))
+            reached("written")
+        books.write_head()
     reached("recorded")

@@ -80,9 +80,6 @@ class Mechanism:
     alternatives : int
         Draws of which earlier noise and *the draw itself* decide which one is published; 1 where the last draw is
         published whatever it is. The interval of the estimand shares its beta among them (see `with_estimate`).
-    lattice : function of theta, or None
-        Distance of the possible values of the noise of an answer that was climbed to (its `handicaps`), in units of the
-        value; None where `step` says it of every answer.
     no_estimate : str or None
         Why the value's noise gives no interval of the estimand; None if it does.
     thetas : function of (DegreeCap, nano-epsilon without the cap's) to thetas, or None
@@ -108,7 +105,6 @@ class Mechanism:
     needs_max_degree: bool = False
     step: Fraction = Fraction(1)
     alternatives: int = 1
-    lattice: Callable[[int], Fraction] | None = None
     no_estimate: str | None = None
     thetas: Callable[[DegreeCap, int], Sequence[int]] | None = None
     statistic: ProjectedStatistic | None = None

@@ -65,6 +65,8 @@ class SlicesToRead(Protocol):
 def load(prepared: Prepared, *, again: bool = False) -> None:
     """Load and compile everything that the draw will use. Reads constraint shapes only. `again`: see `load_kernels`."""
     check_samplers(gaussian=prepared.ask.rho is not None)
+    counts = any(isinstance(part, CountPart) for part in prepared.parts)
+    prepared.table.opened.rehearse([part.predicate for part in prepared.parts], counts=counts)
     for part in prepared.parts:
         if isinstance(part, MeasurePart) and part.by_rule:
             import dpdb.release.rule_statistics  # noqa: F401 - before the debit

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dpdb.errors import EngineError
+from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release.accounts.account import Account
 from dpdb.release.prepare import Prepared
@@ -19,12 +19,17 @@ _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
     "because it may name private values"
 )
+_OUT_OF_MEMORY = (
+    "the release failed after its budget was debited: memory did not suffice; give the process more, or let it spill "
+    "(memory_limit, a temp_directory with room); the reason is in the owner's log (logger 'dpdb.owner')"
+)
 
 
 def publish(account: Account, prepared: Prepared, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
     """Make a release, or return the recorded answer of its run.
 
-    What can fail for public reasons fails before the debit: `load` compiles what `draw` will use. The debit covers the
+    What can fail for public reasons fails before the debit: `load` compiles what `draw` will use, and raises
+    `SourceError` if the table is no longer what was opened. The debit covers the
     rows of the slices. A run that the ledger has answered before gets that answer, and nothing is loaded or drawn.
     Whatever fails after the debit says one constant thing.
 
@@ -67,6 +72,8 @@ def _said_before_the_debit() -> Iterator[None]:
     """Turn what fails while no private row was read, and nothing spent, into an error that says so and why."""
     try:
         yield
+    except SourceError:
+        raise
     except Exception as error:
         OWNER_LOG.exception("loading failed")
         why = str(error).splitlines()
@@ -76,10 +83,13 @@ def _said_before_the_debit() -> Iterator[None]:
 
 @contextmanager
 def _one_message() -> Iterator[None]:
-    """Turn every failure after the debit into one constant message; the reason goes to the owner's log."""
+    """Turn failures after the debit into one constant message, or another one if memory did not suffice.
+
+    Which of both may depend on rows, as that it fails does; the reason goes to the owner's log.
+    """
     try:
         yield
     except Exception as error:
         if not isinstance(error, EngineError):  # the engine has logged its own
             OWNER_LOG.exception("release failed")
-        raise EngineError(_FAILED) from None
+        raise EngineError(_OUT_OF_MEMORY if isinstance(error, MemoryError) else _FAILED) from None

@@ -155,7 +155,6 @@ class Session(Verbs):
                     schema=self._table.schema,
                     read_as=self._table.read_as,
                     opened=self._table.opened_content(),
-                    content=self._table.content,
                     unit=protected,
                     who=who,
                 )
@@ -172,25 +171,23 @@ class Session(Verbs):
     def release(self, ask: Ask) -> Releases:
         """Make the releases of an ask: what `dp_inconsistency` and `dp_count` do, with their errors.
 
-        An account that compares no rows learns only behind a draw, and so behind its debit, that the rows of another
-        engine have changed. After a release that failed they are compared before the next debit.
+        What is read for it must be of the table that was opened, and that is looked at before the debit and behind the
+        draw, on every account. One that compares no rows learns only behind a draw that the rows of another engine have
+        changed; after a release that failed they are compared before the next debit.
         """
         prepared = self.prepare(ask)
         if not self._reads_rows:
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
-        if not self._compares_rows:
-            self._table.refuse_change()
-
         with ExitStack() as since_draw:
 
             def load_all() -> None:
+                self._table.refuse_change(all_rows=self._compares_rows)
                 load(prepared, again=len(self._private) > 0)
 
             def drawn() -> Releases:
                 since_draw.enter_context(self._private.forgotten_if_unpublished())
                 releases = labelled(prepared, draw(prepared, self._private, self._progress))
-                if not self._compares_rows:
-                    self._table.refuse_change()
+                self._table.refuse_change(all_rows=self._compares_rows)
                 return releases
 
             releases = publish(self._account, prepared, load=load_all, draw=drawn)

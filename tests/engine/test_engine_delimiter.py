@@ -15,7 +15,7 @@ from csv_reference import REFUSED, rows_of
 import dpdb
 from dpdb.doors.cli import main
 from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.content import source_content
+from dpdb.engine.sources.content import opened_content
 from dpdb.engine.sources.csv import rows as csv_rows
 from dpdb.engine.sources.csv.lines import Faults
 from dpdb.engine.sources.open import open_source
@@ -44,7 +44,7 @@ def read(source: Any, delimiter: str | None, **options: Any) -> tuple[list[tuple
     with Database() as database:
         opened = open_source(database, source, delimiter=delimiter, **options)
         rows = database.rows(f"FROM {opened.scan.sql('duckdb')}")
-        return [opened.schema.names, *rows], source_content(database, opened)
+        return [opened.schema.names, *rows], opened_content(database, opened)
 
 
 @pytest.mark.parametrize("given", [";", "|", "^", "~", ":", " ", "\x01", "\t", "\\t", "tab", ","])

@@ -139,8 +139,11 @@ def test_a_file_that_is_exchanged_between_two_readings_is_no_table(
         return shared(hashes)
 
     monkeypatch.setattr(local_keys, "_sorted", exchanged)
+    with (
+        open_table(path, constraints="UNIQUE(whole)") as table,
+        pytest.raises(SourceError, match="changed after this session opened it"),
+    ):
+        table.class_histograms()
+    monkeypatch.setattr(local_keys, "_sorted", shared)
     with open_table(path, constraints="UNIQUE(whole)") as table:
-        with pytest.raises(SourceError, match="was changed while it was read"):
-            table.class_histograms()
-        monkeypatch.setattr(local_keys, "_sorted", shared)
         assert table.class_histograms()[0] == 0

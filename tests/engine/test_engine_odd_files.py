@@ -55,11 +55,12 @@ def test_json_that_is_nested_too_deep_is_null_whoever_reads_it(tmp_path: Path) -
 def test_rows_in_the_log_of_sqlite_are_a_change(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "t.db", "PRAGMA journal_mode = WAL", "CREATE TABLE t (a INTEGER)")
     with closing(sqlite3.connect(path)) as writer, open_table(path) as opened:
-        before = opened.content()
-        assert before == opened.opened_content()  # reading made an empty log
+        opened.refuse_change(all_rows=True)  # reading made an empty log
         writer.execute("INSERT INTO t VALUES (1)")
         writer.commit()
-        assert opened.content() != before == opened.opened_content()
+        opened.refuse_change()  # of what was copied
+        with pytest.raises(SourceError, match="changed after this session opened it"):
+            opened.refuse_change(all_rows=True)
 
 
 @pytest.mark.parametrize("name", ["aaaa", "tttt"])

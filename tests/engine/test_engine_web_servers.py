@@ -142,4 +142,4 @@ def test_what_is_almost_an_address_is_not_shown(address: str) -> None:
 def test_a_ledger_knows_fetched_rows_without_a_release(servers: list[str]) -> None:
     place = f"http://{servers[0]}/t.csv"
     with open_table(place) as table, open_table(place, rows=False) as rehearsed:
-        assert rehearsed.opened_content() == table.content()
+        assert rehearsed.opened_content() == table.opened_content()

@@ -179,8 +179,11 @@ def test_a_full_disk_at_the_answer_publishes_nothing(used: Path) -> None:
     with Ledger.open(used) as ledger:
         reservation = ledger.reserve(parse_where("a = 1"), 10**6, source=SOURCE, request="{}", run_id="x")
         ledger._file.rows("PRAGMA max_page_count = 1")
-        with pytest.raises(LedgerError, match="disk is full"):
+        with pytest.raises(
+            LedgerError, match="disk is full; nothing is published, and the release was debited"
+        ) as said:
             ledger.record(reservation, "y" * 20_000)
+        assert "nothing was released" not in str(said.value)
         reservation.close()
         ledger._file.rows("PRAGMA max_page_count = 100000")
         again = ledger.reserve(parse_where("a = 1"), 10**6, source=SOURCE, request="{}", run_id="x")

@@ -20,7 +20,7 @@ from dpdb.doors.cli import main
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.where import parse_where
-from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError
+from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.predicates.covered import covered
 from dpdb.predicates.text_reader import parse_where as covered_rows
@@ -164,7 +164,7 @@ def test_a_changed_file_needs_an_epoch(source: Path, ledger: Path, capsys: pytes
     with dpdb.open(source, constraints=FD, ledger=ledger) as session:
         session.dp_inconsistency("repair", 0.4)
         pq.write_table(TABLE.slice(1), source)
-        with pytest.raises(LedgerError, match="changed after this session opened it"):
+        with pytest.raises(SourceError, match="changed after this session opened it"):
             session.dp_inconsistency("repair", 0.1)
     with (
         dpdb.open(source, constraints=FD, ledger=ledger) as session,
@@ -183,7 +183,7 @@ def test_a_file_that_changes_while_it_is_read_publishes_nothing(source: Path, le
         replaced_noise(StubNoise(lambda: pq.write_table(TABLE.slice(1), source))),
         dpdb.open(source, constraints=FD, ledger=ledger) as session,
     ):
-        with pytest.raises(LedgerError, match="nothing is published"):
+        with pytest.raises(EngineError, match="after its budget was debited"):
             session.dp_inconsistency("repair", 0.4)
         assert session.spent() == 0.4
 

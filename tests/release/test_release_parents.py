@@ -22,7 +22,7 @@ from dpdb.doors.cli import main
 from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.parents.measured import MeasuredSource, is_measured_table
 from dpdb.engine.sources.addresses import standard_input
-from dpdb.errors import DpdbError, LedgerError, ParameterError
+from dpdb.errors import DpdbError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
@@ -276,7 +276,7 @@ def test_a_changed_private_parent_is_asked_about(files: Path) -> None:
     with opened(files, **private(files)) as session:
         session.dp_inconsistency("problematic", 1)
         pq.write_table(pa.table({"id": [1, 2, 3]}), files / "p.parquet")
-        with pytest.raises(LedgerError, match="the source changed after this session opened it"):
+        with pytest.raises(SourceError, match="changed after this session opened it"):
             session.dp_inconsistency("problematic", 1)
     with pytest.raises(LedgerError, match="dpdb budget epoch"), opened(files, **private(files)) as session:
         session.dp_count(epsilon=0.1)

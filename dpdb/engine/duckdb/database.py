@@ -22,7 +22,7 @@ from sqlglot import exp
 from dpdb.engine.duckdb.available_memory import available_memory
 from dpdb.engine.duckdb.interruptible import interruptible
 from dpdb.engine.sql.files import sql_file
-from dpdb.errors import EngineError, ParameterError
+from dpdb.errors import EngineError, OutOfMemoryError, ParameterError
 from dpdb.files.new_file import WorkFolder
 from dpdb.owner_log import OWNER_LOG
 
@@ -37,6 +37,11 @@ _LEAST_MEBIBYTES = 31.9  # 32 MiB, as DuckDB may round it
 
 # With less DuckDB cannot sort.
 _LEAST_MEMORY = 256 << 20
+
+_TOO_LITTLE_MEMORY = (
+    "memory does not suffice, even with what spills to disk: allow more (--memory-limit, memory_limit), fewer threads, "
+    "or give the temporary directory room; the details are in the owner's log"
+)
 
 # More than any one machine has; DuckDB would start as many as it is told.
 MOST_THREADS = 1_024
@@ -212,6 +217,8 @@ class Database:
         # Streams fail with Arrow's errors, and messages that quote texts which are not UTF-8 cannot be made.
         except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as error:
             OWNER_LOG.error("%s\n%s", error, _text(query))
+            if isinstance(error, duckdb.OutOfMemoryException):
+                raise OutOfMemoryError(_TOO_LITTLE_MEMORY) from error
             raise EngineError(str(error)) from error
 
     # -- end of life ------------------------------------------------------------------------------------------

@@ -85,12 +85,12 @@ class RulesAcross:
 
         return orphan_column(self._bound[rule], self._tables)
 
-    def content(self) -> str:
-        """Describe the state of the private parents' rows now; empty without such parents. Private."""
-        return "".join(table.content() for table in self._private)
+    def is_changed(self) -> bool:
+        """Return whether a private parent has other rows now than when it was opened. Private."""
+        return any(table.is_changed() for table in self._private)
 
     def opened_content(self) -> str:
-        """Describe the state of the private parents' rows when they were opened. Private."""
+        """Describe the state of the private parents' rows when they were opened; empty without such. Private."""
         return "".join(table.opened_content() for table in self._private)
 
     def public_keys(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dpdb.constraints import DenialConstraint
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.parents.opened import ParentTable
 from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.source import without_rows
+from dpdb.engine.sources.source import Source, without_rows
 from dpdb.errors import UnknownColumnError
 
 __all__ = ["AssumedParents"]
@@ -34,8 +34,15 @@ class AssumedParents:
             keys = f"assumed_parent_{number}"
             known = TableSchema(tuple(own.values()))
             database.execute(without_rows(known).this.ctas(keys, dialect="duckdb"))
+            source = Source(parent, known, exp.to_table(keys))
             tables[parent] = ParentTable(
-                parent, is_public=True, is_measured=False, schema=known, keys=exp.to_table(keys), path=None, opened=""
+                parent,
+                is_public=True,
+                is_measured=False,
+                schema=known,
+                keys=exp.to_table(keys),
+                source=source,
+                opened="",
             )
         return tuple(constraints), tables
 

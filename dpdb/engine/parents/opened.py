@@ -2,7 +2,7 @@
 
 Each parent is opened in a database of its own, so that any kind of source serves, and leaves its key columns in a file
 of the private temporary directory, which the measured table's database attaches. From then on its rows are what they
-were: a change of the source is told by `content`.
+were: a change of the source is told by `is_changed`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
 from dpdb.engine.parents.rules import refuse_undeclared, resolved
 from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.content import opened_content
+from dpdb.engine.sources.content import is_changed, opened_content
 from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.places import state_of
-from dpdb.engine.sources.source import Reading
+from dpdb.engine.sources.source import Reading, Source
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.errors import ParameterError, SourceError
 
@@ -46,12 +45,10 @@ class ParentTable:
     schema : TableSchema
     keys : exp.Table
         The key columns of its rows, in our own database, in the types that dpdb compares in.
-    path : str or None
-        The files whose state is that of its rows; None if these were computed or streamed.
+    source : Source
+        What it was opened as; nothing is read of it any more.
     opened : str
         The state of its rows when it was opened. Private where the parent is.
-    read_as : str
-        As in `Source`.
     """
 
     name: str
@@ -59,21 +56,17 @@ class ParentTable:
     is_measured: bool
     schema: TableSchema
     keys: exp.Table
-    path: str | None
+    source: Source
     opened: str
-    read_as: str = ""
 
-    def content(self) -> str:
-        """Describe the state of its rows now; see `source_content`."""
-        return self._said(self.opened if self.path is None else state_of(self.path) + self.read_as)
+    def is_changed(self) -> bool:
+        """Return whether who opens it now finds other rows; see `is_changed`."""
+        return is_changed(self.source)
 
     def opened_content(self) -> str:
         """Describe the state of its rows when it was opened."""
-        return self._said(self.opened)
-
-    def _said(self, state: str) -> str:
         columns = [[column.name, column.declared_type] for column in self.schema.columns]
-        return f"; parent {self.name!r} {columns}: {state}"
+        return f"; parent {self.name!r} {columns}: {self.opened}"
 
 
 class Parents:
@@ -188,7 +181,6 @@ class Parents:
             is_measured_table(self._measured, declared),
             found.schema,
             exp.table_(_KEYS, db="main", catalog=attached, quoted=True),
-            found.path,
+            found,
             state,
-            found.read_as,
         )

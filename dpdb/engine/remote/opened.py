@@ -155,14 +155,14 @@ class GatheredTable(LocalTable):
         values = ",".join(str(value) for value in self._asking.row(digest))
         return f"{self._remote.dialect}: {values}{self._choice()}"
 
-    def refuse_change(self) -> None:
+    def refuse_change(self, *, all_rows: bool = False) -> None:
         """Compare the rows with those of the opening, unless there is but one state of them; see the base class.
 
         A release asks several queries, and its sensitivity is that of one table, which all of them see. Rows that
         differ from query to query are no such table: which rows are in conflict would be decided on other rows than
         those that come.
         """
-        if self._remote.is_fixed or not self._has_asked.is_set():
+        if not all_rows and (self._remote.is_fixed or not self._has_asked.is_set()):
             return
         if self.content() != self.opened_content():
             raise SourceError(

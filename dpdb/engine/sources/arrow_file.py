@@ -55,7 +55,7 @@ class ArrowFile(FileSource):
             return found if wanted.rows is Reading.NONE else replace(found, path=target.path, state=target.state())
         refuse_table_name(target.place, wanted.table)
         declared_types(database, target.place, (), wanted.types)
-        state = target.state()
+        state = target.settled_state()
         with _reader(target) as reader:
             found = copied_stream(database, Stream(target.place, validated(reader)))
         refuse_change(target, state)

@@ -10,33 +10,32 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.sources.places import state_of
 from dpdb.engine.sources.source import Source, presence
 
-__all__ = ["opened_content", "rows_digest", "source_content"]
+__all__ = ["is_changed", "opened_content", "rows_digest"]
 
 
-def source_content(database: Database, source: Source, tested: Sequence[str] = ()) -> str:
-    """Describe the state of a source's rows: of files see `state_of`, else the number of rows and two digests.
+def opened_content(database: Database, source: Source, tested: Sequence[str] = ()) -> str:
+    """Describe the rows that a source had when it was opened: by `state_of` its files, else by number and digests.
 
     Parameters
     ----------
     tested
         Columns that cannot be compared of which it is read whether they are NULL.
+    """
+    if source.state is not None:
+        return source.state + source.read_as
+    digest = rows_digest(source.schema.usable, tested).from_(source.scan)
+    return ",".join(str(value) for value in database.rows(digest)[0])
+
+
+def is_changed(source: Source) -> bool:
+    """Return whether who opens a source now finds another state of its files; what is in no file was copied.
 
     Raises
     ------
     SourceError
         If a file is no longer there.
     """
-    return _digest(database, source, tested) if source.path is None else state_of(source.path) + source.read_as
-
-
-def opened_content(database: Database, source: Source, tested: Sequence[str] = ()) -> str:
-    """Describe, as `source_content`, the state of the rows that a source had when it was opened."""
-    return _digest(database, source, tested) if source.state is None else source.state + source.read_as
-
-
-def _digest(database: Database, source: Source, tested: Sequence[str]) -> str:
-    digest = rows_digest(source.schema.usable, tested).from_(source.scan)
-    return ",".join(str(value) for value in database.rows(digest)[0])
+    return source.path is not None and state_of(source.path) != source.state
 
 
 def rows_digest(names: Sequence[str], tested: Sequence[str] = ()) -> exp.Select:

@@ -53,8 +53,8 @@ class FileSource(ABC):
         """Describe files as a source without reading a row; and say whether its rows are computed (a view's)."""
 
     def read(self, database: Database, source: Source, files: Files, wanted: Wanted) -> Source:
-        """Read every value that a release can read, as it will read them, and keep nothing."""
-        del files, wanted
+        """Read every value that a release can read, as it will read them, and keep nothing but the files."""
+        del wanted
         if source.schema.usable:
             # One column at a time: where a file has dictionaries, only their values are hashed then.
             digests = [
@@ -65,7 +65,7 @@ class FileSource(ABC):
                 database.execute(exp.select(*digests).from_(source.scan.copy()))
             except EngineError:
                 raise unreadable(source) from None
-        return source
+        return replace(source, files=files)
 
     def reads(self, target: object) -> bool:
         """Say whether the target is files of this kind."""
@@ -73,7 +73,7 @@ class FileSource(ABC):
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
         """Describe the files, then read or copy them unless no row is wanted; see `open_source`."""
-        state = None if wanted.rows is Reading.NONE else target.state()
+        state = None if wanted.rows is Reading.NONE else target.settled_state()
         found, is_computed = self._described(database, target, wanted)
         if wanted.rows is Reading.NONE:
             return copied(database, replace(found, scan=without_rows(found.schema)))

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ __all__ = [
 # deleted or replaced, and reading them all counts rows that are no longer there.
 _LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
 _NULL_PARTITIONS = ("", "__HIVE_DEFAULT_PARTITION__")
+# A kernel's clock moves 100 to 1,000 times a second; file systems without parts of seconds move every 1 or 2 seconds.
+_TICK, _SECONDS_STEP = 20_000_000, 2_000_000_000
 _PARTITION = re.compile(r"([^=]+)=(.*)", re.DOTALL)
 
 
@@ -73,6 +76,17 @@ class Files:
         """Describe the state of these files, see `state_of_files`; None for our own copies, which nobody changes."""
         return None if self.is_fetched else state_of_files(self.place, self.paths)
 
+    def settled_state(self) -> str | None:
+        """Describe it, as `state`, once whatever is written to these files from now on must change it.
+
+        A file system knows times in steps: what is written twice within one of them has one time.
+        """
+        if not self.is_fetched:
+            times = [found.st_ctime_ns for found in _found(self.place, self.paths)]
+            rest = max((_step(changed) - abs(time.time_ns() - changed) for changed in times), default=0)
+            time.sleep(max(0, rest) / 1e9)
+        return self.state()
+
     def columns(self, own: Iterable[str]) -> FileColumns:
         """Return the columns of the files and those of the keys; a key that is also a column is left to the files."""
         names = tuple(own)
@@ -89,24 +103,38 @@ class FileColumns:
 
 
 def state_of_files(place: str, paths: Sequence[str]) -> str:
-    """Describe the state of files by sizes and times of last change, which cost nothing to read again.
+    """Describe the state of files by what the system keeps of them, which costs nothing to read again.
 
-    A file that is copied or touched, added or gone counts as changed, and so does one in a folder that was renamed from
-    ``state=CA`` to ``state=NY``: its rows have another value. Private: it depends on the rows.
+    That is the size, the time of the last change of its bytes, which whoever writes to a file may set back, the time of
+    the last change of anything (ctime), which nobody but the system sets, and the inode, which is another one where
+    another file was put in its place. A device's number is left out: a restart or another mount may give it anew, and a
+    file with the same inode and the same ctime is the same one. So a file that is copied, touched, moved, linked or
+    given to others counts as changed, as one does that was added or is gone, and so does one in a folder that was
+    renamed from ``state=CA`` to ``state=NY``: its rows have another value. Private: it depends on the rows.
 
     Raises
     ------
     SourceError
         If a file is no longer there.
     """
-    try:
-        found = [Path(file).stat() for file in paths] + [log.stat() for log in _logs(place)]
-    except OSError as error:
-        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
-    state = ";".join(f"{stat.st_size},{stat.st_mtime_ns}" for stat in found)
+    found = _found(place, paths)
+    state = ";".join(f"{stat.st_size},{stat.st_mtime_ns},{stat.st_ctime_ns},{stat.st_ino}" for stat in found)
     root = root_of(place)
     values = [[pair[0] for pair in _key_values(root, path)] for path in paths] if is_many(place) else []
     return f"{state};{json.dumps(values)}" if any(values) else state
+
+
+def _found(place: str, paths: Sequence[str]) -> list[os.stat_result]:
+    """Read what the system keeps of files and of the logs beside them."""
+    try:
+        return [Path(file).stat() for file in paths] + [log.stat() for log in _logs(place)]
+    except OSError as error:
+        raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
+
+
+def _step(changed: int) -> int:
+    """Bound the step, in nanoseconds, in which a file system that tells this time knows times: 2 s if in seconds."""
+    return _SECONDS_STEP if changed % 1_000_000_000 == 0 else _TICK
 
 
 def _logs(place: str) -> list[Path]:

@@ -15,6 +15,7 @@ from dpdb.errors import EngineError, SourceError
 
 if TYPE_CHECKING:
     from dpdb.engine.sources.csv.lines import Faults
+    from dpdb.engine.sources.files import Files
 
 __all__ = [
     "Reading",
@@ -73,6 +74,9 @@ class Source:
         The files whose state (see `state_of`) is that of the rows; None if the rows were computed or streamed.
     state : str, optional
         That state when the source was opened. Private.
+    files : Files, optional
+        The files that every query reads anew; None if the rows were copied, or are those of no file. A table is one
+        state of them: see `Table.refuse_change`.
     faults : Faults, optional
         What became NULL while text was read. Private.
     read_as : str
@@ -84,6 +88,7 @@ class Source:
     scan: exp.Expr
     path: str | None = None
     state: str | None = field(default=None, repr=False)
+    files: Files | None = field(default=None, repr=False)
     faults: Faults | None = field(default=None, repr=False)
     read_as: str = ""
 

@@ -29,14 +29,18 @@ VERSION = 3
 _BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
 _BATCH = 500
 
+_BEFORE_A_DEBIT = "nothing was released"
+_BEHIND_A_DEBIT = (
+    "nothing is published, and the release was debited, which stays spent (a run id may be asked again at no cost)"
+)
 DAMAGED = "the ledger is damaged; nothing was released, restore it from a backup that has every release"
 _NO_LEDGER = "this is not a ledger; make one with `dpdb budget create`"
 _REASONS = {
-    sqlite3.SQLITE_FULL: "the disk is full; nothing was released, make room and try again",
-    sqlite3.SQLITE_READONLY: "the ledger is read-only; nothing was released, make the file and its folder writable",
+    sqlite3.SQLITE_FULL: "the disk is full; {outcome}, make room and try again",
+    sqlite3.SQLITE_READONLY: "the ledger is read-only; {outcome}, make the file and its folder writable",
     sqlite3.SQLITE_CANTOPEN: "the ledger cannot be opened for writing; check the file, its folder and free disk space",
-    sqlite3.SQLITE_IOERR: "the disk failed or is full; nothing was released",
-    sqlite3.SQLITE_BUSY: "other processes keep the ledger busy; nothing was released, try again",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full; {outcome}",
+    sqlite3.SQLITE_BUSY: "other processes keep the ledger busy; {outcome}, try again",
     sqlite3.SQLITE_CORRUPT: DAMAGED,
     sqlite3.SQLITE_NOTADB: _NO_LEDGER,
 }
@@ -58,6 +62,8 @@ class LedgerFile:
         The user who owns the ledger, and all files beside it.
     version : int
         Its format, 1 to `VERSION`; older ones are upgraded before anything else is done.
+    outcome : str
+        What has become of the release that a failure ends, for its message.
 
     Raises
     ------
@@ -73,6 +79,7 @@ class LedgerFile:
         except (OSError, ValueError, RuntimeError):
             raise LedgerError(f"{self.shown}: no ledger there; make one with `dpdb budget create`") from None
         self.owner = os.geteuid()
+        self.outcome = _BEFORE_A_DEBIT
         self._log: tuple[int, int] | None = None
         self._identity = self._look()
         if is_mounted_alone(self.path):
@@ -141,6 +148,15 @@ class LedgerFile:
             yield
 
     @contextmanager
+    def debited(self) -> Iterator[None]:
+        """Let failures of what is done in the block say that its release has been debited."""
+        self.outcome = _BEHIND_A_DEBIT
+        try:
+            yield
+        finally:
+            self.outcome = _BEFORE_A_DEBIT
+
+    @contextmanager
     def snapshot(self) -> Iterator[None]:
         """See one state of the ledger, without making others wait; it may be an old one by the end."""
         with self._between("BEGIN"):
@@ -170,7 +186,7 @@ class LedgerFile:
         """The error of a ledger that has not come as far as it is known to have come."""
         return LedgerError(
             f"{self.shown}: the ledger has lost its newest releases (an old copy was put back, or its write-ahead log "
-            f"is gone); nothing was released. Put the newest ledger back; whoever removes {self.shown}-head and goes "
+            f"is gone); {self.outcome}. Put the newest ledger back; whoever removes {self.shown}-head and goes "
             "on spends again what was spent since"
         )
 
@@ -199,7 +215,7 @@ class LedgerFile:
         try:
             check_owned(found, self.owner)
         except OSError as error:
-            raise LedgerError(f"{shown}: {error.strerror}; nothing was released") from None
+            raise LedgerError(f"{shown}: {error.strerror}; {self.outcome}") from None
 
     def _log_identity(self) -> tuple[int, int] | None:
         try:
@@ -211,7 +227,7 @@ class LedgerFile:
     def _check_unmoved(self) -> None:
         if self._look() != self._identity or self._log_identity() != self._log:
             raise LedgerError(
-                f"{self.shown}: another file was put in the ledger's place while it was open; nothing was released, "
+                f"{self.shown}: another file was put in the ledger's place while it was open; {self.outcome}, "
                 "see that the newest ledger and its head are there and open it again"
             )
 
@@ -237,5 +253,5 @@ class LedgerFile:
             raise self.damaged() from None
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            reason = _REASONS.get(code, f"the ledger cannot be used ({error}); nothing was released")
-            raise LedgerError(f"{self.shown}: {reason}") from None
+            reason = _REASONS.get(code, f"the ledger cannot be used ({error}); {{outcome}}")
+            raise LedgerError(f"{self.shown}: {reason.replace('{outcome}', self.outcome)}") from None

@@ -88,7 +88,7 @@ class LedgerHead:
             replace_owned(head_path(self._file.path), f"{text}\n{sealed}\n", self._file.owner)
         except OSError as error:
             raise LedgerError(
-                f"{self._file.shown}-head: cannot be written: {error.strerror}; nothing is published"
+                f"{self._file.shown}-head: cannot be written: {error.strerror}; {self._file.outcome}"
             ) from None
 
     def _check_old(self, text: str) -> None:
@@ -121,7 +121,7 @@ def read_head(file: LedgerFile) -> tuple[str, str] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise LedgerError(f"{file.shown}-head: {error.strerror}; nothing was released") from None
+        raise LedgerError(f"{file.shown}-head: {error.strerror}; {file.outcome}") from None
     except ValueError:
         raise not_its_head(file) from None
     return text, sealed

@@ -328,7 +328,6 @@ class Ladder:
             cap_weight=self.cap,
             answer_weight=rest,
             thetas=self.thetas,
-            lattice=lambda theta: Fraction(self.statistic.sensitivity(theta), UNIT),
         )
 
     def _settings(self, epsilon: int) -> Settings:

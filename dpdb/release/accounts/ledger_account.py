@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
 from dpdb.engine import TableSchema
-from dpdb.errors import LedgerError, ParameterError
+from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, SourceMark, rows_of
 from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
@@ -35,8 +35,6 @@ class LedgerAccount:
         Columns and types, and how text is cut into rows: with them the ledger knows its table.
     opened
         The state of the source's rows that this session has read, or will read unless it changes.
-    content
-        Tells that state anew, whenever it is called.
     unit
         What is protected; the ledger's first release binds it to this unit.
     who
@@ -57,7 +55,6 @@ class LedgerAccount:
         schema: TableSchema,
         read_as: str,
         opened: str,
-        content: Callable[[], str],
         unit: PrivacyUnit,
         who: str | None = None,
     ) -> None:
@@ -65,7 +62,6 @@ class LedgerAccount:
             check_name("who", who)
         self._who, self._is_low = who, False
         self._budget = as_budget(budget)
-        self._content = content
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
         self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as)
         self._ledger = Ledger.open(path)
@@ -89,10 +85,8 @@ class LedgerAccount:
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
         units = self._units(charge)
-        if self.will_draw(charge):
-            self._refuse_changed_source()
-            if charge.rho is None:
-                self._budget.check(charge.epsilon)
+        if charge.rho is None and self.will_draw(charge):
+            self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
             charge.coverage,
             units,
@@ -148,8 +142,7 @@ class LedgerAccount:
         return self._ledger.notion.value(found.upper)
 
     def record(self, reservation: Reservation, answer: str) -> None:
-        """Keep the answer in the ledger, unless the rows changed while they were read: then it is of no one table."""
-        self._refuse_changed_source()
+        """Keep the answer in the ledger."""
         self._ledger.record(reservation, answer)
 
     def spent(self) -> float:
@@ -195,14 +188,8 @@ class LedgerAccount:
 
     @property
     def compares_rows(self) -> bool:
-        """Whether it looks before and after each draw that the rows are those of its epoch."""
+        """Whether an epoch is one state of the rows, so that a debit for others would be for nothing."""
         return not self._ledger.append_only
-
-    def _refuse_changed_source(self) -> None:
-        if self.compares_rows and self._content() != self._source.content:
-            raise LedgerError(
-                "the source changed after this session opened it; nothing is published: open a new session"
-            )
 
 
 def table_text(schema: TableSchema) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.measures import Mechanism, measure_named
-from dpdb.privacy import HandicappedNoise, difference_tail, gaussian_tail, laplace_difference_tail, laplace_tail
+from dpdb.privacy import UNIT, HandicappedNoise, difference_tail, gaussian_tail, laplace_difference_tail, laplace_tail
 from dpdb.release.numbers import parse_confidence
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import SHARE, number_words
@@ -164,14 +164,19 @@ def _noise(release: ReleaseFields) -> HandicappedNoise:
 def _rounded(release: ReleaseFields, step: float) -> float:
     """Return how far the error of an unclamped value may be from its continuous noise.
 
-    One step of the noise, if it is the last of its release whatever it is. Else, with u the lattice of the noise and k
-    handicaps: 1/2 by the rounding of `raw`, u by that of the statistic to units, (1 + k) u by the noise, and u / 2 for
-    each of k means, because for a scale of b units the mean 1 / (2 sinh(1 / b)) is within 1/2 of b / 2.
+    One step of the noise, if it is the last of its release whatever it is. Else, with u = S / UNIT the distance of the
+    possible values of the noise and k handicaps: 1/2 by the rounding of `raw`, u by that of the statistic to units,
+    (1 + k) u by the noise, and u / 2 for each of k means, because for a scale of b units the mean 1 / (2 sinh(1 / b))
+    is within 1/2 of b / 2. Together that is at most 1/2 + 2 (1 + k) u.
+
+    S, the sensitivity of the sum that was released, is K times that of one graph for `by_rule` over K class histograms,
+    and no release tells K. But the noise does: its scale is `noise_scale` = b S / UNIT with b >= UNIT / e units, e
+    being the part of `epsilon` that the number was drawn with (less than all of it: a choice of theta had some). So
+    S <= e `noise_scale` <= `epsilon` `noise_scale`, whatever K is, and u is at most that over UNIT. QED
     """
-    mechanism = _mechanism(release)
-    if release.handicaps is None or mechanism is None or mechanism.lattice is None or release.theta is None:
+    if release.handicaps is None or release.epsilon is None:  # None: paid in rho, and so it chose nothing
         return step
-    return 0.5 + 2 * (1 + release.handicaps) * float(mechanism.lattice(release.theta))
+    return 0.5 + 2 * (1 + release.handicaps) * release.epsilon * release.noise_scale / UNIT
 
 
 def _mechanism(release: ReleaseFields) -> Mechanism | None:
