@@ -42,7 +42,9 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_types_are_proposed_and_may_be_pasted(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_types_are_proposed_and_may_be_pasted(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["schema", str(table), "--format", "json"]) == 0
     proposed = json.loads(capsys.readouterr().out)
     assert {column["name"]: column["type"] for column in proposed["columns"]} == {n: t for n, (t, _) in COLUMNS.items()}
@@ -55,6 +57,15 @@ def test_types_are_proposed_and_may_be_pasted(table: Path, capsys: pytest.Captur
     assert notes["no day"] == "all but 1 of 6 cells are DATE; declared so, 1 are NULL"
     declared = {name: kind for name, (kind, _) in COLUMNS.items() if kind != "VARCHAR"}
     assert tomllib.loads(proposed["toml"])["schema"] == declared
+    (tmp_path / "dpdb.toml").write_text(proposed["toml"])
+    monkeypatch.chdir(tmp_path)
+    count = ["count", str(table), "--epsilon", "1", "--where", "small < 3"]
+    assert main(count) == 0  # refused where `small` is text
+    assert "dpdb.toml sets schema" in capsys.readouterr().err
+    (tmp_path / "dpdb.toml").write_text("[schema]\nsmall = 1")
+    assert main(count) == 2
+    assert "[schema]: column 'small': expected a SQL type as text, got 1" in capsys.readouterr().err
+    (tmp_path / "dpdb.toml").unlink()
     pasted = csv_schema(argparse.Namespace(schema=proposed["schema"]))
     assert pasted is not None
     assert set(pasted) == set(declared)

@@ -57,7 +57,28 @@ def settings_file(name: str, *, found: bool) -> SettingsFile:
         raise ParameterError(f"{name}: {describe_failure(error).lower()}") from None
     if len(content) > _MOST:
         raise ParameterError(f"{name}: longer than {_MOST:,} bytes")
-    return SettingsFile(name, toml_values(content, name), found)
+    return SettingsFile(name, _with_schema(toml_values(content, name), name), found)
+
+
+def _with_schema(values: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the values, each `[schema]` (columns and types, as `dpdb schema` prints them) as that option."""
+    return {
+        key: value
+        if not isinstance(value, dict)
+        else _schema(value, name)
+        if key == "schema"
+        else _with_schema(value, name)
+        for key, value in values.items()
+    }
+
+
+def _schema(types: dict[str, Any], name: str) -> str:
+    from dpdb.engine import column_definition
+
+    for column, kind in types.items():
+        if not isinstance(kind, str):
+            raise ParameterError(f"{name}, [schema]: column {column!r}: expected a SQL type as text, got {kind!r}")
+    return ", ".join(column_definition(column, kind) for column, kind in types.items())
 
 
 def how_to_name(name: str) -> str:
