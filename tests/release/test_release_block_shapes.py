@@ -168,7 +168,7 @@ class Chosen:
             self.found += [(u, place, v) for u, v in new]
             met |= new
         self.found.sort()
-        self.edges = Listed.from_pairs(self.node_count, [(u, v) for u, _, v in self.found])
+        self.edges = EdgeArrays.from_pairs(self.node_count, [(u, v) for u, _, v in self.found])
 
     def codes(self, columns: Sequence[str]) -> dict[str, np.ndarray]:
         return {name: self._whole.codes[name] for name in columns}
@@ -179,15 +179,13 @@ class Chosen:
     def canonical_order(self, rows: Any = None) -> np.ndarray:
         return self._whole.part.canonical_order(rows)
 
-    def first_violations(self, position: int) -> Any:
-        pairs = [(u, v) for u, place, v in self.found if place == position]
-        return Listed.from_pairs(self.node_count, pairs)
-
-
-class Listed(EdgeArrays):
-    """Listed edges; there are few."""
-
-    edge_count = 0
+    def first_violations(self, positions: Sequence[int], most: float) -> dict[int, Any]:
+        """There are few."""
+        listed: dict[int, list[tuple[int, int]]] = {position: [] for position in positions}
+        for u, place, v in self.found:
+            if place in listed:
+                listed[place].append((u, v))
+        return {position: EdgeArrays.from_pairs(self.node_count, pairs) for position, pairs in listed.items()}
 
 
 class Whole:
