@@ -10,6 +10,7 @@ import pytest
 from dpdb.constraints import load_constraints
 from dpdb.errors import ParameterError
 from dpdb.rules import ImportedRules, import_rules
+from dpdb.rules.found import Found, ImportedRule
 
 
 def _imported(folder: Path, name: str, text: str, table: str | None = None) -> ImportedRules:
@@ -367,3 +368,21 @@ def test_odd_shapes_are_refused_or_left_out(tmp_path: Path, frame: str, item: st
         assert "\n" not in str(error)  # noqa: PT017 - either is right
     else:
         assert imported.text()
+
+
+def test_a_rule_is_compared_with_no_other_one() -> None:
+    """Each was compared with all before it, which took quadratic time."""
+    compared = []
+
+    class Text(str):
+        def __eq__(self, other: object) -> bool:
+            compared.append(other)
+            return super().__eq__(other)
+
+        __hash__ = str.__hash__
+
+    found = Found()
+    for number in range(500):
+        for _ in range(2):  # the second one is known
+            found.add(ImportedRule("t", Text(f"NOT NULL(c{number})"), "file"))
+    assert (len(found.rules), len(compared) < 1_000) == (500, True)
