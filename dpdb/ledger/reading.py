@@ -11,12 +11,11 @@ from typing import Self
 from dpdb.ledger.books import Books
 from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
 from dpdb.ledger.recharge import recharged
-from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary
+from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary, unseen_rows
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.unseen_rows import little_is_left, unseen_rows
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion
@@ -112,7 +111,7 @@ class LedgerReading:
     def little_left(self) -> str | None:
         """Say what is left where that is little of the budget or of an allowance, for every row; None elsewhere."""
         with self._books.current():
-            return little_left(summary(self._state)) if little_is_left(self._state) else None
+            return little_left(self._state)
 
     def history(self) -> list[LedgerEntry]:
         """Every debit, oldest first."""

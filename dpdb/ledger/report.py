@@ -1,4 +1,4 @@
-"""The report of a ledger to its owner: a summary and the history of its debits."""
+"""The report of a ledger to its owner: a summary, what is left and for which rows, and the history of its debits."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 from dpdb.errors import ParameterError
 from dpdb.ledger.allowances import Window, retired_words, windows
 from dpdb.ledger.amounts import in_parameter, in_words, is_little
-from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer
+from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
 from dpdb.ledger.pld import reported_epsilon
 from dpdb.ledger.store.acts import ALLOW, RAISE
 from dpdb.ledger.store.clock import present
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.state import LedgerState
-from dpdb.predicates import region_from_text
+from dpdb.predicates import Region, ValueSet, region_from_text
 from dpdb.privacy import Notion
 
-__all__ = ["acts", "epsilon_at", "history", "little_left", "recorded_answers", "summary"]
+__all__ = ["acts", "epsilon_at", "history", "little_left", "recorded_answers", "summary", "unseen_rows"]
+
+_SECONDS = 0.1  # of a bound on what rows have left, which may be loose but never too high
 
 
 def summary(state: LedgerState) -> LedgerSummary:
@@ -57,12 +59,57 @@ def _allowance(window: Window, notion: Notion) -> Allowance:
     )
 
 
-def little_left(summary: LedgerSummary) -> str | None:
-    """Say what is left where that is little of the budget or of an allowance; None where it is not."""
+def little_left(state: LedgerState) -> str | None:
+    """Say what is left where that is little of the budget or of an allowance, for every row; None where it is not."""
+    if not _little_for_unseen(state):
+        return None
+    return _little_words(summary(state))
+
+
+def _little_words(summary: LedgerSummary) -> str | None:
     kept = [("the budget", summary.budget, summary.remaining)]
     kept += [(f"what is allowed within {one.words}", one.at_most, one.remaining) for one in summary.allowances]
     words = [f"{left:.6g} of {total:.6g} of {what}" for what, total, left in kept if is_little(left, total)]
     return f"little is left: {summary.parameter} {' and '.join(words)}" if words else None
+
+
+def unseen_rows(state: LedgerState) -> UnseenRows | None:
+    """Return the column whose new values have most left, and how much; None if the whole table has as much.
+
+    A release limits a column if its rows have some values of it only. The rows with none of the values of any such
+    release have collected from the other releases alone, and from the closed epochs. What they have left is what a
+    release of them may cost now, by the total and by every allowance: never overstated.
+    """
+    found = [(_left(state, region), column) for column, region in _unseen(state).items()]
+    left, column = max(found, default=(0, ""))
+    if left <= _left(state, Region()):
+        return None
+    return UnseenRows(column, in_parameter(state.terms.notion, left))
+
+
+def _little_for_unseen(state: LedgerState) -> bool:
+    """Return whether rows that no release has covered have little left, too."""
+    seen = unseen_rows(state)
+    return seen is None or is_little(seen.remaining, in_parameter(state.terms.notion, state.budget))
+
+
+def _unseen(state: LedgerState) -> dict[str, Region]:
+    """For each column that releases limit, the rows with other values than theirs, where there are such values."""
+    limits: dict[str, list[ValueSet]] = {}
+    for query in state.index.queries:
+        for column in query.attributes:
+            values = ValueSet.union([dict(box).get(column, ValueSet.everything()) for box in query.boxes])
+            if not values.is_everything:
+                limits.setdefault(column, []).append(values)
+    others = {column: ~ValueSet.union(values) for column, values in limits.items()}
+    return {column: Region.of({column: values}) for column, values in others.items() if not values.is_empty}
+
+
+def _left(state: LedgerState, rows: Region) -> int:
+    collected = state.index.would_exceed(rows, 0, state.available, _SECONDS).upper
+    left = [state.available - collected]
+    left += [window.units - window.decide(rows, 0, _SECONDS).upper for window in windows(state, present())]
+    return max(0, min(left))
 
 
 def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: float) -> float:

@@ -22,7 +22,6 @@ from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
 from dpdb.release.published.release import Releases
 from dpdb.release.units.privacy_unit import parse_unit
-from dpdb.release.units.private_parents import unit_of_table
 from dpdb.release.verbs import Verbs
 
 __all__ = ["Session", "open_session"]
@@ -144,7 +143,7 @@ class Session(Verbs):
             progress=progress,
         )
         try:
-            protected = unit_of_table(asked, self._table)
+            protected = asked.of_table(self._table)
             self._table.admit(row_bound)
             if ledger is not None:
                 from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
