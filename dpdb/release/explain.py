@@ -46,6 +46,7 @@ from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.prepared.shares import Share, measure_shares
 from dpdb.release.units.privacy_unit import PrivacyUnit, parse_unit
+from dpdb.release.units.private_parents import unit_of_table
 
 __all__ = ["explain"]
 
@@ -112,7 +113,7 @@ def explain(
     ) as opened:
         bound = opened.constraints
         refuse_nested_loops(bound, row_bound)
-        protected = asked.of_table(opened)
+        protected = unit_of_table(asked, opened)
         prepared = prepare(PublicTable(opened, protected, parse_max_group(max_group)), ask)
         terms = degree_terms(bound)
         empty = opened.slice(prepared.parts[0].predicate)

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import ParentsLike, Progress, SourceLike, declared_parents, no_progress, open_table
+from dpdb.engine import Progress, SourceLike, no_progress, open_table
 from dpdb.errors import LittleBudgetWarning, ParameterError
 from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
@@ -22,7 +23,11 @@ from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
 from dpdb.release.published.release import Releases
 from dpdb.release.units.privacy_unit import parse_unit
+from dpdb.release.units.private_parents import unit_of_table
 from dpdb.release.verbs import Verbs
+
+if TYPE_CHECKING:
+    from dpdb.engine import DeclaredParent, ParentsLike
 
 __all__ = ["Session", "open_session"]
 
@@ -130,7 +135,7 @@ class Session(Verbs):
             table=table,
             csv_schema=csv_schema,
             delimiter=delimiter,
-            parents=declared_parents(public_parents, private_parents),
+            parents=_declared(public_parents, private_parents),
             constraints=constraints,
             unit=asked.column,
             most=asked.rows,
@@ -143,7 +148,7 @@ class Session(Verbs):
             progress=progress,
         )
         try:
-            protected = asked.of_table(self._table)
+            protected = unit_of_table(asked, self._table)
             self._table.admit(row_bound)
             if ledger is not None:
                 from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
@@ -269,6 +274,14 @@ class Session(Verbs):
 
     def __repr__(self) -> str:
         return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"
+
+
+def _declared(public: ParentsLike | None, private: ParentsLike | None) -> tuple[DeclaredParent, ...]:
+    if public in (None, {}) and private in (None, {}):  # most tables have none
+        return ()
+    from dpdb.engine import declared_parents
+
+    return declared_parents(public, private)
 
 
 open_session = Session

@@ -25,7 +25,6 @@ from dpdb.engine import TableSchema, unit_column
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpdb.engine import Table
     from dpdb.release.units.limited_children import LimitedChildren
 
 __all__ = ["PrivacyUnit", "parse_unit"]
@@ -103,14 +102,6 @@ class PrivacyUnit:
     def in_schema(self, schema: TableSchema) -> PrivacyUnit:
         """Return the unit with its column as the table spells it. Errors as `unit_column`."""
         return self if self.column is None else replace(self, column=unit_column(self.column, schema))
-
-    def of_table(self, table: Table) -> PrivacyUnit:
-        """Return the unit of an open table, with what it has in private parents. Errors as `unit_of_table`."""
-        if self.children is None and not table.inclusions:
-            return self.in_schema(table.schema)
-        from dpdb.release.units.private_parents import unit_of_table  # few tables have parents
-
-        return unit_of_table(self, table)
 
 
 def parse_unit(
