@@ -123,8 +123,8 @@ def _column_of_unit(rule: BoundInclusion, unit: PrivacyUnit) -> str:
     if not _is_exact(pair):
         raise ParameterError(
             f"{rule.label}: {pair.column!r} ({type_words(pair.column_type)}) and {rule.parent}.{pair.parent_column} "
-            f"({type_words(pair.parent_type)}) compare as {pair.compared_as}, where different units may be equal; as the unit of a "
-            "private parent give both one type of whole numbers, text or dates"
+            f"({type_words(pair.parent_type)}) compare as {pair.compared_as}, where different units may be equal; "
+            "as the unit of a private parent give both one type of whole numbers, text or dates"
         )
     if rule.is_measured and pair.parent_column != unit.column:
         raise ParameterError(
