@@ -13,6 +13,7 @@ from dpdb.constraints import ConstraintsLike, distinct, load_constraints, places
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
+from dpdb.engine.parents.orphans import without_parents
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
 from dpdb.engine.sources.open import declared_schema, open_source
@@ -225,8 +226,8 @@ class LocalTable:
         return count_rows(self.database, self.rows, slices, name=self._next_name())
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
-        """Count many slices, or make one under many constraints, of a table without rows; see the base class."""
-        rows = Source(self.description, self.rows.schema, without_rows(self.schema))
+        """Count many slices, or make one under many constraints, no row in table or parents; see the base class."""
+        rows = Source(self.description, without_parents(self.rows.schema), without_rows(self.schema))
         if counts and len(slices) > _FEW_SLICES:
             from dpdb.engine.sql.count import count_rows
 

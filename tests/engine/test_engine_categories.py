@@ -224,3 +224,24 @@ def test_a_unit_may_be_a_category(tmp_path: Path) -> None:
     with dpdb.open(file(tmp_path), table="t", unit="a", max_rows=2, budget=1) as session, replaced_noise(StubNoise()):
         assert session.dp_count(0.5).value == 6  # type: ignore[union-attr]
         assert session.dp_count(0.5, where="a > 'low'").value == 4  # type: ignore[union-attr]
+
+
+def test_columns_of_frames_may_be_called_by_numbers() -> None:
+    """As pandas calls columns that have no names: 0, 1, 2."""
+    kinds = {0: pd.CategoricalDtype(["b", "a"], ordered=True), 1: object}
+    frame = pd.DataFrame([["a", "x"], ["b", "x"]]).astype(kinds)
+    with dpdb.open(frame, constraints="CHECK (\"0\" < 'a')") as session, replaced_noise(StubNoise()):
+        assert session.dp_inconsistency("repair", 1).value == 1  # type: ignore[union-attr]
+        assert session.dp_count(1, where="\"1\" = 'x'").value == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("other", [f"ENUM {tuple(OTHER)}", "VARCHAR"])
+def test_a_unit_may_be_a_category_beside_a_private_parent_with_the_same_texts(other: str) -> None:
+    parent = duckdb.connect().sql(f"SELECT 'low'::{other} AS a")
+    with (
+        dpdb.open(
+            connection(), table="t", constraints="a IN p.a", unit="a", max_rows=2, private_parents={"p": parent}
+        ) as session,
+        replaced_noise(StubNoise()),
+    ):
+        assert session.dp_inconsistency("problematic", 1).value == 4  # type: ignore[union-attr]

@@ -274,3 +274,22 @@ def test_so_are_keys_of_parents(account: Callable[[Path], dict[str, Any]], tmp_p
         with after_the_first_slice(lambda: parquet(parent, pa.table({"id": [0, 1]}))):
             found = session.dp_inconsistency("problematic", 1, **SLICES)
         assert [release.value for release in found] == [50, 1]
+
+
+def test_a_link_that_leads_elsewhere_and_back_is_not_followed_again(tmp_path: Path) -> None:
+    """Of two slices each is of the file that was opened, whatever the link says while the second one is read."""
+    first, second = parquet(tmp_path / "1.parquet", BEFORE), parquet(tmp_path / "2.parquet", AFTER)
+    link, read = tmp_path / "t.parquet", []
+    link.symlink_to(first)
+
+    def lead(step: str) -> None:
+        if step == "reading the table":
+            read.append(step)
+        if len(read) == 2 and step in ("reading the table", "drawing noise"):
+            (tmp_path / "other").symlink_to(second if step == "reading the table" else first)
+            (tmp_path / "other").replace(link)
+
+    with replaced_noise(StubNoise()), dpdb.open(link, constraints=RULE, budget=1, progress=lead) as session:
+        found = session.dp_inconsistency("minimal_inconsistency", 1, **SLICES)
+    assert len(read) == 2
+    assert [release.value for release in found] == [50 * 49 // 2, 0]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from stub_noise import StubNoise
 
 import dpdb
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError, OutOfMemoryError
+from dpdb.privacy.noise import replaced_noise
 from dpdb.release.private_slices import PrivateSlices
 
 MESSAGE = "failed after its budget was debited: memory did not suffice"
@@ -90,3 +94,38 @@ def test_many_constraints_are_rehearsed_without_a_row(monkeypatch: pytest.Monkey
         session.dp_inconsistency("problematic", 1)
     made = [text for text in ran if text.startswith("CREATE SCHEMA")]
     assert len(made) == 2
+
+
+def test_a_rehearsal_reads_no_row_of_a_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How much memory a private parent takes is private: it may not decide between a refusal and an answer."""
+    read: list[int] = []
+    execute = Database.execute
+
+    def noted(self: Database, query: Any) -> None:
+        text = query if isinstance(query, str) else query.sql("duckdb")
+        if text.startswith("UPDATE"):
+            [(_, plan)] = self.rows(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}")
+            read.append(_scanned(json.loads(plan)))
+        execute(self, query)
+
+    monkeypatch.setattr(Database, "execute", noted)
+    rules = ["k IN p.k", *(f"not(t1.k > {k})" for k in range(10, 111))]
+    parents = {"p": pa.table({"k": range(5)})}
+    with (
+        dpdb.open(pa.table({"k": [1, 2, 7]}), constraints=rules, private_parents=parents, max_children=1) as session,
+        replaced_noise(StubNoise()),
+    ):
+        assert session.dp_inconsistency("problematic", 1).value == 1  # type: ignore[union-attr]
+    before, after = read
+    assert before == 0
+    assert after >= 5
+
+
+def _scanned(plan: Any) -> int:
+    """Rows that the scans of an analyzed plan gave, in whatever DuckDB calls them."""
+    if isinstance(plan, list):
+        return sum(map(_scanned, plan))
+    below = [value for value in plan.values() if isinstance(value, list)]
+    if any(below):
+        return sum(map(_scanned, below))
+    return int(plan.get("intermediate_rows", plan.get("operator_cardinality", 0)))

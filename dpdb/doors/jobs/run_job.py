@@ -17,7 +17,7 @@ from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.engine import Progress, no_progress
-from dpdb.errors import DpdbError
+from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.release import Release, check_gates
 from dpdb.steps import reached
@@ -70,7 +70,10 @@ def run_job(
         charges = job_charges(job, session, run_id)
         results.prepare()
         reached("results ready")
-        with _explained(f"{job.path}: the releases of this run do not fit the budget together: "):
+        with (
+            _explained(f"{job.path}: "),
+            _explained("the releases of this run do not fit the budget together: ", of=BudgetExceededError),
+        ):
             session.check_together(charges, new_epoch=new_epoch)
         if new_epoch:
             session.confirm_rows(charges)
@@ -92,11 +95,11 @@ def run_job(
 
 
 @contextmanager
-def _explained(before: str, after: str = "") -> Iterator[None]:
-    """Add to the message of an error; the error stays the same."""
+def _explained(before: str, after: str = "", *, of: type[DpdbError] = DpdbError) -> Iterator[None]:
+    """Add to the message of an error of a kind; the error stays the same."""
     try:
         yield
-    except DpdbError as error:
+    except of as error:
         error.args = (f"{before}{error}{after}", *error.args[1:])
         raise
 

@@ -19,15 +19,15 @@ equals none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dpdb.engine.schema import Column
+from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.known import is_known
 from dpdb.predicates import in_type
 
-__all__ = ["KeyPair", "OrphanColumn", "is_orphan"]
+__all__ = ["KeyPair", "OrphanColumn", "is_orphan", "without_parents"]
 
 _ROW, _PARENT = "child_row", "parent_row"
 
@@ -49,18 +49,29 @@ class OrphanColumn(Column):
 
     Attributes
     ----------
-    keys : exp.Table
-        The parent's key columns, in our own database. Private where the parent is.
+    keys : exp.Expr
+        A table expression of the parent's key columns, in our own database. Private where the parent is.
     pairs : tuple of KeyPair
     """
 
-    keys: exp.Table
+    keys: exp.Expr
     pairs: tuple[KeyPair, ...]
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns of its own row that it reads."""
         return tuple(pair.column for pair in self.pairs)
+
+
+def without_parents(schema: TableSchema) -> TableSchema:
+    """Return the same schema, whose orphans look into parents of which no row is read."""
+    return TableSchema(tuple(map(_alone, schema.columns)))
+
+
+def _alone(column: Column) -> Column:
+    if not isinstance(column, OrphanColumn):
+        return column
+    return replace(column, keys=exp.select("*").from_(column.keys.copy()).limit(0).subquery())
 
 
 def is_orphan(column: OrphanColumn, rows: exp.Table) -> exp.Update:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from dpdb.engine.sources.arrow import arrow_stream
@@ -42,7 +43,7 @@ def _with_text_for_objects(frame: Any) -> tuple[Any, frozenset[str]]:
         raise SourceError("DataFrame: two columns have one name; rename one")
     objects = [name for name in frame.columns if frame[name].dtype == object]
     text = {name: frame[name].map(_text, na_action="ignore").astype("string") for name in objects}
-    return (frame.assign(**text) if text else frame), frozenset(map(str, objects))
+    return _with(frame, text), frozenset(map(str, objects))
 
 
 def _with_text_for_categories(frame: Any) -> tuple[Any, dict[str, str], frozenset[str]]:
@@ -67,7 +68,15 @@ def _with_text_for_categories(frame: Any) -> tuple[Any, dict[str, str], frozense
             enums[str(name)] = enum
         else:
             unordered.add(str(name))
-    return (frame.assign(**changed) if changed else frame), enums, frozenset(unordered)
+    return _with(frame, changed), enums, frozenset(unordered)
+
+
+def _with(frame: Any, columns: Mapping[Any, Any]) -> Any:
+    """Return a frame with other columns in the place of its own, whose names may be numbers or tuples."""
+    changed = frame.copy(deep=False)
+    for name, column in columns.items():
+        changed[name] = column
+    return changed
 
 
 def _text(value: object) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import glob
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -85,7 +86,8 @@ def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> 
 
 
 def _paths(files: Files) -> exp.Expr:
-    return exp.Array(expressions=[exp.Literal.string(glob.escape(path)) for path in files.paths])
+    """Name the files themselves: a link may lead elsewhere for one query, and back before anybody looks."""
+    return exp.Array(expressions=[exp.Literal.string(glob.escape(os.path.realpath(path))) for path in files.paths])
 
 
 def _own_columns(database: Database, files: Files) -> tuple[str, ...]:

@@ -34,7 +34,8 @@ change a value, which is k rows removed and k added: at most 2 epsilon.
 
 **Exact comparison.** Units are told apart by grouping on `u`, and the rule compares in the common type of both
 columns. If two units were equal there (2^53 and 2^53 + 1 as DOUBLE), removing one would orphan the other's rows. So
-the types must be equal, or whole and decimal numbers with an exact common type; FLOAT, DOUBLE, INTERVAL and TIME WITH
+the types must be equal, enumerations and text (which are equal by text), or whole and decimal numbers with an exact
+common type; FLOAT, DOUBLE, INTERVAL and TIME WITH
 TIME ZONE, in which different values compare as equal, are refused.
 
 **The measured table as its own parent** (`employees.manager_id IN employees.id`). A row is then a row of D by `u` and
@@ -53,6 +54,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpdb.errors import ParameterError
+from dpdb.predicates import equality_type, type_words
 from dpdb.release.units.privacy_unit import PrivacyUnit
 
 if TYPE_CHECKING:  # most tables have no parents
@@ -120,9 +122,9 @@ def _column_of_unit(rule: BoundInclusion, unit: PrivacyUnit) -> str:
         )
     if not _is_exact(pair):
         raise ParameterError(
-            f"{rule.label}: {pair.column!r} ({pair.column_type}) and {rule.parent}.{pair.parent_column} "
-            f"({pair.parent_type}) compare as {pair.compared_as}, where different units may be equal; as the unit of a "
-            "private parent give both one type of whole numbers, text or dates"
+            f"{rule.label}: {pair.column!r} ({type_words(pair.column_type)}) and {rule.parent}.{pair.parent_column} "
+            f"({type_words(pair.parent_type)}) compare as {pair.compared_as}, where different units may be equal; "
+            "as the unit of a private parent give both one type of whole numbers, text or dates"
         )
     if rule.is_measured and pair.parent_column != unit.column:
         raise ParameterError(
@@ -138,7 +140,7 @@ def _is_exact(pair: KeyPair) -> bool:
     """Return whether equality of the two columns tells apart all that grouping by either column does."""
     if pair.compared_as in _BLURRED:
         return False
-    if pair.column_type == pair.parent_type:
+    if equality_type(pair.column_type) == equality_type(pair.parent_type):  # values of enumerations are their texts
         return True
     return all(_is_whole_or_decimal(kind) for kind in (pair.column_type, pair.parent_type))
 
