@@ -80,10 +80,10 @@ class Listing:
         return tuple(dict.fromkeys(comparable_column(name, table.schema, "columns").name for name in self.columns))
 
     def write_conflicts(self, part: LocalSlice, written: Sequence[tuple[str, int]], progress: Progress) -> None:
-        """Write violations, of every constraint as it is `written` (see `Table.written`), and suggestions."""
+        """Write violations, of every constraint as it is `written` (each text once), and suggestions."""
         if self.violations is not None:
             progress("writing violations")
-            write_query(part, violating_pairs(part, written), self.violations, "violations")
+            write_query(part, violating_pairs(part, tuple(dict.fromkeys(written))), self.violations, "violations")
         if self.suggestions is not None:
             progress("writing suggestions")
             write_query(part, suggestions(part), self.suggestions, "suggestions")

@@ -13,6 +13,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.predicates.attribute_sets import Cut, ValueSet
+    from dpdb.predicates.bind import refuse_unknown_parts
     from dpdb.predicates.boxes import Box, hull, meet
     from dpdb.predicates.covered import covered_groups
     from dpdb.predicates.nodes import (
@@ -92,6 +93,7 @@ __all__ = [
     "literal_sql",
     "meet",
     "orders_alike",
+    "refuse_unknown_parts",
     "region_from_text",
     "region_to_text",
     "term_sql",
@@ -103,6 +105,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "attribute_sets": "Cut ValueSet",
+            "bind": "refuse_unknown_parts",
             "boxes": "Box hull meet",
             "covered": "covered_groups",
             "terms": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",

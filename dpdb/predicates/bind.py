@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sqlglot import exp
 
@@ -29,10 +29,10 @@ from dpdb.predicates.nodes import (
     columns_in,
     negation,
 )
-from dpdb.predicates.parse import refused
+from dpdb.predicates.parse import parse, refused
 from dpdb.predicates.terms import arithmetic, call, equality_type, number_literal, orders_alike, term_words, type_words
 
-__all__ = ["Types", "bind", "bind_term"]
+__all__ = ["Types", "bind", "bind_term", "refuse_unknown_parts"]
 
 _SIGNS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -49,6 +49,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Length: "length",
     exp.Abs: "abs",
 }
+_LEAVES = (exp.Identifier, exp.Literal, exp.Null, exp.Interval, exp.Var, exp.DataType, exp.Neg)
 # Nesting, AND and OR chains aside. Far below what exhausts the stack, so that a predicate that passes here never fails
 # when it is used, which is after the debit.
 _MAX_DEPTH = 40
@@ -105,35 +106,77 @@ def bind_term(tree: exp.Expr, types: Types) -> Term:
     return _Binder(types).term(tree, tree)
 
 
+def refuse_unknown_parts(text: str, *, is_condition: bool) -> None:
+    """Refuse a condition or a term where `bind` would, whatever columns a table has and of whatever types.
+
+    Raises
+    ------
+    PredicateError
+        If the text is no condition, a part is none of the grammar, such as a function that it has not, or a condition
+        stands where a value must.
+    """
+    tree = _bare(parse(text))
+    for node in tree.walk():
+        around = tree if node is tree else _parent(node)
+        if isinstance(node, exp.Is) and not isinstance(node.expression, exp.Null):
+            raise refused(node)
+        if type(node) in _Binder.CONDITIONS:
+            if node.find(exp.Column) is None:
+                raise refused(node)
+            if is_condition if node is tree else isinstance(around, (exp.And, exp.Or, exp.Not)):
+                continue
+            raise refused(around)
+        if not (isinstance(node, (*_Binder.BUILDERS, *_LEAVES)) or _is_in_terms(node)):
+            raise refused(around)
+
+
+def _parent(node: exp.Expr) -> exp.Expr:
+    around = node.parent
+    while isinstance(around, exp.Paren) and around.parent is not None:
+        around = around.parent
+    return around or node
+
+
+def _is_in_terms(node: exp.Expr) -> bool:
+    """Return whether a term may be of this kind."""
+    function = type(node) in _FUNCTIONS and not node.args.get("expression")
+    return function or type(node) in _SIGNS or (isinstance(node, exp.Cast) and _is_temporal_literal(node))
+
+
 class _Binder:
     """Rebuilds a parsed predicate from typed parts, refusing what it does not know."""
+
+    BUILDERS: ClassVar[dict[type[exp.Expr], Callable[[_Binder, exp.Expr], Node]]] = {
+        exp.Paren: lambda self, node: self.truth(node.this),
+        exp.And: lambda self, node: all_of([self.truth(part) for part in node.flatten(unnest=False)]),
+        exp.Or: lambda self, node: any_of([self.truth(part) for part in node.flatten(unnest=False)]),
+        exp.Not: lambda self, node: negation(self.truth(node.this)),
+        exp.Between: lambda self, node: self._between(node),
+        exp.In: lambda self, node: self._membership(node),
+        exp.Is: lambda self, node: self._null_test(node),
+        exp.Like: lambda self, node: self._like(node),
+        exp.Boolean: lambda _, node: Constant(bool(node.this)),
+        exp.Column: lambda self, node: self._flag(node),
+        **dict.fromkeys(OPERATORS, lambda self, node: self._compared(node)),
+    }
+    """What builds each kind of condition."""
+
+    CONDITIONS = frozenset(BUILDERS) - {exp.Paren, exp.Boolean, exp.Column}
+    """The kinds that are never a value."""
 
     def __init__(self, types: Types) -> None:
         self._types = types
         self._depth = 0
-        self._builders: dict[type[exp.Expr], Callable[[exp.Expr], Node]] = {
-            exp.Paren: lambda node: self.truth(node.this),
-            exp.And: lambda node: all_of([self.truth(part) for part in node.flatten(unnest=False)]),
-            exp.Or: lambda node: any_of([self.truth(part) for part in node.flatten(unnest=False)]),
-            exp.Not: lambda node: negation(self.truth(node.this)),
-            exp.Between: self._between,
-            exp.In: self._membership,
-            exp.Is: self._null_test,
-            exp.Like: self._like,
-            exp.Boolean: lambda node: Constant(bool(node.this)),
-            exp.Column: self._flag,
-            **dict.fromkeys(OPERATORS, self._compared),
-        }
 
     def truth(self, node: exp.Expr) -> Node:
         """Build something that is true, false or NULL."""
-        build = next((build for kind, build in self._builders.items() if isinstance(node, kind)), None)
+        build = next((build for kind, build in self.BUILDERS.items() if isinstance(node, kind)), None)
         if build is None:
             raise refused(node)
         if self._depth == _MAX_DEPTH:
             raise PredicateError(f"where: nested more than {_MAX_DEPTH} deep")
         self._depth += 1
-        built = build(node)
+        built = build(self, node)
         self._depth -= 1
         return built
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dpdb.constraints import parse_constraint
-from dpdb.errors import ConstraintSyntaxError, ParameterError
+from dpdb.constraints import RowExpression, parse_constraint
+from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
+from dpdb.predicates import refuse_unknown_parts
 from dpdb.rules.options import Options
 from dpdb.rules.texts import readable_line
 
@@ -15,6 +16,7 @@ __all__ = ["ACROSS_TABLES", "NO_PATTERNS", "WHOLE_TABLE", "Found", "ImportedRule
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
 NO_PATTERNS = "dpdb has no regular expressions and formats"
+_LONGEST_NOTE = 500  # characters, from which on no further origin is added
 WHOLE_TABLE = "it is about the table as a whole, not about rows"
 
 
@@ -39,6 +41,16 @@ class ImportedRule:
     origin: str
     note: str | None = None
 
+    def also(self, other: ImportedRule) -> ImportedRule:
+        """Return the rule as two checks say it."""
+        said, own = (f"{one.origin} ({one.note})" if one.note else one.origin for one in (other, self))
+        others = [] if self.note is None else self.note.split("; also ")
+        if said in (own, self.origin) or f"also {said}" in others[:1] or said in others[1:]:
+            return self
+        if len(self.note or "") > _LONGEST_NOTE:
+            return self
+        return replace(self, note=f"{self.note}; also {said}" if self.note else f"also {said}")
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -56,13 +68,15 @@ class Found:
     rules: list[ImportedRule] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     primary_keys: dict[str, list[str]] = field(default_factory=dict)
-    _known: set[tuple[str, str]] = field(default_factory=set)
+    _places: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, rule: ImportedRule) -> None:
-        """Add a rule, unless its table has it already."""
-        if (rule.table, rule.text) not in self._known:
-            self._known.add((rule.table, rule.text))
+        """Add a rule; one that its table has already gets its origin and note."""
+        place = self._places.setdefault((rule.table, rule.text), len(self.rules))
+        if place == len(self.rules):
             self.rules.append(rule)
+        else:
+            self.rules[place] = self.rules[place].also(rule)
 
     def table(self, name: str) -> TableRules:
         """Return what writes down the rules of one table."""
@@ -104,9 +118,13 @@ class TableRules:
 
 
 def _readable(text: str) -> str:
-    """Return the text as a line that dpdb's own parser reads."""
+    """Return the text as a line that dpdb's own parser reads, and that no table would make it refuse."""
     try:
-        parse_constraint(text)
+        for constraint in parse_constraint(text):
+            for computed in constraint.computed:
+                if isinstance(computed.expression, RowExpression):
+                    refuse_unknown_parts(computed.expression.sql, is_condition=computed.expression.is_condition)
         return readable_line(text)
-    except (ConstraintSyntaxError, ParameterError) as error:
-        raise ParameterError(f"dpdb cannot read {text}: {str(error).splitlines()[0]}") from None
+    except (ConstraintSyntaxError, ParameterError, PredicateError) as error:
+        said = str(error).splitlines()[0].removeprefix("where: ")
+        raise ParameterError(f"dpdb cannot read {text}: {said}") from None

@@ -23,6 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTED = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
 _LONGEST_COMMENT = 1_000
 _MOST_NULLABLE = 4
 _KEYWORDS = frozenset(words.split()[0] for words in DuckDB.Tokenizer.KEYWORDS if words.strip())
@@ -137,7 +138,7 @@ def missing(columns: Iterable[object], *, every: bool) -> str:
 
 def both(*conditions: object) -> str | None:
     """Write that all of some conditions hold; None of no conditions."""
-    said = [one_line(condition) for condition in conditions if condition is not None]
+    said = [_condition(condition) for condition in conditions if condition is not None]
     return " AND ".join(said if len(said) < 2 else [_bracketed(part) for part in said]) or None
 
 
@@ -153,8 +154,8 @@ def present(column: object, where: object = None) -> str:
 
 def checked(condition: object, where: object = None) -> str:
     """Write a condition that a row violates when it is FALSE, as SQL's CHECK does, among the rows of `where`."""
-    condition = one_line(condition)
-    return f"CHECK ({condition})" if where is None else f"CHECK (NOT ({one_line(where)}) OR ({condition}))"
+    condition = _condition(condition)
+    return f"CHECK ({condition})" if where is None else f"CHECK (NOT ({_condition(where)}) OR ({condition}))"
 
 
 def one_line(text: object) -> str:
@@ -169,7 +170,7 @@ def one_line(text: object) -> str:
         raise ParameterError(f"{text!r} is no condition")
     if "{{" in text or "{%" in text or "${" in text:
         raise ParameterError("it has a template, which only its own tool fills in")
-    parts = re.split(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""", text.strip().rstrip(";"))
+    parts = _QUOTED.split(text.strip().rstrip(";"))
     shown = "".join(part if number % 2 else re.sub(r"\s+", " ", part) for number, part in enumerate(parts))
     if not shown.strip():
         raise ParameterError("the condition is empty")
@@ -200,4 +201,14 @@ def comment(text: str) -> str:
 
 
 def _where(where: object) -> str:
-    return "" if where is None else f" WHERE {one_line(where)}"
+    return "" if where is None else f" WHERE {_condition(where)}"
+
+
+def _condition(text: object) -> str:
+    """Write a condition in one line; signs that compute in SQL, and are AND or begin a comment here, are refused."""
+    line = one_line(text)
+    for part in _QUOTED.split(line)[::2]:
+        sign = re.search(r"[&^#]", part)
+        if sign is not None:
+            raise ParameterError(f"{sign[0]} means something else in SQL than here; for a conjunction write AND")
+    return line

@@ -29,6 +29,17 @@ BAD = [
     ("a = 1 AND b IN parents.b", 1, 3, "expected IN (put conditions behind WHERE", "found '='"),
     ("b IN parents", 1, 13, "or values in parentheses", "found end of text"),
     ("a <= ", 1, 1, "expected a condition", "found 'a <='"),
+    ("0 <= a <= 120", 1, 1, "expected comparisons of two sides each, joined by AND", "found '0 <= a > 120'"),
+    ("CHECK (a = b = c)", 1, 8, "expected comparisons of two sides each, joined by AND", "found 'a = b <> c'"),
+    ("a <- b", 1, 3, "expected '< -' for less than minus, or an arrow to the right", "found '<'"),
+    ("a => 18", 1, 6, "greater or equal is >=", "found '18'"),
+    ("a > CURRENT_DATE", 1, 5, "a rule may not depend on the time or the user", "found 'CURRENT_DATE'"),
+    ("CHECK a > 0", 1, 7, "expected parentheses: CHECK (...)", "found 'a'"),
+    ("UNIQUE a, b", 1, 8, "expected parentheses: UNIQUE (...)", "found 'a'"),
+    ("PRIMARY KEY a", 1, 13, "expected parentheses: PRIMARY KEY (...)", "found 'a'"),
+    ("NOT NULL a", 1, 10, "expected parentheses: NOT NULL (...)", "found 'a'"),
+    ("a NOT NULL", 1, 3, "expected NOT NULL(a) or a IS NOT NULL", "found 'NOT'"),
+    ("a = 1 -> b = 2", 1, 3, "or a = 1: b = 2", "found '='"),
     ('CONSTRAINT "two words" CHECK (a < 1)', 1, 12, "expected a name of one word", "found '\"two words\"'"),
     ("not(t1.a=>5)", 1, 9, "expected a comparison (= != < <= > >=)", "found '=>'"),
     ("not(t1.a=t2.a", 1, 14, "expected '&' or ')'", "found end of text"),
@@ -135,6 +146,27 @@ def test_unknown_columns(text, line, column, problem):
         parse_constraint(text, ["zip_code", "City", "CITY", "First Name"])
     message = str(caught.value).split("\n")[0]
     assert message.startswith(f"line {line}, column {column}: {problem}")
+
+
+def test_a_text_in_double_quotes_is_told_from_a_column():
+    with pytest.raises(UnknownColumnError, match=r"no column 'open'.*; a text stands in single quotes"):
+        parse_constraint('state = "open"', ["state"])
+
+
+@pytest.mark.parametrize("text", ["[a b] -> c", "{c a b} -> d", "(a b, c) -> d", "d -> [a b]"])
+def test_words_that_are_one_column_and_two_are_refused(text):
+    """They were read as the one column without a word; without brackets there is one reading."""
+    with pytest.raises(ConstraintSyntaxError, match="double quotes around a name: 'a b' is a column, and two others"):
+        parse_constraint(text, ["a", "b", "c", "d", "a b"])
+    assert parse_constraint(text, ["a", "c", "d", "a b"])
+    assert parse_constraint("a b -> c", ["a", "b", "c", "a b"])[0].table_columns == ("a b", "c")
+
+
+@pytest.mark.parametrize(
+    "text", ["check a -> b", "unique = 1", "unique IS NULL", "current_date > b", "a < - b", "a <-1"]
+)
+def test_columns_that_are_called_like_words_of_rules(text):
+    assert parse_constraint(text, ["check a", "a", "b", "unique", "current_date"])
 
 
 def test_table_without_columns():

@@ -111,6 +111,15 @@ def test_violations_show_the_columns_of_both_rows(tmp_path: Path, ending: str) -
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_rule_that_is_written_twice_is_listed_once(tmp_path: Path) -> None:
+    """Its pairs stood twice under one text; two texts of one rule have them each."""
+    path = tmp_path / "v.csv"
+    rules = ["UNIQUE(a)", "a < 2", "UNIQUE(a)", "a < 2", "KEY(a)"]
+    exact_measures(pa.table({"a": [1, 1, 2]}), rules, non_private=True, violations=path)
+    listed = [(row["constraint"], row["row_1"], row["row_2"]) for row in _read(path, "violations")]
+    assert listed == [("UNIQUE(a)", "0", "1"), ("a < 2", "2", ""), ("KEY(a)", "0", "1")]
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".duckdb"])
 def test_lists_of_a_clean_table_have_their_columns(tmp_path: Path, ending: str) -> None:
     files = {name: tmp_path / f"{name}{ending}" for name in ("violations", "repair_rows", "suggestions")}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from dpdb.constraints import load_constraints
 from dpdb.errors import ParameterError
+from dpdb.owner import exact_measures
 from dpdb.rules import ImportedRules, import_rules
 from dpdb.rules.found import Found, ImportedRule
 
@@ -368,6 +370,45 @@ def test_odd_shapes_are_refused_or_left_out(tmp_path: Path, frame: str, item: st
         assert "\n" not in str(error)  # noqa: PT017 - either is right
     else:
         assert imported.text()
+
+
+_BOUND_BY_NO_TABLE = [
+    "coalesce(a, b) = 1", "a > now()", "a > current_date", "a IS TRUE", "(a > 1) = (b > 1)", "a ^ 2 > 4",
+    "a & b = 1", "a = 1 # b", "a = 1 OR 1 = 1", "sum(a) = 3", "a = 1 OR random() < b", "a IN (1, sqrt(b))",
+    "trim(both 'x' from c) = 'y'", "lower(a = 1) = 'x'",
+]  # fmt: skip
+_BOUND = [
+    "a + b > 3", "NOT (a > 1 AND b < 2) OR c IS NULL", "(a = 1 OR b = 2)", "c LIKE 'x%' AND a BETWEEN 1 AND 2",
+    "abs(a - b) * -1 < a % 2", "c NOT IN ('x', 'y')", "length(trim(c)) = 3", "NOT (a IS NOT NULL)", "a = 1 AND TRUE",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", _BOUND_BY_NO_TABLE)
+def test_a_condition_that_every_table_would_refuse_is_left_out(tmp_path: Path, condition: str) -> None:
+    """It was taken, and then refused the whole file of rules."""
+    test = {"dbt_utils.expression_is_true": {"expression": condition}}
+    text = json.dumps({"models": [{"name": "t", "data_tests": [test, {"unique": {"column_name": "a"}}]}]})
+    imported = _imported(tmp_path, "a.yml", text)
+    assert _texts(imported) == ["UNIQUE(a)"]
+    assert len(imported.left_out) == 1
+
+
+@pytest.mark.parametrize("condition", _BOUND)
+def test_a_condition_that_is_taken_is_bound_by_a_table(tmp_path: Path, condition: str) -> None:
+    test = {"dbt_utils.expression_is_true": {"expression": condition}}
+    imported = _imported(tmp_path, "a.yml", json.dumps({"models": [{"name": "t", "data_tests": [test]}]}))
+    rows = pa.table({"a": [1, 2], "b": [2, 3], "c": ["x", "y"]})
+    assert exact_measures(rows, _texts(imported), non_private=True, measures=["drastic"]).rows == 2
+
+
+def test_equal_rules_keep_the_origins_and_notes_of_all(tmp_path: Path) -> None:
+    tests = "[unique, unique, {unique: {config: {severity: warn}}}, dbt_expectations.expect_column_values_to_be_unique]"
+    imported = _imported(tmp_path, "a.yml", f"models: [{{name: t, columns: [{{name: a, data_tests: {tests}}}]}}]")
+    [rule] = imported.rules
+    assert (rule.origin, rule.note) == (
+        "unique(a)",
+        "also unique(a) (severity warn); also dbt_expectations.expect_column_values_to_be_unique(a)",
+    )
 
 
 def test_a_rule_is_compared_with_no_other_one() -> None:

@@ -294,6 +294,11 @@ def test_empty_texts_with_blanks_and_without(tmp_path: Path) -> None:
         ("CREATE TABLE t (a int REFERENCES p (x) ON DELETE SET NULL INITIALLY DEFERRED)", ["a IN p.x"], []),
         ("ALTER TABLE t ADD COLUMN a int UNIQUE", ["UNIQUE(a)"], []),
         (
+            "CREATE TABLE t (a date CHECK (a > date '2020-01-31'), CHECK (a < '2021-01-31'::timestamptz))",
+            ["CHECK (a > DATE '2020-01-31')", "CHECK (a < TIMESTAMPTZ '2021-01-31')"],
+            [],
+        ),
+        (
             "CREATE TABLE t (a int); CREATE UNIQUE INDEX i ON t (a) NULLS NOT DISTINCT",
             [],
             ["sqlglot does not read this statement"],

@@ -76,5 +76,9 @@ def columns_of(cursor: Cursor, row: RowName | None = None, *, spaced: bool = Fal
         if len(columns) == MAX_PREDICATES - 1:
             raise cursor.error(f"at most {MAX_PREDICATES - 1} columns")
         row.skip(cursor)
-        columns.append(WrittenColumn(cursor.column(), token, cursor.written(start)))
+        first = cursor.position
+        column = cursor.column()
+        if spaced:
+            cursor.refuse_two_readings(first)
+        columns.append(WrittenColumn(column, token, cursor.written(start)))
     return columns

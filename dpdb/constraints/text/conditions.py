@@ -105,6 +105,8 @@ class _Reader:
 
     def _predicate(self, tree: exp.Expr) -> Predicate:
         operator = OPERATORS.get(type(tree))
+        if operator is not None and type(_bare(tree.this)) in OPERATORS:
+            raise self._error("comparisons of two sides each, joined by AND", shortened(self._shown(tree)))
         if operator is not None and len(self._indices(tree)) == 2:
             return self._comparison_of_tuples(operator, tree.this, tree.expression)
         if operator is not None:

@@ -6,7 +6,7 @@ from copy import copy
 
 from dpdb.constraints.text.lexer import Kind, Token, tokenize
 from dpdb.constraints.text.names import ColumnNames
-from dpdb.constraints.text.source import Source
+from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError
 from dpdb.printable import printable
 
@@ -124,6 +124,12 @@ class Cursor:
         """Return whether the token alone is the name of a column of the table."""
         return self._names is not None and self._names.find(self.peek().content) is not None
 
+    def begins_known_column(self) -> bool:
+        """Return whether a column of the table begins here, of one word or more."""
+        return self._names is not None and any(
+            self._names.find(name) is not None for name, _ in self._spellings(stop_at_and=False)
+        )
+
     def column(self, *, stop_at_and: bool = False, before: str | None = None) -> str:
         """Take a column name and return the table's spelling.
 
@@ -135,7 +141,8 @@ class Cursor:
         if not self.at_column():
             raise self.error("a column name")
         if first.kind is Kind.QUOTED:
-            return self._resolved(self.take().content, first)
+            hint = "; a text stands in single quotes" if stop_at_and and first.text[0] == '"' else ""
+            return self._resolved(self.take().content, first, hint)
         spellings = self._spellings(stop_at_and=stop_at_and)
         if self._names is None:
             name, count = [each for each in spellings if " " not in each[0]][-1]
@@ -152,15 +159,28 @@ class Cursor:
         count = next((place for place, word in enumerate(words) if place and word.lower() in ends), len(words))
         return self._resolved(" ".join(words[:count]), first)
 
-    def _resolved(self, name: str, token: Token) -> str:
+    def _resolved(self, name: str, token: Token, hint: str = "") -> str:
         if not name:
             raise self.error("a column name that is not empty", token)
         if self._names is None:
             return name
         column = self._names.find(name)
         if column is None:
-            raise self.source.column_error(token.offset, self._names.problem(name))
+            raise self.source.column_error(token.offset, self._names.problem(name) + hint)
         return column
+
+    def refuse_two_readings(self, start: int) -> None:
+        """Refuse the words since a position as one column where they are two of the table's, too."""
+        words = [token.text for token in self._tokens[start : self._position]]
+        for count in range(1, len(words)):
+            parts = " ".join(words[:count]), " ".join(words[count:])
+            if self._names is not None and all(self._names.find(part) is not None for part in parts):
+                shown = shortened(" ".join(words))
+                raise self.error(
+                    f"commas between columns, or double quotes around a name: {shown} is a column, and two others are "
+                    "called so together",
+                    self._tokens[start],
+                )
 
     def _refuse_field(self, name: str, token: Token) -> None:
         """Refuse `address.city` where `address` is a column, and no column is called so."""

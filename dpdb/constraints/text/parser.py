@@ -22,9 +22,11 @@ _FORMS = (
     "not(...), a dependency such as A -> B, a key such as UNIQUE(A), a condition such as A <= B, A IN parents.B, or "
     "t1&t2&EQ(...)"
 )
+_JOINING = ("and", "or", "is", "in", "like", "not", "between", "where", "isnull", "notnull")
 _NO_ARROW = "',' or '->' (put commas between columns, and names with spaces or signs in double quotes)"
+_LITERALS = frozenset([Kind.NUMBER, Kind.DATE, Kind.TEXT])
 _SIGNS = {Kind.RPAREN: ")", Kind.RBRACKET: "]", Kind.RBRACE: "}"}
-_NAMED_FORMS = ("check", "unique", "primary", "foreign")
+_NAMED_FORMS = ("check", "unique", "primary", "foreign", "not")
 
 
 def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: int = 1) -> tuple[DenialConstraint, ...]:
@@ -133,10 +135,20 @@ def _condition(cursor: Cursor) -> tuple[Predicate, ...]:
 
 def _form(cursor: Cursor) -> Callable[[Cursor], tuple[DenialConstraint, ...]]:
     """Return the parser of the notation that the first tokens announce."""
+    _refuse_without_parentheses(cursor)
     found = next((parse for announced, parse in _NOTATIONS if announced(cursor)), None)
     if found is None:
         raise cursor.error(_FORMS)
     return found
+
+
+def _refuse_without_parentheses(cursor: Cursor) -> None:
+    """Name what `CHECK a > 0`, `UNIQUE a`, `PRIMARY KEY a` and `NOT NULL a` lack."""
+    for words in (("check",), ("unique",), ("primary", "key"), ("not", "null")):
+        if all(cursor.at_word(word, ahead=place) for place, word in enumerate(words)):
+            is_name = cursor.at_column(ahead=len(words)) and not cursor.at_word(*_JOINING, ahead=len(words))
+            if is_name and not cursor.begins_known_column():
+                raise cursor.error(f"parentheses: {' '.join(words).upper()} (...)", cursor.peek(len(words)))
 
 
 def _at_not_null(cursor: Cursor) -> bool:
@@ -215,8 +227,14 @@ def _dependency(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     lhs = distinct_columns(column_list(cursor, row))
     left = cursor.written(start)
     if cursor.at(Kind.OPERATOR):
-        raise cursor.error("columns beside an arrow (for conditions, write not(t1.a = t2.a & t1.b != t2.b))")
-    cursor.expect(Kind.ARROW, _NO_ARROW)
+        raise cursor.error(
+            "columns beside an arrow (for conditions, write not(t1.a = t2.a & t1.b != t2.b), or a = 1: b = 2)"
+        )
+    if cursor.at_word("not") and cursor.at_word("null", ahead=1):
+        raise cursor.error(f"NOT NULL({left}) or {left} IS NOT NULL")
+    arrow = cursor.expect(Kind.ARROW, _NO_ARROW)
+    if arrow.text == "=>" and (cursor.peek().kind in _LITERALS) and not cursor.begins_known_column():
+        raise cursor.error("a column after the arrow => (greater or equal is >=)")
     rhs = column_list(cursor, row)
     for each in rhs:
         if each.name in lhs:

@@ -20,6 +20,9 @@ _OPERANDS = frozenset([Kind.NAME, Kind.QUOTED, Kind.NUMBER, Kind.DATE, Kind.TEXT
 TIME_WORDS = ("date", "time", "timestamp", "timestamptz")
 """Before a text they make it a literal of this type."""
 
+_NOT_COLUMNS = (
+    "current_date", "current_time", "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user"
+)  # fmt: skip
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 
@@ -82,6 +85,8 @@ class _Taker:
     def take(self) -> None:
         cursor = self._cursor
         kind = cursor.peek().kind
+        if cursor.peek().text == "-" and cursor.position and cursor.peek(-1).text == "<":
+            self._refuse_backward_arrow()
         if kind is Kind.NAME:
             self._name()
         elif kind is Kind.QUOTED:
@@ -90,6 +95,18 @@ class _Taker:
             self.words.append(_VERBATIM[kind](cursor.take()))
         else:
             raise cursor.error("a column, a literal, an operator or a function")
+
+    def _refuse_backward_arrow(self) -> None:
+        """Refuse `a <- b`, which is `a < -b` to SQL and `b -> a` to its reader."""
+        before, sign = self._cursor.peek(-1), self._cursor.peek()
+        if before.end == sign.offset:
+            raise self._cursor.error("'< -' for less than minus, or an arrow to the right, as in b -> a", before)
+
+    def _refuse_clock(self) -> None:
+        """Refuse what SQL computes from the time or the user, where no column is called so."""
+        cursor = self._cursor
+        if cursor.at_word(*_NOT_COLUMNS) and not cursor.begins_known_column():
+            raise cursor.error("a column or a literal (a rule may not depend on the time or the user; names in quotes)")
 
     def _name(self) -> None:
         cursor = self._cursor
@@ -106,6 +123,7 @@ class _Taker:
             if cursor.at_word(*_UNITS, *(f"{unit}s" for unit in _UNITS)):
                 self.words.append(cursor.take().text)
         else:
+            self._refuse_clock()
             self._bare_column()
 
     def _bare_column(self) -> None:

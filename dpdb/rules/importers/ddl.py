@@ -219,4 +219,16 @@ def _columns(parts: Sequence[exp.Expr] | None) -> list[str]:
 def _sql(condition: exp.Expr) -> str:
     while isinstance(condition, exp.Paren):
         condition = condition.this
-    return condition.sql("duckdb", comments=False)
+    return condition.transform(_literal).sql("duckdb", comments=False)
+
+
+def _literal(node: exp.Expr) -> exp.Expr:
+    """Write `'2020-01-31'::date` as the literal that it is."""
+    literal = isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string
+    if (
+        literal
+        and type(node) is exp.Cast
+        and node.to.is_type("DATE", "TIME", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ")
+    ):
+        return exp.Var(this=f"{node.to.sql('duckdb')} {node.this.sql('duckdb')}")
+    return node
