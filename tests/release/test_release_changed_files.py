@@ -185,8 +185,11 @@ def test_a_ledger_notices_between_sessions_what_was_rewritten_with_its_old_size_
     before = path.stat()
     rewritten(path, other)
     assert (before.st_size, before.st_mtime_ns) == (path.stat().st_size, path.stat().st_mtime_ns)
-    with pytest.raises(LedgerError, match="dpdb budget epoch"):
-        dpdb.open(path, constraints=RULE, **options)
+    with dpdb.open(path, constraints=RULE, **options) as session:
+        spent = session.spent()
+        with pytest.raises(LedgerError, match="dpdb budget epoch"):
+            session.dp_count(1, where="g = 'a'")
+        assert session.spent() == spent
 
 
 @pytest.mark.parametrize("account", [budget, append_only])
@@ -272,7 +275,7 @@ def test_so_are_keys_of_parents(account: Callable[[Path], dict[str, Any]], tmp_p
         replaced_noise(StubNoise()),
     ):
         with after_the_first_slice(lambda: parquet(parent, pa.table({"id": [0, 1]}))):
-            found = session.dp_inconsistency("problematic", 1, **SLICES)
+            found = session.dp_inconsistency("problematic", 1, by="g", keys=["a", "b"])
         assert [release.value for release in found] == [50, 1]
 
 
