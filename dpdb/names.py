@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 
 from dpdb.errors import ParameterError
@@ -14,6 +14,7 @@ __all__ = [
     "close_name",
     "folded",
     "in_double_quotes",
+    "listed_names",
     "most_similar_name",
     "nearest_words",
     "quoted_name",
@@ -24,6 +25,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # DuckDB folds ASCII only. Python's casefold would take the Kelvin sign for a k and a long s for an s.
 _FOLD = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _LONGEST_NAME = 200
+_MOST_LISTED = 100
 _COMPARED = 100  # similarity is quadratic in the length: look at this many characters
 
 
@@ -46,8 +48,9 @@ def folded(name: str) -> str:
 
 def close_name(wanted: str, known: Iterable[str]) -> str | None:
     """Return the known name that is likely to be meant, None if none is close."""
-    near = get_close_matches(wanted, list(known), n=1)
-    return near[0] if near else None
+    beginnings = {name[:_COMPARED]: name for name in known}
+    near = get_close_matches(wanted[:_COMPARED], beginnings, n=1)
+    return beginnings[near[0]] if near else None
 
 
 def most_similar_name(wanted: str, known: Iterable[str]) -> str:
@@ -62,10 +65,20 @@ def most_similar_name(wanted: str, known: Iterable[str]) -> str:
 
 
 def nearest_words(wanted: object, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest known one, and all of them."""
+    """Return the end of a message about an unknown name: the nearest known one, and which there are."""
     names = list(known)
     near = close_name(str(wanted), names)
-    return (f"; did you mean {near!r}?" if near is not None else "") + f" (known: {', '.join(names)})"
+    return (f"; did you mean {_cut(near)!r}?" if near is not None else "") + f" (known: {listed_names(names)})"
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """Return names for a message, which a stranger's file must not make longer than anybody reads."""
+    more = [f"and {len(names) - _MOST_LISTED:,} more"] if len(names) > _MOST_LISTED else []
+    return ", ".join([*map(_cut, names[:_MOST_LISTED]), *more])
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
 
 
 def check_name(what: str, name: object) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from dpdb.constraints import Constant, DenialConstraint, Operator, Predicate
+from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate
 
-__all__ = ["entails", "never_holds"]
+__all__ = ["Entailing", "entails", "never_holds"]
 
 
 def entails(special: DenialConstraint, general: DenialConstraint) -> bool:
@@ -16,32 +16,49 @@ def entails(special: DenialConstraint, general: DenialConstraint) -> bool:
     Sufficient, not necessary: each predicate of `general`, with its tuples as they are or exchanged, follows from one
     of `special`. A pair that violates a `special` over two tuples has a row that violates a `general` over one.
     """
-    given = [predicate.canonical() for predicate in special.predicates]
-
-    def follows(wanted: Predicate) -> bool:
-        return any(_implies(predicate, wanted.canonical()) for predicate in given)
-
-    return any(all(map(follows, orientation.predicates)) for orientation in _orientations(general))
+    return Entailing(special).entails(Entailing(general))
 
 
-def _orientations(dc: DenialConstraint) -> list[DenialConstraint | _Swapped]:
-    return [dc, _Swapped(dc)]
+class Entailing:
+    """What `entails` looks at of one constraint, read once: for whoever compares many with one another.
 
-
-class _Swapped:
-    """A constraint with t1 and t2 exchanged, also where it mentions one tuple only."""
+    Attributes
+    ----------
+    given : dict
+        Its predicates by their left sides.
+    wanted : tuple of two lists
+        Its predicates, with t1 and t2 as they are and exchanged.
+    """
 
     def __init__(self, dc: DenialConstraint) -> None:
-        self.predicates = tuple(predicate.swapped() for predicate in dc.predicates)
+        as_it_is = [_Compared(predicate) for predicate in dc.predicates]
+        self.wanted = as_it_is, [_Compared(predicate.swapped()) for predicate in dc.predicates]
+        self.given: dict[ColumnRef, list[_Compared]] = {}
+        for predicate in as_it_is:
+            self.given.setdefault(predicate.left, []).append(predicate)
+
+    def entails(self, general: Entailing) -> bool:
+        """Return what `entails` says of the two constraints."""
+        return any(all(map(self._implies, orientation)) for orientation in general.wanted)
+
+    def _implies(self, wanted: _Compared) -> bool:
+        return any(given.implies(wanted) for given in self.given.get(wanted.left, ()))
 
 
-def _implies(given: Predicate, wanted: Predicate) -> bool:
-    if given.left != wanted.left:
-        return False
-    if given.right == wanted.right:
-        return given.op.signs <= wanted.op.signs
-    one, other = _number(given), _number(wanted)
-    return one is not None and other is not None and _within(given.op, one, wanted.op, other)
+class _Compared:
+    """A predicate with its sides in their order, and the number on its right side, if it is one."""
+
+    def __init__(self, predicate: Predicate) -> None:
+        canonical = predicate.canonical()
+        self.left, self.op, self.right = canonical.left, canonical.op, canonical.right
+        self.number = _number(canonical)
+
+    def implies(self, wanted: _Compared) -> bool:
+        """Return whether this makes `wanted`, which has the same left side, true."""
+        if self.right == wanted.right:
+            return self.op.signs <= wanted.op.signs
+        one, other = self.number, wanted.number
+        return one is not None and other is not None and _within(self.op, one, wanted.op, other)
 
 
 def _number(predicate: Predicate) -> Fraction | None:

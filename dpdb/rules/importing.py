@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpdb.constraints import MAX_LENGTH
 from dpdb.errors import ParameterError
-from dpdb.names import nearest_words
+from dpdb.names import listed_names, nearest_words
 from dpdb.rules.document import document_of, text_of
 from dpdb.rules.found import Found, ImportedRule, LeftOut
 from dpdb.rules.importers.dbt import import_schema, is_schema
@@ -135,5 +135,5 @@ def _chosen(found: Found, table: str | None, path: str | Path) -> str:
     if not tables:
         raise ParameterError(f"{path} has no rules")
     if len(tables) > 1:
-        raise ParameterError(f"{path} has rules for several tables, name one with --table: {', '.join(tables)}")
+        raise ParameterError(f"{path} has rules for several tables, name one with --table: {listed_names(tables)}")
     return tables[0]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import combinations
 
 from dpdb.constraints import (
+    ColumnRef,
     ConstraintsLike,
     DenialConstraint,
     FunctionalDependency,
+    OrderDependency,
     compares_every_pair,
     functional_dependency,
     load_constraints,
     order_dependency,
 )
-from dpdb.rules.entailment import entails, never_holds
+from dpdb.errors import ParameterError
+from dpdb.rules.entailment import Entailing, never_holds
 
 __all__ = ["Finding", "lint"]
+
+_MOST_PAIRS = 1_000_000  # of constraints over the same columns, which are compared; takes about five seconds
 
 
 @dataclass(frozen=True)
@@ -83,11 +90,32 @@ def _contradictions(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
 
 def _implied(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
     """A rule whose every violation violates another one: it adds nothing to any measure."""
-    for number, dc in rules.items():
-        wider = [other for other, general in rules.items() if other != number and entails(dc, general)]
-        wider = [other for other in wider if other < number or not entails(rules[other], dc)]
-        if wider:
-            yield Finding("implied", (number, wider[0]), f"whatever violates {dc.label} violates rule {wider[0]}, too")
+    read = {number: Entailing(dc) for number, dc in rules.items()}
+    candidates = _wider_candidates(read)
+    pairs = sum(map(len, candidates.values()))
+    if pairs > _MOST_PAIRS:
+        raise ParameterError(f"lint would compare {pairs:,} pairs of constraints, at most {_MOST_PAIRS:,}: split them")
+    for number, others in candidates.items():
+        one = read[number]
+        for other in others:
+            wider = read[other]
+            if one.entails(wider) and (other < number or not wider.entails(one)):
+                message = f"whatever violates {rules[number].label} violates rule {other}, too"
+                yield Finding("implied", (number, other), message)
+                break
+
+
+def _wider_candidates(read: dict[int, Entailing]) -> dict[int, list[int]]:
+    """For each rule those that it may entail, in their order: it has the left side that is rarest in them."""
+    common = Counter(left for one in read.values() for left in one.given)
+    by_left: dict[ColumnRef, list[int]] = {}
+    for number, one in read.items():
+        for left in {min((p.left for p in orientation), key=common.__getitem__) for orientation in one.wanted}:
+            by_left.setdefault(left, []).append(number)
+    return {
+        number: sorted({other for left in one.given for other in by_left.get(left, ())} - {number})
+        for number, one in read.items()
+    }
 
 
 def _transitive(rules: dict[int, DenialConstraint], implied: Iterable[Finding]) -> Iterator[Finding]:
@@ -98,9 +126,9 @@ def _transitive(rules: dict[int, DenialConstraint], implied: Iterable[Finding]) 
         for number, dc in rules.items()
         if number not in known and (dependency := functional_dependency(dc)) is not None
     }
-    for number, dependency in dependencies.items():
-        others = {other: fd for other, fd in dependencies.items() if other != number}
-        used = _derivation(dependency, others)
+    derive = _Derivations(dependencies)
+    for number in dependencies:
+        used = derive(number)
         if used:
             listed = " and ".join(str(other) for other in used)
             words = rules[number].label
@@ -108,23 +136,52 @@ def _transitive(rules: dict[int, DenialConstraint], implied: Iterable[Finding]) 
             yield Finding("implied", (number, *used), message)
 
 
-def _derivation(wanted: FunctionalDependency, others: dict[int, FunctionalDependency]) -> list[int]:
-    """The rules that derive a dependency, in the order of their use; none if they do not."""
-    closure, used = set(wanted.lhs), []
-    while wanted.rhs not in closure:
-        step = next((n for n, fd in others.items() if set(fd.lhs) <= closure and fd.rhs not in closure), None)
-        if step is None:
+class _Derivations:
+    """Derives each of some dependencies from the others; looks at those only whose left sides it has reached."""
+
+    def __init__(self, dependencies: dict[int, FunctionalDependency]) -> None:
+        self._lhs = {number: frozenset(dependency.lhs) for number, dependency in dependencies.items()}
+        self._rhs = {number: dependency.rhs for number, dependency in dependencies.items()}
+        self._concluding = Counter(self._rhs.values())
+        self._everywhere = [number for number, lhs in self._lhs.items() if not lhs]  # ascending, so a heap
+        self._from: dict[str, list[int]] = {}
+        for number, lhs in self._lhs.items():
+            for name in lhs:
+                self._from.setdefault(name, []).append(number)
+
+    def __call__(self, wanted: int) -> list[int]:
+        """The rules that derive a dependency, in ascending order; none if they do not."""
+        if self._concluding[self._rhs[wanted]] == 1:  # no other one says anything of its right side
             return []
-        closure.add(others[step].rhs)
-        used.append(step)
-    return sorted(used)
+        missing: dict[int, int] = {}
+        closure, reached = set(self._lhs[wanted]), list(self._lhs[wanted])
+        usable = [number for number in self._everywhere if number != wanted]
+        used: list[int] = []
+        while self._rhs[wanted] not in closure:
+            for name in reached:
+                for number in self._from.get(name, ()):
+                    missing[number] = missing.get(number, len(self._lhs[number])) - 1
+                    if missing[number] == 0 and number != wanted:
+                        heappush(usable, number)
+            while usable and self._rhs[usable[0]] in closure:
+                heappop(usable)
+            if not usable:
+                return []
+            used.append(heappop(usable))
+            reached = [self._rhs[used[-1]]]
+            closure.update(reached)
+        return sorted(used)
 
 
 def _opposite_orders(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
-    orders = [(number, order) for number, dc in rules.items() if (order := order_dependency(dc)) is not None]
-    for (one, first), (other, second) in combinations(orders, 2):
-        same = (first.prefix, first.first, first.second) == (second.prefix, second.first, second.second)
-        if same and first.opposite != second.opposite:
+    alike: dict[object, list[tuple[int, OrderDependency]]] = {}
+    for number, dc in rules.items():
+        order = order_dependency(dc)
+        if order is not None:
+            alike.setdefault((order.prefix, order.first, order.second), []).append((number, order))
+    pairs = (pair for orders in alike.values() for pair in combinations(orders, 2))
+    for (one, first), (other, second) in pairs:
+        if first.opposite != second.opposite:
             message = (
                 f"rules {one} and {other} are opposite orders: together they allow {first.second} to differ only where "
                 f"{first.first} is equal"

@@ -21,6 +21,8 @@ __all__ = [
     "write_output",
 ]
 
+_LONGEST_SAID = 10_000
+
 
 def open_streams() -> None:
     """Make the standard streams safe to use, at the beginning of the process.
@@ -117,7 +119,9 @@ def show(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """Print one line on standard error, if that works."""
+    """Print one line on standard error, if that works; of what a stranger made endless its beginning."""
+    if len(message) > _LONGEST_SAID:
+        message = f"{message[:_LONGEST_SAID]}... ({len(message):,} characters)"
     with suppress(OSError, ValueError):
         print(f"dpdb: {one_line(message)}", file=sys.stderr, flush=True)
 

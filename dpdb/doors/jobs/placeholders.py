@@ -22,6 +22,7 @@ __all__ = ["PLACEHOLDERS", "fill", "is_filled_from", "placeholders"]
 
 PLACEHOLDERS = ("date", "run_id")
 _LITERAL = r"'(?:[^']|'')*'"
+_TOUCHING = re.compile(r"""[\w'"`${}\\]""")  # e'...' has escapes, 'a''b' is one literal
 _MOST_CHARACTERS = 100_000  # of a predicate
 
 
@@ -93,4 +94,10 @@ def _places(where: str) -> Iterator[_Place]:
             continue
         if name.text not in PLACEHOLDERS:
             raise ParameterError(f"where: no placeholder {{{name.text}}}{nearest_words(name.text, PLACEHOLDERS)}")
-        yield _Place(name.text, opening.start, closing.end + 1)
+        start, end = opening.start, closing.end + 1
+        if _TOUCHING.match(where[max(start - 1, 0) : start]) or _TOUCHING.match(where[end : end + 1]):
+            raise ParameterError(
+                f"where: {{{name.text}}} touches a word, a quote or another placeholder, with which it would be read "
+                "as one; put a space between them"
+            )
+        yield _Place(name.text, start, end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpdb.errors import SourceError
+from dpdb.names import listed_names
 
 __all__ = ["choose_table", "refuse_table_name"]
 
@@ -13,7 +14,7 @@ def choose_table(
     description: str, found: list[tuple[str, str, bool]], wanted: str | None, *, preferred: Sequence[str]
 ) -> tuple[str, str, bool]:
     """Pick the wanted one of (schema, table, is view), or the only one; `preferred` schemas go first."""
-    names = ", ".join(f"{schema}.{name}" for schema, name, _ in found) or "none"
+    names = listed_names([f"{schema}.{name}" for schema, name, _ in found]) or "none"
     if wanted is None:
         chosen = found
         problem = f"name one with table= (it has: {names})"
