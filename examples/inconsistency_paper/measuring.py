@@ -69,8 +69,9 @@ class Measured:
         return BY_NAME[measure].default
 
     def mechanisms(self, measure: str) -> list[str]:
-        """Names of all registered mechanisms, and `baseline_true` where a projection is involved."""
-        return [*BY_NAME[measure].by_name, *([BASELINE_TRUE] if measure != "repair" else [])]
+        """Names of the registered mechanisms for rules on two rows, and `baseline_true` for a projection."""
+        known = [mechanism.name for mechanism in BY_NAME[measure].mechanisms if not mechanism.on_one_row]
+        return [*known, *([BASELINE_TRUE] if measure != "repair" else [])]
 
     def releases(
         self, measure: str, mechanism: str, count: int, epsilon: str = "1", patience: float = math.inf

@@ -71,7 +71,7 @@ def test_days_of_an_append_only_table_cost_one_epsilon_for_ever(
     assert "spent      epsilon 0.5 by 10 releases (5 without parallel composition)" in shown
     assert (
         "remaining  epsilon 0 for a release of the whole table\n"
-        "           epsilon 0.5 for rows with a day that no release has covered\n" in shown
+        "           epsilon 0.5 for rows whose day no release has covered\n" in shown
     )
     assert main(["budget", "show", ledger, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["unseen_rows"] == {"column": "day", "remaining": 0.5}

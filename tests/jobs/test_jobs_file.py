@@ -34,7 +34,7 @@ BAD = {
     "constraints of another type": ('["zip -> city"]', "[1]", "key 'constraints': expected a list of texts, got [1]"),
     "unknown column": ("zip -> city", "zipp -> city", "nearest is 'zip'"),
     "empty constraints": ('["zip -> city"]', "[]", "no constraints"),
-    "constraint is no file": ('["zip -> city"]', '["rules.txt"]', "expected"),
+    "constraint is no file": ('["zip -> city"]', '["rules.txt"]', "the table has no column 'rules'"),
     "schema": ("results =", 'schema = {zip = 1}\nresults =', "column 'zip': expected a SQL type as text, got 1"),
     "no results": ('results = "results.duckdb"', "", "the key 'results' is missing"),
     "results folder": ("results.duckdb", "no/results.duckdb", "key 'results': there is no folder"),

@@ -104,9 +104,9 @@ def test_joint_loss_of_all_is_exactly_epsilon_at_most():
 def test_all_in_a_session_without_two_tuple_constraints():
     with Session(_table(ROWS), constraints=[SINGLE]) as opened:
         releases, draws = recorded(lambda: opened.dp_inconsistency("all", 1))
-        assert [release.theta for release in releases] == [1, 1, None]
-        # Nothing is drawn for a cap that is 0 on every table, nor for a choice among one theta.
-        assert [draw.kind for draw in draws] == ["laplace"] * 3
+        assert [release.theta for release in releases] == [None] * 3
+        assert [release.mechanism for release in releases] == ["violating_rows"] * 3
+        assert [draw.kind for draw in draws] == ["laplace"]  # all three are one number
 
 
 def test_all_without_equality_uses_the_same():

@@ -140,12 +140,12 @@ def test_bad_units_are_refused(options: dict[str, Any], error: type[Exception], 
             door()
 
 
-def test_a_source_that_cannot_be_read_fails_after_the_debit_with_one_message(source: Path) -> None:
+def test_a_source_that_is_gone_is_refused_before_the_debit(source: Path) -> None:
     with dpdb.open(source, constraints=FD, unit="patient", max_rows=2, budget=1) as session:
         source.unlink()
-        with pytest.raises((dpdb.DpdbError, SourceError), match="after its budget was debited"):
+        with pytest.raises(SourceError, match="no such file"):
             session.dp_count(1)
-        assert session.remaining() == 0
+        assert session.remaining() == 1
 
 
 # -- the ledger -----------------------------------------------------------------------------------------------

@@ -216,7 +216,7 @@ def test_nothing_is_published_of_a_view_that_is_drawn_anew_every_time(
     Ledger.create(tmp_path / "t.ledger", epsilon=3)
     options = {"table": "drawn", "constraints": "zip -> city", "ledger": tmp_path / "t.ledger", "gather_rows": 9}
     with dpdb.open(postgres.address, **options) as session:
-        with pytest.raises(LedgerError, match="the source changed"):
+        with pytest.raises(SourceError, match="its rows are not those that were there when it was opened"):
             session.dp_inconsistency("repair", 1)
         assert session.spent() == 0
     with dpdb.open(postgres.address, table="drawn", constraints="zip -> city", gather_rows=9) as session:

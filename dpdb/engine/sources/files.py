@@ -37,6 +37,7 @@ _LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
 _NULL_PARTITIONS = ("", "__HIVE_DEFAULT_PARTITION__")
 # A kernel's clock moves 100 to 1,000 times a second; file systems without parts of seconds move every 1 or 2 seconds.
 _TICK, _SECONDS_STEP = 20_000_000, 2_000_000_000
+_DUCKDB_LOG, _SQLITE_LOG = ".wal", "-wal"
 _PARTITION = re.compile(r"([^=]+)=(.*)", re.DOTALL)
 
 
@@ -83,6 +84,7 @@ class Files:
         """
         if not self.is_fetched:
             times = [found.st_ctime_ns for found in _found(self.place, self.paths)]
+            times += [found.st_mtime_ns for found in _found(self.place, [], _SQLITE_LOG)]
             rest = max((_step(changed) - abs(time.time_ns() - changed) for changed in times), default=0)
             time.sleep(max(0, rest) / 1e9)
         return self.state()
@@ -119,15 +121,17 @@ def state_of_files(place: str, paths: Sequence[str]) -> str:
     """
     found = _found(place, paths)
     state = ";".join(f"{stat.st_size},{stat.st_mtime_ns},{stat.st_ctime_ns},{stat.st_ino}" for stat in found)
+    # Whoever reads as root gives SQLite's log to the table's owner, each time: its ctime tells nothing.
+    state += "".join(f";{stat.st_size},{stat.st_mtime_ns},{stat.st_ino}" for stat in _found(place, [], _SQLITE_LOG))
     root = root_of(place)
     values = [[pair[0] for pair in _key_values(root, path)] for path in paths] if is_many(place) else []
     return f"{state};{json.dumps(values)}" if any(values) else state
 
 
-def _found(place: str, paths: Sequence[str]) -> list[os.stat_result]:
-    """Read what the system keeps of files and of the logs beside them."""
+def _found(place: str, paths: Sequence[str], log: str = _DUCKDB_LOG) -> list[os.stat_result]:
+    """Read what the system keeps of files and of the log beside them."""
     try:
-        return [Path(file).stat() for file in paths] + [log.stat() for log in _logs(place)]
+        return [Path(file).stat() for file in paths] + [found.stat() for found in _logs(place, log)]
     except OSError as error:
         raise SourceError(f"{place}: {(error.strerror or 'cannot be read').lower()}") from None
 
@@ -137,13 +141,13 @@ def _step(changed: int) -> int:
     return _SECONDS_STEP if changed % 1_000_000_000 == 0 else _TICK
 
 
-def _logs(place: str) -> list[Path]:
-    """List the files beside a table's in which DuckDB (.wal) and SQLite (-wal) keep what was written last.
+def _logs(place: str, ending: str) -> list[Path]:
+    """List the file beside a table's in which DuckDB or SQLite keeps what was written last.
 
     An empty one has no row; SQLite makes and removes it also for who reads.
     """
-    logs = [Path(f"{place.rstrip('/')}{ending}") for ending in (".wal", "-wal")]
-    return [log for log in logs if log.exists() and log.stat().st_size]
+    log = Path(f"{place.rstrip('/')}{ending}")
+    return [log] if log.exists() and log.stat().st_size else []
 
 
 def is_many(place: str) -> bool:

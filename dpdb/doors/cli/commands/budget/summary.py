@@ -43,7 +43,7 @@ def _summary_words(summary: LedgerSummary, unseen: UnseenRows | None) -> str:
     ]
     if unseen is not None:
         left = f"{summary.parameter} {_down(unseen.remaining)}"
-        lines.insert(3, f"           {left} for rows with a {unseen.column} that no release has covered")
+        lines.insert(3, f"           {left} for rows whose {unseen.column} no release has covered")
     for allowance in summary.allowances:
         lines.append(
             f"allowance  {summary.parameter} {allowance.at_most:.9g} within {allowance.words}: {allowance.spent:.9g} "
