@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dpdb.files import disk
+
 __all__ = ["sync"]
 
 
 def sync(path: Path) -> None:
     """Wait until a file, or a folder with the names that were added to it, is on disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = disk.open_file(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        disk.fsync(descriptor)
     finally:
         os.close(descriptor)

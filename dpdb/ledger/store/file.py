@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from dpdb.errors import LedgerError
 from dpdb.files.owned_file import check_owned, is_mounted_alone
+from dpdb.ledger.store import connecting
 from dpdb.stopping import let_through, unbroken
 
 __all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile"]
@@ -81,9 +81,7 @@ class LedgerFile:
                 "mount the folder that it lies in"
             )
         with self._errors():
-            self._connection = sqlite3.connect(
-                f"file:{quote(os.fsencode(self.path))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
-            )
+            self._connection = connecting.connect(self.path, "rw", _PATIENCE)
         try:
             self.version = self._check_format()
             self.rows("PRAGMA synchronous = FULL")
