@@ -28,6 +28,7 @@ COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
 VERSION = 3
 _BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
 _BATCH = 500
+_TRIES = 10
 
 DAMAGED = "the ledger is damaged; nothing was released, restore it from a backup that has every release"
 _NO_LEDGER = "this is not a ledger; make one with `dpdb budget create`"
@@ -80,14 +81,25 @@ class LedgerFile:
                 f"{self.shown}: it is mounted alone, without its write-ahead log and its head; nothing was released, "
                 "mount the folder that it lies in"
             )
+        for _ in range(_TRIES):
+            log = self._log_identity()
+            self._open()
+            if log in (None, self._log):
+                return
+            self.close()  # the last other process removed its log, or somebody exchanged it: which one is open?
+        raise self._moved()
+
+    def _open(self) -> None:
+        """Connect to the file, and remember its log as soon as that is open, before anything else takes time."""
         with self._errors():
             self._connection = connecting.connect(self.path, "rw", _PATIENCE)
         try:
+            self.rows("PRAGMA user_version")
+            self._log = self._log_identity()
             self.version = self._check_format()
             self.rows("PRAGMA synchronous = FULL")
             self.rows("PRAGMA secure_delete = ON")
             self._look()  # also at the log that opening has made
-            self._log = self._log_identity()
         except BaseException:
             self.close()
             raise
@@ -208,10 +220,13 @@ class LedgerFile:
 
     def _check_unmoved(self) -> None:
         if self._look() != self._identity or self._log_identity() != self._log:
-            raise LedgerError(
-                f"{self.shown}: another file was put in the ledger's place while it was open; nothing was released, "
-                "see that the newest ledger and its head are there and open it again"
-            )
+            raise self._moved()
+
+    def _moved(self) -> LedgerError:
+        return LedgerError(
+            f"{self.shown}: another file was put in the ledger's place while it was open; nothing was released, "
+            "see that the newest ledger and its head are there and open it again"
+        )
 
     def _check_format(self) -> int:
         application, version = (self.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
