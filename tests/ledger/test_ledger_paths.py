@@ -251,6 +251,14 @@ def test_a_write_ahead_log_exchanged_while_a_ledger_is_opened_is_noticed(
             Ledger.open(used)
 
 
+def test_a_ledger_that_is_open_exists_whatever_lies_beside_it(used: Path) -> None:
+    """Its log is no leftover: who removed it would lose what was debited."""
+    with Ledger.open(used) as ledger:
+        debit(ledger)
+        with pytest.raises(LedgerError, match="exists already; it is not overwritten"):
+            Ledger.create(used, 1)
+
+
 def test_a_removed_ledger_is_noticed(used: Path) -> None:
     with Ledger.open(used) as ledger:
         used.unlink()

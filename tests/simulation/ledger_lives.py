@@ -96,11 +96,13 @@ def _in_place(world: World, disk: SimulatedDisk, plain: bool, *, yields: bool) -
             stack.enter_context(patch.object(product_disk, name, getattr(disk, name)))
         stack.enter_context(patch.object(connecting, "connect", connect))
         stack.enter_context(patch.object(clock, "datetime", world))
+        stack.enter_context(patch.object(store_file, "is_mounted_alone", lambda path: False))
         stack.enter_context(patch.object(ledger_module, "new_key", lambda: world.chance.randbytes(32)))
         for module in (file_lock, store_file):
             stack.enter_context(patch.object(module, "time", SimulatedTime(world)))
         stack.enter_context(patch.object(bound, "time", SimulatedTime(world, tick=1e-6)))
-        stack.enter_context(patch.object(sys, "excepthook", lambda *why: None))  # what SQLite swallows
+        for hook in ("excepthook", "unraisablehook"):  # what SQLite swallows
+            stack.enter_context(patch.object(sys, hook, lambda *why: None))
         stack.enter_context(patch.object(steps, "watchers", [lambda name: world.step("step", name)]))
         yield
 

@@ -32,6 +32,8 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
     """
     try:
         place = path.parent.resolve(strict=True) / path.name
+        if os.path.lexists(place):  # said before what lies beside it, which is its own
+            raise FileExistsError
         _refuse_leftovers(path, place)
         with private_folder(place) as folder:
             partial = folder / "ledger"
