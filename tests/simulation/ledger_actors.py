@@ -61,6 +61,7 @@ class Life:
         default_factory=list
     )  # when calls that have moved the head began and ended
     ends: dict[str, str] = field(default_factory=dict)
+    audited: object = None
     due: Callable[[Life], None] | None = None  # what the owner does when he has stopped everybody
 
     @property

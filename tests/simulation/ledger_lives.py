@@ -194,7 +194,11 @@ def _stop(life: Life) -> None:
     keep = life.disk.stop()
     life.world.fault("machine stops", f"keeps {keep}")
     ledger_actors.put_newest(life)
-    _audited(life)
+    model = life.model
+    told = [life.generation, *map(len, (model.debited, model.published, model.acts, model.refused))]
+    if life.audited != told:  # the end looks at all of it again
+        _audited(life)
+        life.audited = told
 
 
 def _calm(life: Life, faults: bool) -> None:

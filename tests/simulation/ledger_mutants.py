@@ -104,17 +104,6 @@ def log_without_its_file() -> AbstractContextManager[object]:
     return patch.object(LedgerFile, "_log_identity", lambda file: None)
 
 
-def log_known_too_late() -> AbstractContextManager[object]:
-    """The identity of the log is asked for when the ledger is open, as it was before the simulation found it out."""
-
-    def opened(file: LedgerFile) -> None:
-        _open(file)
-        file._log = file._log_identity()
-
-    _open = LedgerFile._open
-    return patch.object(LedgerFile, "_open", opened)
-
-
 def sqlite_syncs_nothing() -> AbstractContextManager[object]:
     """Not of the ledger: a disk that lies, to show that what SQLite syncs is needed."""
     return patch.object(SimulatedFile, "xSync", lambda file, flags: None)
@@ -131,6 +120,5 @@ MUTANTS: dict[str, tuple[Callable[[], AbstractContextManager[object]], int]] = {
     "rename before sync": (rename_before_sync, 2),
     "run id looked up outside the transaction": (run_id_outside_the_transaction, 13),
     "log copied without its file": (log_without_its_file, 2),
-    "log known too late": (log_known_too_late, 252),
     "a disk that syncs nothing": (sqlite_syncs_nothing, 2),
 }

@@ -29,6 +29,12 @@ def require(holds: bool, words: str) -> None:
         raise ViolationError(words)
 
 
+def closed_gate() -> threading.Lock:
+    gate = threading.Lock()
+    gate.acquire()
+    return gate
+
+
 class Actor:
     """One process, or the owner at one command."""
 
@@ -39,7 +45,7 @@ class Actor:
         self.log: object = None  # the write-ahead log that it has open
         self.clock = START
         self.failed: BaseException | None = None
-        self.gate = threading.Semaphore(0)
+        self.gate = closed_gate()
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
 
@@ -62,7 +68,7 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.seed, self.chance = seed, random.Random(seed)
-        self.gate = threading.Semaphore(0)
+        self.gate = closed_gate()
         self.actors: list[Actor] = []
         self.current: Actor | None = None
         self.clock, self.monotonic = START, 0.0
