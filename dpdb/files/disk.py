@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["fsync", "lock", "make_folder", "open_file", "remove_folder", "rename", "unlink", "write"]
+__all__ = ["fsync", "lock", "make_folder", "open_file", "remove_folder", "rename", "sync", "unlink", "write"]
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
@@ -56,3 +56,12 @@ def make_folder(prefix: str, suffix: str, parent: Path) -> Path:
 def remove_folder(folder: Path) -> None:
     """Remove a folder with all that is in it, as far as that can be done."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or a folder with the names that were added to it, is on disk."""
+    descriptor = open_file(path, os.O_RDONLY)
+    try:
+        fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dpdb.files import disk
-from dpdb.files.sync import sync
+from dpdb.files.disk import sync
 
 __all__ = [
     "check_owned",

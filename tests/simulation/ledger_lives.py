@@ -92,7 +92,7 @@ def _in_place(world: World, disk: SimulatedDisk, plain: bool, *, yields: bool) -
         return kind(disk, path, mode)
 
     with ExitStack() as stack:
-        for name in product_disk.__all__:
+        for name in set(product_disk.__all__) - {"sync"}:  # which is made of the others
             stack.enter_context(patch.object(product_disk, name, getattr(disk, name)))
         stack.enter_context(patch.object(connecting, "connect", connect))
         stack.enter_context(patch.object(clock, "datetime", world))

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import ledger_actors
 from simulated_sqlite import SimulatedFile
 
-from dpdb.files import disk, owned_file, sync
+from dpdb.files import disk, owned_file
 from dpdb.files.file_lock import FileLock
 from dpdb.files.owned_file import open_owned
 from dpdb.ledger import debit
@@ -59,7 +59,7 @@ def normal_instead_of_full() -> AbstractContextManager[object]:
 @contextmanager
 def folder_not_synced() -> Iterator[None]:
     with ExitStack() as stack:
-        for module in (sync, creation, owned_file):
+        for module in (creation, owned_file):
             stack.enter_context(patch.object(module, "sync", lambda path: None))
         yield
 
@@ -76,7 +76,7 @@ def rename_before_sync() -> AbstractContextManager[object]:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             disk.write(stream, text)
             disk.rename(partial, path)
-            sync.sync(path.parent)
+            disk.sync(path.parent)
             disk.fsync(descriptor)
 
     return patch.object(store_head, "replace_owned", replace_owned)

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from dpdb.errors import LedgerError
 from dpdb.files import disk
+from dpdb.files.disk import sync
 from dpdb.files.owned_file import open_owned, private_folder
-from dpdb.files.sync import sync
 from dpdb.ledger.store import connecting
 from dpdb.ledger.store.file import APPLICATION_ID, SIDES, VERSION
 from dpdb.ledger.store.head import head_path, looks_like_head

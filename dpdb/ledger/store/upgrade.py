@@ -23,8 +23,8 @@ from typing import Any
 
 from dpdb.errors import LedgerError
 from dpdb.files import disk
+from dpdb.files.disk import sync
 from dpdb.files.owned_file import check_owned, give_to, open_owned, private_folder, remove_private_folders
-from dpdb.files.sync import sync
 from dpdb.ledger.store import connecting
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.file import COPY_ID, VERSION, LedgerFile
