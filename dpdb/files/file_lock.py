@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from dpdb.files import disk
 from dpdb.files.owned_file import open_owned
 
 __all__ = ["FileLock"]
@@ -52,11 +53,9 @@ class FileLock:
         self.close()
 
     def _try(self) -> int | None:
-        import fcntl  # POSIX only; ledgers without run ids work everywhere
-
         descriptor = open_owned(self._path, os.O_CREAT | os.O_RDWR, self._owner)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            disk.lock(descriptor)
             # Its last holder may have removed the file in between; then this lock guards nothing.
             if os.fstat(descriptor).st_ino == self._path.lstat().st_ino:
                 return descriptor
@@ -68,5 +67,5 @@ class FileLock:
 
 def _let_go(descriptor: int, path: Path) -> None:
     with suppress(OSError):
-        path.unlink()
+        disk.unlink(path)
     os.close(descriptor)

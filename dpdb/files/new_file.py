@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpdb.errors import DpdbError, ParameterError
-from dpdb.files.sync import sync
+from dpdb.files.disk import sync
 from dpdb.stopping import at_forced_end
 
 try:

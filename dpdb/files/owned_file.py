@@ -9,14 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpdb.files.sync import sync
+from dpdb.files import disk
+from dpdb.files.disk import sync
 
 __all__ = [
     "check_owned",
@@ -110,7 +109,7 @@ def open_owned(
         It cannot be opened or made, or must not be trusted; `strerror` says why.
     """
     try:
-        descriptor = os.open(path, flags | _CAREFULLY, 0o600)  # opening a pipe must not wait for its other end
+        descriptor = disk.open_file(path, flags | _CAREFULLY, 0o600)  # opening a pipe must not wait for its other end
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise PermissionError(errno.EPERM, "it is a symbolic link") from None
@@ -137,17 +136,16 @@ def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
     What a killed writer left under the temporary name is removed, not written to: it may have been put there.
     """
     partial = path.with_name(f"{path.name}{_PARTIAL}")
-    partial.unlink(missing_ok=True)
+    disk.unlink(partial, missing_ok=True)
     try:
         descriptor = open_owned(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, owner)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             give_to(descriptor, owner)
-            stream.write(text)
-            stream.flush()
-            os.fsync(descriptor)
-        partial.rename(path)
+            disk.write(stream, text)
+            disk.fsync(descriptor)
+        disk.rename(partial, path)
     except OSError:
-        partial.unlink(missing_ok=True)
+        disk.unlink(partial, missing_ok=True)
         raise
     sync(path.parent)
 
@@ -161,11 +159,11 @@ def give_to(descriptor: int, owner: int | None) -> None:
 @contextmanager
 def private_folder(beside: Path) -> Iterator[Path]:
     """A new folder next to a file, for this user only, with a name that nobody can guess; removed in the end."""
-    folder = Path(tempfile.mkdtemp(prefix=f".{beside.name}.", suffix=_PARTIAL, dir=beside.parent))
+    folder = disk.make_folder(f".{beside.name}.", _PARTIAL, beside.parent)
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        disk.remove_folder(folder)
 
 
 def remove_private_folders(beside: Path) -> None:
@@ -173,4 +171,4 @@ def remove_private_folders(beside: Path) -> None:
     for found in os.scandir(beside.parent):
         is_one = found.name.startswith(f".{beside.name}.") and found.name.endswith(_PARTIAL)
         if is_one and found.is_dir(follow_symlinks=False) and found.stat(follow_symlinks=False).st_uid == os.geteuid():
-            shutil.rmtree(found.path, ignore_errors=True)
+            disk.remove_folder(Path(found.path))

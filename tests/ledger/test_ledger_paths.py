@@ -230,6 +230,35 @@ def test_a_write_ahead_log_taken_from_an_open_ledger_is_noticed(side: str, put_b
     assert spent(used) == 2000
 
 
+def test_a_write_ahead_log_exchanged_while_a_ledger_is_opened_is_noticed(
+    used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite has opened the one, and the other has the name: what is written to the first one is lost."""
+    check_format = LedgerFile._check_format
+
+    def slow(file: LedgerFile) -> int:
+        log = Path(f"{used}-wal")
+        content = log.read_bytes()
+        log.unlink()
+        log.write_bytes(content)
+        log.chmod(0o600)
+        return check_format(file)
+
+    with Ledger.open(used) as other:
+        debit(other)
+        monkeypatch.setattr(LedgerFile, "_check_format", slow)
+        with pytest.raises(LedgerError, match="another file was put in the ledger's place while it was open"):
+            Ledger.open(used)
+
+
+def test_a_ledger_that_is_open_exists_whatever_lies_beside_it(used: Path) -> None:
+    """Its log is no leftover: who removed it would lose what was debited."""
+    with Ledger.open(used) as ledger:
+        debit(ledger)
+        with pytest.raises(LedgerError, match="exists already; it is not overwritten"):
+            Ledger.create(used, 1)
+
+
 def test_a_removed_ledger_is_noticed(used: Path) -> None:
     with Ledger.open(used) as ledger:
         used.unlink()

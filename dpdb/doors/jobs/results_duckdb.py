@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError, ParameterError
+from dpdb.files.disk import sync
 from dpdb.files.file_lock import FileLock
-from dpdb.files.sync import sync
 from dpdb.steps import reached
 
 __all__ = ["DuckDBResults"]

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpdb.errors import ParameterError
+from dpdb.files.disk import sync
 from dpdb.files.file_lock import FileLock
-from dpdb.files.sync import sync
 from dpdb.steps import reached
 
 __all__ = ["ParquetResults"]

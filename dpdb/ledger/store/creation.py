@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dpdb.errors import LedgerError
+from dpdb.files import disk
+from dpdb.files.disk import sync
 from dpdb.files.owned_file import open_owned, private_folder
-from dpdb.files.sync import sync
+from dpdb.ledger.store import connecting
 from dpdb.ledger.store.file import APPLICATION_ID, SIDES, VERSION
 from dpdb.ledger.store.head import head_path, looks_like_head
 from dpdb.ledger.store.tables import TABLES
@@ -30,6 +32,8 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
     """
     try:
         place = path.parent.resolve(strict=True) / path.name
+        if os.path.lexists(place):  # said before what lies beside it, which is its own
+            raise FileExistsError
         _refuse_leftovers(path, place)
         with private_folder(place) as folder:
             partial = folder / "ledger"
@@ -38,10 +42,10 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
             # A rename would replace a file, and a link would leave two names for a moment: take the name first.
             os.close(open_owned(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             try:
-                head_path(place).unlink(missing_ok=True)  # of a ledger that was here before
-                partial.rename(place)
+                disk.unlink(head_path(place), missing_ok=True)  # of a ledger that was here before
+                disk.rename(partial, place)
             except OSError:
-                place.unlink()
+                disk.unlink(place)
                 raise
         sync(place.parent)
     except FileExistsError:
@@ -69,7 +73,7 @@ def _refuse_leftovers(path: Path, place: Path) -> None:
 
 
 def _fill(path: Path, lines: Sequence[tuple[str, Row]]) -> None:
-    connection = sqlite3.connect(path, isolation_level=None)
+    connection = connecting.connect(path, "rw")
     try:
         connection.executescript(TABLES)
         for table, row in lines:

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from dpdb.errors import LedgerError
 from dpdb.files.owned_file import check_owned, is_mounted_alone
+from dpdb.ledger.store import connecting
 from dpdb.stopping import let_through, unbroken
 
 __all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile"]
@@ -28,6 +28,7 @@ COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
 VERSION = 3
 _BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
 _BATCH = 500
+_TRIES = 10
 
 _BEFORE_A_DEBIT = "nothing was released"
 _BEHIND_A_DEBIT = (
@@ -87,16 +88,25 @@ class LedgerFile:
                 f"{self.shown}: it is mounted alone, without its write-ahead log and its head; nothing was released, "
                 "mount the folder that it lies in"
             )
+        for _ in range(_TRIES):
+            log = self._log_identity()
+            self._open()
+            if log in (None, self._log):
+                return
+            self.close()  # the last other process removed its log, or somebody exchanged it: which one is open?
+        raise self._moved()
+
+    def _open(self) -> None:
+        """Connect to the file, and remember its log as soon as that is open, before anything else takes time."""
         with self._errors():
-            self._connection = sqlite3.connect(
-                f"file:{quote(os.fsencode(self.path))}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
-            )
+            self._connection = connecting.connect(self.path, "rw", _PATIENCE)
         try:
+            self.rows("PRAGMA user_version")
+            self._log = self._log_identity()
             self.version = self._check_format()
             self.rows("PRAGMA synchronous = FULL")
             self.rows("PRAGMA secure_delete = ON")
             self._look()  # also at the log that opening has made
-            self._log = self._log_identity()
         except BaseException:
             self.close()
             raise
@@ -226,10 +236,13 @@ class LedgerFile:
 
     def _check_unmoved(self) -> None:
         if self._look() != self._identity or self._log_identity() != self._log:
-            raise LedgerError(
-                f"{self.shown}: another file was put in the ledger's place while it was open; {self.outcome}, "
-                "see that the newest ledger and its head are there and open it again"
-            )
+            raise self._moved()
+
+    def _moved(self) -> LedgerError:
+        return LedgerError(
+            f"{self.shown}: another file was put in the ledger's place while it was open; {self.outcome}, "
+            "see that the newest ledger and its head are there and open it again"
+        )
 
     def _check_format(self) -> int:
         application, version = (self.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))

@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.errors import LedgerError
+from dpdb.files import disk
+from dpdb.files.disk import sync
 from dpdb.files.owned_file import check_owned, give_to, open_owned, private_folder, remove_private_folders
-from dpdb.files.sync import sync
+from dpdb.ledger.store import connecting
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.file import COPY_ID, VERSION, LedgerFile
 from dpdb.ledger.store.head import KIND, OLD_KIND, is_marked, not_its_head, read_head
@@ -158,20 +160,20 @@ def _leave_copy(file: LedgerFile, suffix: str) -> None:
         with private_folder(copy) as folder:
             partial = folder / "copy"
             os.close(open_owned(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            source = sqlite3.connect(f"{file.path.as_uri()}?mode=ro", uri=True)
-            target = sqlite3.connect(partial, isolation_level=None)
+            source = connecting.connect(file.path, "ro")
+            target = connecting.connect(partial, "rw")
             with closing(source), closing(target):
                 source.backup(target)
                 target.execute("PRAGMA journal_mode = DELETE")
                 target.execute(f"PRAGMA application_id = {COPY_ID}")
             descriptor = open_owned(partial, os.O_RDONLY)
             try:
-                os.fsync(descriptor)
+                disk.fsync(descriptor)
                 give_to(descriptor, file.owner)
             finally:
                 os.close(descriptor)
             reached("copy written")
-            partial.rename(copy)
+            disk.rename(partial, copy)
         sync(copy.parent)
     except (OSError, sqlite3.Error) as error:
         words = error.strerror if isinstance(error, OSError) else str(error)
@@ -186,7 +188,7 @@ def _refuse_other_file(copy: Path, file: LedgerFile) -> None:
         check_owned(copy.lstat(), file.owner)
     except FileNotFoundError:
         return
-    with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro", uri=True)) as found:
+    with closing(connecting.connect(copy, "ro")) as found:
         if found.execute("PRAGMA application_id").fetchall() != [(COPY_ID,)]:
             raise FileExistsError(errno.EEXIST, "another file has this name; move it away")
 

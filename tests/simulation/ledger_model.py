@@ -1,0 +1,98 @@
+"""What must hold of a ledger, whatever happened: charges by brute force on the 8 rows of three columns of 0 and 1.
+
+Predicates have no negation, so any other possible row satisfies fewer of them than one of these. What an old copy that
+was put back with its head has forgotten is `forgotten`: nothing in the ledger can notice that, only receipts would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import product
+from typing import Any, NamedTuple
+
+from simulated_world import require
+
+ROWS = [dict(zip("abc", values, strict=True)) for values in product((0, 1), repeat=3)]
+LENGTHS = {"12h": timedelta(hours=12), "30d": timedelta(days=30)}
+
+
+class Run(NamedTuple):
+    where: str
+    covers: frozenset[int]
+    charge: int
+
+
+class Line(NamedTuple):
+    run: Run
+    epoch: int
+    at: datetime
+
+
+def run(conjunctions: Sequence[dict[str, int]], charge: int) -> Run:
+    where = " OR ".join(" AND ".join(f"{name} = {value}" for name, value in each.items()) for each in conjunctions)
+    covers = (number for number, row in enumerate(ROWS) if any(each.items() <= row.items() for each in conjunctions))
+    return Run(where, frozenset(covers), charge)
+
+
+def cost(lines: Sequence[Line]) -> int:
+    """The most that a row collects in each epoch, added up."""
+    epochs = {line.epoch for line in lines}
+    return sum(max(_collected(lines, epoch, row) for row in range(8)) for epoch in epochs)
+
+
+def _collected(lines: Sequence[Line], epoch: int, row: int) -> int:
+    return sum(line.run.charge for line in lines if line.epoch == epoch and row in line.run.covers)
+
+
+def fits(before: Sequence[Line], new: Line, budget: int, allowed: dict[str, int]) -> bool:
+    """Whether no row that the new line covers collects more than the budget, or than an allowance in its period."""
+    times = [max(line.at for line in before[: number + 1]) for number in range(len(before))]
+    now, limits = max([new.at, *times]), [(before, budget)]
+    for period, units in allowed.items():
+        since = now - LENGTHS[period]
+        limits.append(([line for line, time in zip(before, times, strict=True) if time >= since], units))
+    for lines, units in limits:
+        earlier = cost([line for line in lines if line.epoch != new.epoch])
+        most = max(_collected(lines, new.epoch, row) for row in new.run.covers)
+        if earlier + most + new.run.charge > units:
+            return False
+    return True
+
+
+@dataclass
+class Model:
+    """What the actors were told: it must be found in the ledger. Refusals: of which run, after which lines and acts."""
+
+    runs: dict[str, Run]
+    budget: int
+    debited: set[str] = field(default_factory=set)
+    published: dict[str, str] = field(default_factory=dict)
+    acts: set[str] = field(default_factory=set)
+    refused: list[tuple[str, Line, int, int]] = field(default_factory=list)
+    forgotten: int = 0
+
+    def check(self, ledger: Any) -> None:
+        """Compare with what the ledger has."""
+        entries, acts = ledger.lines(), ledger._state.acts.done
+        ids, answers = [e.run_id for e in entries], [(found.run_id, found.answer) for found in ledger.answers()]
+        require(len(set(ids)) == len(ids) and len(dict(answers)) == len(answers), "a run has two debits or answers")
+        require(self.debited <= set(ids), f"debits are lost: {sorted(self.debited - set(ids))}")
+        require(self.published.items() <= dict(answers).items(), "published, and not recorded so")
+        require(self.acts <= {act.label for act in acts}, "an act of the owner is lost")
+        lines = [Line(self.runs[e.run_id], e.epoch, datetime.fromisoformat(e.reserved)) for e in entries]
+        for number, line in enumerate(lines):
+            budget, allowed, retired = self._terms([act for act in acts if act.after <= number])
+            require(entries[number].charge == line.run.charge and not retired, "charged otherwise, or after the end")
+            require(fits(lines[:number], line, budget, allowed), f"{ids[number]}: a row is above a limit")
+        require(ledger.spent_units() == cost(lines), f"spent {ledger.spent_units()}, not {cost(lines)}")
+        for run_id, line, before, done in self.refused:
+            require(not fits(lines[:before], line, *self._terms(acts[:done])[:2]), f"{run_id} was refused and fits")
+            require(run_id not in ids[:before], f"{run_id} was refused and debited")
+
+    def _terms(self, acts: Sequence[Any]) -> tuple[int, dict[str, int], bool]:
+        budget = max([self.budget, *(act.detail["budget"] for act in acts if act.kind == "raise")])
+        allowed = {act.detail["period"]: act.detail["units"] for act in acts if act.kind == "allow"}
+        held = {period: units for period, units in allowed.items() if units is not None}
+        return budget, held, any(act.kind == "retire" for act in acts)
