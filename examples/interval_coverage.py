@@ -89,7 +89,8 @@ def cases(session: Session, epsilon: str, confidence: float, only: str | None = 
         if mechanism.fit is not None and mechanism.truth is not None:
             truth = mechanism.truth(session._private.by_rule())
         release = released(measure, mechanism=name, max_degree=degree)
-        yield Case(f"{measure} {name}", release, {measure: truth}, partial(exact_at_theta, session, mechanism))
+        at_theta = None if mechanism.on_one_row else partial(exact_at_theta, session, mechanism)
+        yield Case(f"{measure} {name}", release, {measure: truth}, at_theta)
         if only is None and mechanism.reads in STATISTICS and name not in {"two_sided", "progressive"}:
             fixed = released(measure, mechanism=name, max_degree=degree, theta=THETA)
             exact = partial(exact_at_theta, session, mechanism)
@@ -183,8 +184,11 @@ def chance(found: Found, confidence: float) -> float:
 
 
 def tables(data: Path | None, folder: Path) -> Iterator[tuple[str, Path, Path]]:
-    """Name, table and constraints: the bundled one, and the data sets if their folder is there."""
+    """Name, table and constraints: the bundled one, also with a rule on one row, and the data sets where they are."""
     yield "bundled hospital", BUNDLED / "hospital.parquet", BUNDLED / "hospital.dcs.txt"
+    on_one_row = folder / "on_one_row.dcs.txt"
+    on_one_row.write_text("not(t1.state = 'AL')\n")
+    yield "bundled, one row", BUNDLED / "hospital.parquet", on_one_row
     for name, file in TABLES.items() if data is not None else ():
         rules, noisy = data / f"{name}.dcs.txt", folder / f"{name}.parquet"
         write_noisy(data / file, rules, noisy, "rnoise", alpha=0.01, sample=10_000, seed=2026)

@@ -30,13 +30,16 @@ def test_every_mechanism_rates_and_counts(
     assert example.main() == 0
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if line.startswith("bundled hospital") and "theta" not in line]
-    at_theta = [line for line in out.splitlines() if line.startswith("bundled") and "at its theta" in line]
-    without = sum(one.no_estimate is not None for measure in MEASURES for one in measure.mechanisms)
+    at_theta = [line for line in out.splitlines() if line.startswith("bundled hospital") and "at its theta" in line]
+    on_one_row = [line for line in out.splitlines() if line.startswith("bundled, one row") and "violating_rows" in line]
+    mechanisms = [one for measure in MEASURES for one in measure.mechanisms if not one.on_one_row]
+    without = sum(one.no_estimate is not None for one in mechanisms)
     chosen = [line for line in at_theta if "theta 3" not in line]
     assert len(chosen) == len(lines) - 5 - without  # the last five are rates and the count
     assert all("two-sided" in line for line in at_theta)
-    mechanisms = sum(len(measure.mechanisms) for measure in MEASURES)
-    assert len(lines) == mechanisms + 5  # two rates alone, two together, a count
+    assert len(lines) == len(mechanisms) + 5  # two rates alone, two together, a count
+    assert len(on_one_row) == len(MEASURES)
+    assert all("two-sided" in line for line in on_one_row)
     assert sum("two-sided" in line for line in lines) >= 5
     assert all("[" in line for line in lines)
     assert ", 0 below nominal" in out

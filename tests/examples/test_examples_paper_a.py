@@ -81,7 +81,9 @@ def test_baselines_and_all_registered_mechanisms_are_compared(tiny: tuple[Path, 
     from dpdb.measures.registry import measure_named
 
     names = {row["mechanism"] for row in rows_of(tiny[0] / "figure_5.csv") if row["measure"] == "problematic"}
-    assert names == {*measure_named("problematic").by_name, "baseline_true"}
+    # every rule of these data sets is over two rows, so the count of violating rows has no say here
+    over_pairs = {one.name for one in measure_named("problematic").mechanisms if not one.on_one_row}
+    assert names == {*over_pairs, "baseline_true"}
 
 
 def test_the_bound_holds_with_the_missing_tail(tiny: tuple[Path, str]) -> None:

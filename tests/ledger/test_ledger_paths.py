@@ -251,6 +251,30 @@ def test_a_write_ahead_log_exchanged_while_a_ledger_is_opened_is_noticed(
             Ledger.open(used)
 
 
+def test_a_write_ahead_log_exchanged_as_soon_as_an_opening_made_it_is_not_taken_for_its_own(
+    used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by the simulation (seed 1968): nobody else was there, so nobody knew which log the opening had made."""
+    rows, exchanged = LedgerFile.rows, []
+
+    def slow(file: LedgerFile, sql: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+        found = rows(file, sql, values)
+        if sql == "PRAGMA user_version" and not exchanged:
+            log = Path(f"{used}-wal")
+            exchanged.append(log.stat().st_ino)
+            log.rename(f"{used}-aside")
+            log.touch(0o600)
+        return found
+
+    monkeypatch.setattr(LedgerFile, "rows", slow)
+    with Ledger.open(used) as ledger:
+        debit(ledger)
+        assert Path(f"{used}-wal").stat().st_size > 0
+        assert Path(f"{used}-aside").stat().st_size == 0
+    assert exchanged
+    assert spent(used) == 2000
+
+
 def test_a_ledger_that_is_open_exists_whatever_lies_beside_it(used: Path) -> None:
     """Its log is no leftover: who removed it would lose what was debited."""
     with Ledger.open(used) as ledger:

@@ -14,7 +14,7 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.engine.duckdb.database import Database
-from dpdb.errors import EngineError, OutOfMemoryError
+from dpdb.errors import EngineError, OutOfMemoryError, ParameterError
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.private_slices import PrivateSlices
 
@@ -78,11 +78,13 @@ def test_only_many_slices_are_rehearsed_and_no_row_is_read(
 
 def test_a_limit_that_is_too_small_is_one_line() -> None:
     with (
-        Database(memory_limit="1MB", threads=1) as database,
+        Database(memory_limit="32MiB", threads=1) as database,
         pytest.raises(OutOfMemoryError, match="memory does not suffice") as caught,
     ):
-        database.rows("SELECT list(range) FROM range(1_000_000)")
+        database.rows("SELECT list(range) FROM range(100_000_000)")
     assert "\n" not in str(caught.value)
+    with pytest.raises(ParameterError, match=r"^memory_limit '1MB' is too small .* give at least '32MiB'$"):
+        Database(memory_limit="1MB", threads=1)
 
 
 def test_many_constraints_are_rehearsed_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

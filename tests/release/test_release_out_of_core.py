@@ -14,7 +14,7 @@ from dpdb.release import Session
 
 ROWS = 400_000
 RULES = ["zip -> city", "not(t1.state=t2.state&t1.pay>t2.pay&t1.rate<t2.rate)"]
-LIMIT = "25MB"
+LIMIT = "32MiB"
 
 
 @pytest.fixture(scope="module")

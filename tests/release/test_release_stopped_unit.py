@@ -11,7 +11,7 @@ from stub_noise import StubNoise
 
 import dpdb
 from dpdb.engine.duckdb.database import Database
-from dpdb.errors import LedgerError
+from dpdb.errors import EngineError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 
@@ -40,10 +40,10 @@ def test_a_release_after_a_stopped_one_reads_the_same_rows_of_units(monkeypatch:
     assert stops >= 5
 
 
-def test_rows_of_units_that_were_chosen_of_another_file_are_chosen_anew(
+def test_rows_of_units_that_were_chosen_of_another_file_are_not_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is exchanged behind the debit of an answer that is refused for that, and then put back."""
+    """The file is exchanged behind the debit of an answer that is refused for it, and then put back."""
     path, other, aside = (tmp_path / name for name in ("t.parquet", "other", "aside"))
     pq.write_table(TABLE, path)
     pq.write_table(TABLE.slice(0, 1), other)
@@ -60,8 +60,10 @@ def test_rows_of_units_that_were_chosen_of_another_file_are_chosen_anew(
     ):
         with monkeypatch.context() as once:
             once.setattr("dpdb.steps.watchers", [exchanged])
-            with pytest.raises(LedgerError, match="nothing is published"):
+            with pytest.raises(EngineError, match="failed after its budget was debited"):
                 session.dp_count(1)
         path.replace(other)
         aside.replace(path)
-        assert session.dp_count(1).value == 4
+        with pytest.raises(SourceError, match="changed after this session opened it"):
+            session.dp_count(1)
+        assert session.spent() == 1

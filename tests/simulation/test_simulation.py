@@ -23,7 +23,10 @@ EVENTS = {"owner: raise", "owner: allow", "owner: epoch", "over budget", "old co
 
 
 # Seeds beyond the default ones that have found a defect of the ledger, which is mended.
-DEFECTS = {252: "`create` called the log of a ledger that was there a leftover which may be removed"}
+DEFECTS = {
+    252: "`create` called the log of a ledger that was there a leftover which may be removed",
+    1968: "the log that an opening made was exchanged at once, and the one put there was taken for it",
+}
 
 
 def lives(seeds: range, folder: Path) -> tuple[Counter[str], Counter[str]]:

@@ -88,21 +88,8 @@ class LedgerFile:
                 f"{self.shown}: it is mounted alone, without its write-ahead log and its head; nothing was released, "
                 "mount the folder that it lies in"
             )
-        for _ in range(_TRIES):
-            log = self._log_identity()
-            self._open()
-            if log in (None, self._log):
-                return
-            self.close()  # the last other process removed its log, or somebody exchanged it: which one is open?
-        raise self._moved()
-
-    def _open(self) -> None:
-        """Connect to the file, and remember its log as soon as that is open, before anything else takes time."""
-        with self._errors():
-            self._connection = connecting.connect(self.path, "rw", _PATIENCE)
+        self._open()
         try:
-            self.rows("PRAGMA user_version")
-            self._log = self._log_identity()
             self.version = self._check_format()
             self.rows("PRAGMA synchronous = FULL")
             self.rows("PRAGMA secure_delete = ON")
@@ -110,6 +97,28 @@ class LedgerFile:
         except BaseException:
             self.close()
             raise
+
+    def _open(self) -> None:
+        """Connect to the file, and know which log the connection has open: one that was there before it and still is.
+
+        A log that a connection made itself may have been exchanged since. So that connection stays, which keeps its
+        log in place, until another one is open.
+        """
+        earlier = []
+        try:
+            for _ in range(_TRIES):
+                self._log = self._log_identity()
+                with self._errors():
+                    self._connection = connecting.connect(self.path, "rw", _PATIENCE)
+                earlier.append(self._connection)
+                self.rows("PRAGMA user_version")  # opens the log
+                if self._log_identity() == self._log:
+                    earlier.pop()
+                    return
+        finally:
+            for connection in earlier:
+                connection.close()
+        raise self._moved()
 
     def rows(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
         """Run one statement and return its rows."""
