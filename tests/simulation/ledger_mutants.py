@@ -111,14 +111,14 @@ def sqlite_syncs_nothing() -> AbstractContextManager[object]:
 
 # By name: what is put in place, and the first seed that catches it.
 MUTANTS: dict[str, tuple[Callable[[], AbstractContextManager[object]], int]] = {
-    "publish before record": (publish_before_record, 7),
-    "lock skipped": (lock_skipped, 7),
+    "publish before record": (publish_before_record, 5),
+    "lock skipped": (lock_skipped, 3),
     "sync dropped": (sync_dropped, 2),
-    "sync of the log dropped at commits": (normal_instead_of_full, 2),
+    "sync of the log dropped at commits": (normal_instead_of_full, 3),
     "folder not synced": (folder_not_synced, 3),
-    "head not moved": (head_not_moved, 45),
-    "rename before sync": (rename_before_sync, 2),
-    "run id looked up outside the transaction": (run_id_outside_the_transaction, 13),
+    "head not moved": (head_not_moved, 22),
+    "rename before sync": (rename_before_sync, 49),
+    "run id looked up outside the transaction": (run_id_outside_the_transaction, 9),
     "log copied without its file": (log_without_its_file, 2),
     "a disk that syncs nothing": (sqlite_syncs_nothing, 2),
 }

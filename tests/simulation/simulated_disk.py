@@ -94,7 +94,7 @@ class SimulatedDisk:
         self.durable: dict[str, Inode] = {}
         self.pending: list[tuple[str, dict[str, Inode | None]]] = []  # folder, names that change together
         self.opened: dict[int, tuple[str | Inode, int, object]] = {}  # by descriptor: what, which file, by whom
-        self.folders = 0
+        self.folders = 0  # and files out of the way, made so far
         root.mkdir()
 
     # -- names ---------------------------------------------------------------------------------------------------
@@ -119,6 +119,11 @@ class SimulatedDisk:
     def made(self, name: str) -> Inode:
         self.change(folder_of(name), {name: Inode()})
         return self.names[name]
+
+    def bury(self, path: Path) -> None:
+        """Take a name out of the folder; the file stays, so that the system never gives its number to another one."""
+        self.folders += 1
+        path.rename(f"{self.root}-away-{self.folders}")
 
     @staticmethod
     def _take(names: dict[str, Inode], changed: dict[str, Inode | None]) -> None:
@@ -176,12 +181,15 @@ class SimulatedDisk:
 
     def rename(self, path: Path, new: Path) -> None:
         name, to = self.call("rename", path, (errno.EIO, errno.ENOSPC)), self.name(new)
+        if os.path.lexists(new):
+            self.bury(new)
         path.rename(new)
         self.change(folder_of(to), {name: None, to: self.names[name]})
 
     def unlink(self, path: Path, *, missing_ok: bool = False) -> None:
         name = self.call("unlink", path, (errno.EIO,))
-        path.unlink(missing_ok=missing_ok)
+        if not missing_ok or os.path.lexists(path):
+            self.bury(path)
         if name in self.names:
             self.change(folder_of(name), {name: None})
 
@@ -233,7 +241,7 @@ class SimulatedDisk:
                 self._take(names, changed)
         content = {name: names[name].survives(self.world, keep) for name in sorted(names)}
         for each in list(self.root.iterdir()):
-            shutil.rmtree(each) if each.is_dir() else each.unlink()
+            shutil.rmtree(each) if each.is_dir() else self.bury(each)
         self.names, self.durable, self.pending = {}, {}, []
         self.put(content)
         return keep
@@ -243,7 +251,8 @@ class SimulatedDisk:
         for name, data in content.items():
             path = self.root / name
             path.parent.mkdir(exist_ok=True)
-            path.unlink(missing_ok=True)
+            if os.path.lexists(path):
+                self.bury(path)
             path.touch(0o600, exist_ok=False)
             path.write_bytes(data)
             self.names[name] = self.durable[name] = Inode(data)
@@ -252,8 +261,7 @@ class SimulatedDisk:
         """Take files out of the folder, for good: who has them open keeps them."""
         for name in names:
             if (self.root / name).exists():
-                self.folders += 1
-                (self.root / name).rename(f"{self.root}-away-{self.folders}")
+                self.bury(self.root / name)
             self.names.pop(name, None)
             self.durable.pop(name, None)
             self.pending = [(place, {n: i for n, i in changed.items() if n != name}) for place, changed in self.pending]

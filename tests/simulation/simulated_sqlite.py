@@ -57,8 +57,10 @@ class SimulatedVFS(apsw.VFS):
 
     def xDelete(self, path: str, sync_folder: bool) -> None:  # noqa: N802
         self.call("delete", path, (apsw.SQLITE_IOERR_DELETE,))
-        super().xDelete(path, False)
         assert self.disk is not None
+        if not os.path.lexists(path):
+            raise _error(apsw.SQLITE_IOERR_DELETE_NOENT, "no such file")
+        self.disk.bury(Path(path))
         name = self.disk.name(path)
         if name in self.disk.names:
             self.disk.change(folder_of(name), {name: None})

@@ -26,6 +26,7 @@ EVENTS = {"owner: raise", "owner: allow", "owner: epoch", "over budget", "old co
 DEFECTS = {
     252: "`create` called the log of a ledger that was there a leftover which may be removed",
     1968: "the log that an opening made was exchanged at once, and the one put there was taken for it",
+    3104: "`create` made a ledger without a write-ahead log where the disk failed, and a debit was lost with the power",
 }
 
 

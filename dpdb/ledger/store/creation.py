@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -80,6 +81,8 @@ def _fill(path: Path, lines: Sequence[tuple[str, Row]]) -> None:
             connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        # Without its log, SQLite does not wait until a commit is on disk; where the disk fails, it just stays without.
+        if connection.execute("PRAGMA journal_mode = WAL").fetchall() != [("wal",)]:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
     finally:
         connection.close()

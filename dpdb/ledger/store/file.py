@@ -263,7 +263,7 @@ class LedgerFile:
             raise LedgerError(
                 f"{self.shown}: ledger of format {version}; this version of dpdb reads formats 1 to {VERSION}"
             )
-        if self.rows("PRAGMA quick_check(1)") != [("ok",)]:
+        if self.rows("PRAGMA journal_mode") != [("wal",)] or self.rows("PRAGMA quick_check(1)") != [("ok",)]:
             raise self.damaged()
         return version
 
