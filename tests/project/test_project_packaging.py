@@ -41,6 +41,7 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
         "dpdb/sql/conflict_edge.sql",
         "dpdb/sql/release_macros.sql",
         "dpdb/data/hospital.parquet",
+        "dpdb/data/LICENSE.hospital.txt",
         "dpdb/doors/reports/style.css",
     ]
     assert set(wanted) <= set(names)
@@ -49,6 +50,21 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
     said = zipfile.ZipFile(wheel).read(metadata).decode()
     assert "License-Expression: Apache-2.0" in said
     assert [f"Classifier: Programming Language :: Python :: 3.{minor}" in said for minor in (11, 12, 13)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("table", "holder"),
+    [
+        ("data/hospital.parquet", "Copyright (c) 2011-2013, Qatar Foundation"),
+        ("inconsistency_paper/data/stock.parquet", "Copyright (c) 2021 Jeffrey Varner"),
+    ],
+)
+def test_a_table_under_the_mit_licence_has_its_notice_beside_it(table: str, holder: str) -> None:
+    path = ROOT / "examples" / table
+    notice = path.with_name(f"LICENSE.{path.stem}.txt").read_text()
+    assert path.is_file()
+    assert holder in notice
+    assert "this permission notice shall be included" in notice.replace("\n", " ")
 
 
 def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
