@@ -42,6 +42,7 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
         "dpdb/sql/release_macros.sql",
         "dpdb/data/hospital.parquet",
         "dpdb/data/LICENSE.hospital.txt",
+        "dpdb/doors/reports/page.html.jinja",
         "dpdb/doors/reports/style.css",
     ]
     assert set(wanted) <= set(names)

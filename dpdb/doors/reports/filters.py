@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from dpdb.doors.reports.series import Series
 from dpdb.doors.reports.words import rule_name
-from dpdb.printable import in_html
 from dpdb.release import words_of
 
 __all__ = ["Filters"]
@@ -18,7 +17,6 @@ _GROUPS: tuple[tuple[str, str, Callable[[Series], str | None], str], ...] = (
     ("Slice", "w", lambda series: series.latest.where, "whole table"),
     ("Rule", "r", lambda series: rule_name(series.latest.release) or None, "all rules together"),
 )
-_MANY = 12  # choices from which on a group begins folded
 
 
 class Filters:
@@ -33,6 +31,14 @@ class Filters:
     def __init__(self, series: Sequence[Series]) -> None:
         found = [(*group, list(dict.fromkeys(map(group[2], series)))) for group in _GROUPS]
         self._groups = [group for group in found if len(group[-1]) > 1]
+
+    @property
+    def groups(self) -> list[tuple[str, str, list[str]]]:
+        """Title, letter and names of the choices of each group; empty where there is nothing to choose."""
+        return [
+            (title, letter, ["all", *(ours if choice is None else choice for choice in choices)])
+            for title, letter, _, ours, choices in self._groups
+        ]
 
     def classes(self, series: Series) -> str:
         """Names of classes by which the rules find what belongs to a series."""
@@ -52,22 +58,3 @@ class Filters:
             for _, letter, _, _, choices in self._groups
             for number in range(1, len(choices) + 1)
         )
-
-    @property
-    def controls(self) -> str:
-        """The buttons; empty where there is nothing to choose."""
-        groups = "".join(
-            self._group(title, letter, [ours if choice is None else choice for choice in choices])
-            for title, letter, _, ours, choices in self._groups
-        )
-        return f'<div class="filters" role="group" aria-label="Show">{groups}</div>' if groups else ""
-
-    @staticmethod
-    def _group(title: str, letter: str, choices: Sequence[str]) -> str:
-        buttons = "".join(
-            f'<label><input type="radio" name="{letter}" id="{letter}{number}"{"" if number else " checked"}> '
-            f"{in_html(choice)}</label>"
-            for number, choice in enumerate(["all", *choices])
-        )
-        shown = "" if len(choices) > _MANY else " open"
-        return f"<details{shown}><summary>{title}</summary><div>{buttons}</div></details>"
