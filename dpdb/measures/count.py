@@ -14,7 +14,9 @@ _ESTIMAND = "number of rows in the slice"
 COUNT = Counted(
     name="count",
     counts="rows",
-    words=Words(heading="Rows", counted="rows in the slice", meaning="there are about {value} rows"),
+    words=Words(
+        heading="Rows", counted="rows in the slice", short="number of rows", meaning="there are about {value} rows"
+    ),
 )
 
 

@@ -47,6 +47,7 @@ LADDER = Ladder(EDGES, cap=7, tiers=((0, _FEW), (NANO // 4, _SOME), (NANO * 3 //
 _BY_RULE = Words(
     heading="Conflicts by left-hand side",
     counted="pairs of rows that break a rule, once for each left-hand side, or rows on their own",
+    short="conflicts, by left-hand side",
     meaning="about {value} pairs of rows (or rows on their own) break a rule, counted once for each left-hand side",
 )
 
@@ -62,6 +63,7 @@ MEASURE = Measure(
     words=Words(
         heading="Conflicts",
         counted="pairs of rows, or rows on their own, that break a rule",
+        short="pairs of rows in conflict",
         meaning="about {value} pairs of rows (or rows on their own) break a rule",
     ),
     mechanisms=(

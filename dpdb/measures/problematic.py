@@ -38,6 +38,7 @@ LADDER = Ladder(WITNESSES, cap=3, tiers=((0, _FEW), (NANO // 4, _SOME), (NANO * 
 _BY_RULE = Words(
     heading="Rows in conflict by left-hand side",
     counted="rows that take part in some conflict, once for each left-hand side",
+    short="rows in conflict, by left-hand side",
     meaning="about {value} rows are involved in a conflict, counted once for each left-hand side",
 )
 
@@ -53,6 +54,7 @@ MEASURE = Measure(
     words=Words(
         heading="Rows in conflict",
         counted="rows that take part in some conflict",
+        short="rows in some conflict",
         meaning="about {value} rows are involved in a conflict",
         of_rate="about {value} of the rows are involved in a conflict",
     ),

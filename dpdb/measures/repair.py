@@ -23,6 +23,7 @@ MEASURE = Measure(
     words=Words(
         heading="Rows to delete",
         counted="at least so many rows must go, and at most twice as many",
+        short="rows to delete, at least",
         meaning="at least about {value} rows must go before the table is consistent",
         of_rate="at least about {value} of the rows must go before the table is consistent",
     ),

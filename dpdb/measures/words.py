@@ -17,6 +17,8 @@ class Words:
         A title, such as ``"Rows in conflict"``.
     counted : str
         What is counted, to follow the number.
+    short : str
+        The same in about five words, for a column of a table; of a rate, ``share of`` goes before it.
     meaning : str
         A sentence with ``{value}``.
     of_rate : str or None
@@ -25,5 +27,6 @@ class Words:
 
     heading: str
     counted: str
+    short: str
     meaning: str
     of_rate: str | None = None

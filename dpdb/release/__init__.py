@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         number_words,
         releases_words,
         slice_words,
+        sure_words,
         value_words,
         words_of,
     )
@@ -81,6 +82,7 @@ __all__ = [
     "releases_words",
     "risk_of",
     "slice_words",
+    "sure_words",
     "table_text",
     "value_words",
     "words_of",
@@ -104,7 +106,7 @@ if not TYPE_CHECKING:
             "published.release": "Release Releases constraints_digest recorded_releases",
             "published.table": "RELEASE_SCHEMA release_table",
             "published.words": "SHARE bounds_words is_within_noise limits_words measured_words noise_words "
-            "number_words releases_words slice_words value_words words_of",
+            "number_words releases_words slice_words sure_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
             "units.privacy_unit": "parse_unit",

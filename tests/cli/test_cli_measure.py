@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def test_measure_in_words_names_bounds_cost_and_guarantee(
     # epsilon 1000: the noise is below 1 except with probability exp(-1000)
     arguments = ["measure", str(hospital), "--constraints", str(hospital_constraints), "--epsilon", "1000"]
     assert main([*arguments, "--measure", "repair"]) == 0
+    head, row, guarantee = capsys.readouterr().out.splitlines()
+    assert head.split() == ["measure", "value", "bounds", "(95%", "sure)", "meaning", "cost"]
+    assert re.fullmatch("repair +50 +50 to 50 +rows to delete, at least +epsilon 1000", row)
+    assert guarantee.startswith("Guarantee: pure 1000-differential privacy for adding or removing one row")
+    assert main([*arguments, "--measure", "repair", "--verbose"]) == 0
     out = capsys.readouterr().out
     assert "repair = 50\n" in out
     assert "at least about 50 rows must go" in out
@@ -131,8 +137,6 @@ def test_explain_prints_sql_and_cost_and_no_count(
 def test_demo_releases_three_measures_of_the_hospital_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
-    assert [line.split(" = ")[0] for line in out.splitlines() if " = " in line and not line.startswith(" ")] == [
-        "minimal_inconsistency",
-        "problematic",
-        "repair",
-    ]
+    (head,) = (number for number, line in enumerate(out.splitlines()) if line.startswith("measure "))
+    measures = [line.split()[0] for line in out.splitlines()[head + 1 : head + 4]]
+    assert measures == ["minimal_inconsistency", "problematic", "repair"]

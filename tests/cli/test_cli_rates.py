@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ def test_rates_as_json(measure: list[str], capsys: Captured) -> None:
 
 
 def test_a_rate_in_words(measure: list[str], capsys: Captured) -> None:
+    measure = [*measure, "--verbose"]
     assert main([*measure, "--epsilon", CERTAIN, "--rate", "--measure", "repair"]) == 0
     out, err = capsys.readouterr()
     assert "repair = 0.500% of rows\n" in out
@@ -70,11 +72,13 @@ def test_a_breakdown_is_a_table(measure: list[str], capsys: Captured) -> None:
     capsys.readouterr()
     assert main([*measure, "--epsilon", "1000000", *options]) == 1
     out, err = capsys.readouterr()
-    rows = [line.split() for line in out.splitlines() if line.endswith(")") and "not(" in line]
-    assert [row[0] for row in rows] == ["625", "0", "700", "0", "0", "0", "0"]
-    assert [len(row) for row in rows] == [5] * 7
-    assert "minimal_inconsistency, pairs of rows, by constraint (each bound 95% sure)" in out
-    assert out.count("no upper bound: ") == 1
+    head, *rows = [re.split("  +", line) for line in out.splitlines()[:8]]
+    assert head == ["measure", "value", "bounds (95% sure)", "meaning", "cost", "rule"]
+    assert [row[1] for row in rows] == ["625", "0", "700", "0", "0", "0", "0"]
+    assert [row[2] for row in rows[:2]] == ["at least 625", "at least 0 *"]
+    assert {row[3] for row in rows} <= {"pairs of rows in conflict", "perhaps nothing but noise"}
+    assert all(row[-1].startswith("not(") for row in rows)
+    assert out.count("No upper end: ") == 1
     assert "gate failed: minimal_inconsistency of not(t1." in err
 
 
@@ -85,12 +89,15 @@ def test_a_breakdown_as_json(measure: list[str], capsys: Captured) -> None:
     assert len(releases) == 2 * 7 * 2
     assert len({r["constraint"] for r in releases}) == 7
     assert abs(sum(r["epsilon"] for r in releases[:14]) - 2) < 1e-9
-    assert main([*measure, "--epsilon", "2", *options[:-2]]) == 0
+    assert main([*measure, "--epsilon", "2", *options[:-2], "--verbose"]) == 0
     assert capsys.readouterr().out.count("share of rows, by constraint") == 4
 
 
 def test_count_needs_no_constraints(hospital: Path, tmp_path: Path, capsys: Captured) -> None:
     assert main(["count", str(hospital), "--epsilon", CERTAIN]) == 0
+    out = capsys.readouterr().out
+    assert re.search("count +10,000 +10,000 to 10,000 +number of rows +epsilon ", out)
+    assert main(["count", str(hospital), "--epsilon", CERTAIN, "--verbose"]) == 0
     out = capsys.readouterr().out
     assert "count = 10,000\n  meaning   there are about 10,000 rows" in out
     assert "at least 10,000, at most 10,000 (95% sure)" in out

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST_HOUR = re.findall(r"## The first hour\n(.*?)\n## ", README, flags=re.DOTALL)[0]
 DRAWN = ("measure", "count")
-PUBLIC_LINES = ("  estimates ", "  cost ", "Guarantee: ")
+PUBLIC_LINES = ("measure ", "Guarantee: ")
 
 
 def transcript() -> list[tuple[str, str]]:
@@ -26,9 +26,10 @@ def transcript() -> list[tuple[str, str]]:
 
 
 def without_noise(output: str) -> list[str]:
-    """Keep what is public of a release's words; of the other lines, all but the numbers."""
+    """Keep what is public of a release's words; of the other lines, all but the numbers that are no cost."""
+    numbers = re.compile(r"(?<!epsilon )(?<![\d.])\d[\d,.]*")
     return [
-        line if line.startswith(PUBLIC_LINES) else re.sub(r"\d[\d,.]*", "N", line.replace("(95% sure)", ""))
+        line if line.startswith(PUBLIC_LINES) else re.sub(r" +", " ", numbers.sub("N", line))
         for line in output.splitlines()
     ]
 

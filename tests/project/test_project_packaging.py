@@ -77,7 +77,7 @@ def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path / "site", capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    assert "repair = " in run.stdout
+    assert "\nrepair " in run.stdout
 
 
 @pytest.mark.slow

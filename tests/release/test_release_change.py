@@ -246,7 +246,7 @@ def test_a_theta_that_cannot_be_is_refused_before_anything_is_spent(asked: dict[
 def test_every_door_takes_a_theta(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pq.write_table(table(20), tmp_path / "visits.parquet")
     asked = [str(tmp_path / "visits.parquet"), "--constraints", RULE]
-    assert main(["measure", *asked, "--measure", "problematic", "--epsilon", "1", "--theta", "3"]) == 0
+    assert main(["measure", *asked, "--measure", "problematic", "--epsilon", "1", "--theta", "3", "--verbose"]) == 0
     out = capsys.readouterr().out
     assert "  theta     3 (given); at this theta the count lies between " in out
     call = "dp_inconsistency('visits', measure := 'problematic', epsilon := 1, theta := 3)"

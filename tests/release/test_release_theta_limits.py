@@ -110,11 +110,13 @@ def test_slices_and_constraints_say_it_each_for_itself() -> None:
 
 def test_the_command_line_says_it(visits: Path) -> None:
     asked = ("measure", str(visits), "--constraints", RULE, "--measure", "minimal_inconsistency", "--epsilon", "1")
-    words, document = output(*asked), json.loads(output(*asked, "--format", "json"))
+    first, words = output(*asked), output(*asked, "--verbose")
+    document = json.loads(output(*asked, "--format", "json"))
     [release] = document["releases"]
     assert release["theta_limits"] is True
     assert list(release)[-2:] == ["theta_limits", "constraint_text"]
     assert f"\n  warning   {WARNING.format(release['theta'])}\n" in words
+    assert "\n* Many conflicts of few rows may be missing: more epsilon may show them.\n" in first
 
 
 def test_sql_says_it(visits: Path) -> None:

@@ -12,6 +12,7 @@ import dpdb
 from dpdb.doors.cli.releases_text import releases_text
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports.page import report_page
+from dpdb.measures import Measure, counted
 from dpdb.measures.registry import MEASURES
 from dpdb.release import Release
 from dpdb.release.published.gates import GateResult
@@ -38,13 +39,15 @@ def page_of(release: Release) -> str:
 @pytest.mark.parametrize("release", [SHARE, replace(SHARE, value=1234.5, lower=1000, quantity="rows")])
 def test_every_surface_writes_a_number_and_its_bounds_alike(release: Release) -> None:
     number, lower = ("1.235%", "1.000%") if release.quantity == "share of rows" else ("1,234.5", "1,000")
-    spoken = [str(release), release._repr_html_(), page_of(release), releases_text([release], "text")]
-    assert all(number in words for words in spoken)
+    spoken = [str(release), release._repr_html_(), page_of(release), releases_text([release], "text", True)]
+    table = releases_text([release], "text")
+    assert all(number in words for words in [*spoken, table])
+    assert f"  at least {lower} " in table
     assert all(f"at least {lower}, no upper bound (95% sure)" in words for words in spoken)
     assert f" = {number} > " in str(GateResult(release, 0))
 
 
-def test_a_release_prints_as_the_command_line_prints_it() -> None:
+def test_a_release_prints_as_the_command_line_prints_its_details() -> None:
     with dpdb.open(TABLE, constraints="zip -> city") as session:
         one = session.dp_inconsistency("repair", 1)
         rules = session.dp_inconsistency("repair", 1, each_constraint=True)
@@ -53,11 +56,52 @@ def test_a_release_prints_as_the_command_line_prints_it() -> None:
     assert isinstance(every, Releases)
     assert isinstance(rules, Releases)
     for said, releases in [(str(one), [one]), (str(every), every), (str(rules), rules)]:
-        assert f"{said}\n" == releases_text(releases, "text")
+        assert f"{said}\n" == releases_text(releases, "text", True)
         assert said.endswith(f"\nGuarantee: {releases[0].guarantee}.")
     assert str(one).startswith("repair = ")
     assert repr(one).startswith("Release(measure='repair'")
     assert str(Releases()) == "()"
+
+
+def table_of(*releases: Release) -> list[str]:
+    return releases_text(releases, "text").splitlines()
+
+
+def test_the_first_answer_is_one_table_with_its_notes_once_below() -> None:
+    first = replace(
+        SHARE, where=None, guarantee="pure 1-differential privacy; covers the value and theta", theta_limits=True
+    )
+    second = replace(first, measure="repair", mechanism="fractional", value=50, lower=40, upper=60.5, quantity="rows",
+                     theta_limits=None)  # fmt: skip
+    assert table_of(first, second) == [
+        "measure       value  bounds (95% sure)  meaning                         cost",
+        "problematic  1.235%  at least 1.000% *  share of rows in some conflict  epsilon 1",
+        "repair           50  40 to 60.5         rows to delete, at least        epsilon 1",
+        "No upper end: the true number may be larger (examples/manual/mechanisms.md says why).",
+        "* Many conflicts of few rows may be missing: more epsilon may show them.",
+        "Guarantee: pure 1-differential privacy; it covers all that is shown.",
+    ]
+    given = replace(first, theta_from="given")
+    assert "leave the theta out" in table_of(given)[-2]
+    assert len(table_of(second)) == 3
+
+
+def test_the_table_names_slices_rules_and_what_is_paid_otherwise() -> None:
+    by_rule = [replace(SHARE, constraint=text, constraint_text=text) for text in ("zip -> city", "NOT NULL(a)")]
+    head, *rows = table_of(*by_rule)[:3]
+    assert head.endswith("  cost       rule")
+    assert [row.startswith("problematic where zip = '1'  ") for row in rows] == [True, True]
+    assert [row.rsplit("  ", 1)[1] for row in rows] == ["zip -> city", "NOT NULL(a)"]
+    assert "  rho 0.01" in table_of(replace(SHARE, epsilon=None, rho=0.01))[1]
+    assert "  no more" in table_of(replace(SHARE, epsilon=0))[1]
+    assert "  perhaps nothing but noise  " in table_of(replace(SHARE, noise_scale=1))[1]
+
+
+@pytest.mark.parametrize("measure", [*MEASURES, counted("count")], ids=lambda measure: measure.name)
+def test_a_meaning_in_a_table_is_about_five_words_without_a_mechanism(measure: Measure) -> None:
+    words = [measure.words, *(each.words for each in getattr(measure, "mechanisms", ()) if each.words)]
+    assert all(2 <= len(each.short.split()) <= 6 for each in words)
+    assert not any("theta" in each.short or "mechanism" in each.short for each in words)
 
 
 def test_a_release_of_one_constraint_names_it() -> None:

@@ -69,7 +69,7 @@ def test_releases_through_every_door(
     shown = []
     for _ in range(2):
         assert main(["measure", *source, *options, "--measure", "repair", "--epsilon", "100", "--run-id", "d"]) == 0
-        shown.append(capsys.readouterr().out.split("repair = ")[1].split("\n")[0])
+        shown.append(capsys.readouterr().out.split("\nrepair ")[1].split("\n")[0])
     assert shown[0] == shown[1]
     assert main(["count", *source, "--epsilon", "100", "--ledger", str(ledger), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["releases"][0]["value"] == 6

@@ -31,6 +31,7 @@ __all__ = [
     "spending_options",
     "unit_options",
     "who_option",
+    "words_options",
 ]
 
 _Command = Callable[[argparse.Namespace], int]
@@ -217,6 +218,12 @@ def output_option(parser: argparse.ArgumentParser) -> None:
 def format_option(parser: argparse.ArgumentParser, *more: str) -> None:
     """Text or JSON, or one of more formats."""
     harmless(parser.add_argument("--format", choices=["text", "json", *more], default="text", help="output (text)"))
+
+
+def words_options(parser: argparse.ArgumentParser) -> None:
+    """Text or JSON, and how much the text says."""
+    format_option(parser)
+    harmless(parser.add_argument("--verbose", action="store_true", help="say every detail instead of one table"))
 
 
 class _OwnerLog(logging.StreamHandler[TextIO]):

@@ -29,6 +29,7 @@ _SENSITIVITY = 2
 _WORDS = Words(
     heading="Rows to delete",
     counted="rows of a cover that removes all conflicts; half as many may do",
+    short="rows that suffice to delete",
     meaning="a cover of about {value} rows removes all conflicts; half of them may be needed",
     of_rate="a cover of about {value} of the rows removes all conflicts; half of them may be needed",
 )

@@ -33,6 +33,7 @@ _SENSITIVITY = 1
 _WORDS = Words(
     heading="Rows that break a rule",
     counted="rows that break a rule by themselves",
+    short="rows that break a rule",
     meaning="about {value} rows break a rule by themselves",
     of_rate="about {value} of the rows break a rule by themselves",
 )

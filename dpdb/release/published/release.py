@@ -74,7 +74,7 @@ class Release(ReleaseFields):
         return draw_releases([self], axes)
 
     def __str__(self) -> str:
-        """Say it in words, as ``dpdb measure`` prints it: what it means, its bounds, its cost and its guarantee."""
+        """Say it in words, as ``dpdb measure --verbose`` prints it: meaning, bounds, cost and guarantee."""
         return releases_words([self])
 
     def _repr_html_(self) -> str:
@@ -145,7 +145,7 @@ class Releases(tuple[Release, ...]):
         return draw_releases(self, axes)
 
     def __str__(self) -> str:
-        """Say them in words, as ``dpdb measure`` prints them."""
+        """Say them in words, as ``dpdb measure --verbose`` prints them."""
         return releases_words(self) if self else super().__str__()
 
     def _repr_html_(self) -> str:

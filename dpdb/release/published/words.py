@@ -98,7 +98,7 @@ def words_of(release: ReleaseFields) -> Words:
     known = counted(release.measure)
     if known is None:
         heading = release.measure.replace("_", " ").capitalize()
-        return Words(heading=heading, counted=release.estimand, meaning="about {value}")
+        return Words(heading=heading, counted=release.estimand, short=release.quantity, meaning="about {value}")
     mechanism = known.by_name.get(release.mechanism) if isinstance(known, Measure) else None
     return (mechanism and mechanism.words) or known.words
 

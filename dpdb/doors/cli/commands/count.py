@@ -10,13 +10,13 @@ from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
     command,
-    format_option,
     limit_options,
     output_option,
     parent_options,
     slice_options,
     source_options,
     spending_options,
+    words_options,
 )
 from dpdb.errors import ParameterError
 
@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
     spending_options(parser)
     limit_options(parser)
-    format_option(parser)
+    words_options(parser)
     output_option(parser)
 
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         _session(options) as session,
     ):
         releases = session.release(ask)
-        output.show(releases_text(releases, options.format), releases)
+        output.show(releases_text(releases, options.format, options.verbose), releases)
     return 0
 
 

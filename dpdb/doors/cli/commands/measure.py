@@ -12,7 +12,6 @@ from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import parents, thresholds
 from dpdb.doors.cli.shared_options import (
     command,
-    format_option,
     gather_option,
     limit_options,
     output_option,
@@ -20,6 +19,7 @@ from dpdb.doors.cli.shared_options import (
     release_options,
     source_options,
     spending_options,
+    words_options,
 )
 from dpdb.doors.cli.streams import say
 
@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
             help="say so if the released value of MEASURE is above X; may be repeated",
         )
     )
-    format_option(parser)
+    words_options(parser)
     output_option(parser)
 
 
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
                 if not measure.has_rate:
                     say(f"{measure.name} counts {measure.counts} and has no rate: not released")
         try:
-            output.show(releases_text(releases, options.format), releases)
+            output.show(releases_text(releases, options.format, options.verbose), releases)
         finally:
             code = _gate(releases, gates)
         return code

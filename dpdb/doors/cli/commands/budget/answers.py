@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         show(json.dumps({"answers": [_fields(answer, options.release) for answer in found]}, indent=2))
         return 0
-    words = [f"{_head(answer)}\n{releases_text(_releases(answer, options.release), 'text')}" for answer in found]
+    words = [f"{_head(answer)}\n{releases_text(_releases(answer, options.release), 'text', True)}" for answer in found]
     show("".join(words).rstrip("\n") if found else "no answers yet")
     return 0
 
