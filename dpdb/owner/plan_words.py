@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from dpdb.owner.plan_fields import PlanFields
 from dpdb.owner.simulation import ExpectedError
-from dpdb.printable import in_html
-from dpdb.release import html_table
+from dpdb.release import NOTHING_SPENT, PreviewPart, cost_preview, preview_html, preview_text
 
 __all__ = ["plan_html", "plan_text"]
 
 _HEAD = ("measure", "mechanism", "truth", "error", "90% below", "relative", "90% below", "lower held")
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Lines, a table with its head, of which the first columns are texts, and lines that belong to it."""
-
-    lines: Sequence[str]
-    rows: Sequence[Sequence[str]] = ()
-    texts: int = 0
-    notes: Sequence[str] = ()
-
-
 def plan_text(planned: PlanFields) -> str:
     """Return the plan as `dpdb plan` prints it."""
-    return "\n\n".join(
-        "\n".join([*part.lines, *(f"  {line}" for line in [*_aligned(part), *part.notes])]) for part in _parts(planned)
-    )
+    return preview_text(_parts(planned))
 
 
 def plan_html(planned: PlanFields) -> str:
-    """Return the plan as a notebook shows it: escaped, no script, nothing loaded."""
-    return "".join(
-        f'<div style="margin:8px 0">{_lines(part.lines)}'
-        f"{html_table(part.rows[0], part.rows[1:]) if part.rows else ''}{_lines(part.notes)}</div>"
-        for part in _parts(planned)
-    )
+    """Return the plan as a notebook shows it."""
+    return preview_html(_parts(planned))
 
 
-def _parts(planned: PlanFields) -> Iterator[_Part]:
+def _parts(planned: PlanFields) -> Iterator[PreviewPart]:
     values = ", ".join(f"{name} {count:,}" for name, count in planned.distinct.items())
-    yield _Part(
+    yield PreviewPart(
         [
             f"synthetic table: {planned.rows:,} rows, {planned.error_rate:.3g} of its cells changed "
             f"(seed {planned.seed})",
@@ -52,20 +34,19 @@ def _parts(planned: PlanFields) -> Iterator[_Part]:
         ]
     )
     skipped = [f"{name}: not simulated, {why}" for name, why in planned.skipped.items()]
-    yield _Part([f"each measure alone, epsilon {planned.epsilon:g}"], _errors(planned.expected), 2, skipped)
-    others = [f"{name} {cost:.9g}" for name, cost in planned.charges.items() if name != "epsilon"]
-    charged = f" ({', '.join(others)} on a ledger that counts so)" if others else ""
-    yield _Part([f"all three together, epsilon {planned.epsilon:g} in total{charged}"], _errors(planned.together), 2)
+    yield PreviewPart([f"each measure alone, epsilon {planned.epsilon:g}"], _errors(planned.expected), 2, skipped)
+    cost = cost_preview(planned.epsilon, planned.charges, " in total")
+    yield PreviewPart([f"all three together, {cost}"], _errors(planned.together), 2)
     if planned.target is not None:
         target = f"the target is {planned.target:.3g}"
         recommended = [f"recommended for {name}: {_epsilon(best)}" for name, best in planned.smallest_epsilon.items()]
-        yield _Part(
+        yield PreviewPart(
             [f"relative error that 90% of the releases stay below, beside the risk; {target}"],
             _ladder(planned),
             notes=recommended,
         )
-    yield _Part([f"for one person, {planned.risk.words}", "what is released together adds up: plan with the sum"])
-    yield _Part(["simulated with the real noise on synthetic rows; nothing was spent and no row was read"])
+    yield PreviewPart([f"for one person, {planned.risk.words}", "what is released together adds up: plan with the sum"])
+    yield PreviewPart([f"simulated with the real noise on synthetic rows; {NOTHING_SPENT}"])
 
 
 def _ladder(planned: PlanFields) -> list[Sequence[str]]:
@@ -91,16 +72,6 @@ def _errors(errors: Sequence[ExpectedError]) -> list[Sequence[str]]:
         for error in errors
     ]
     return [_HEAD, *rows]
-
-
-def _aligned(part: _Part) -> list[str]:
-    width = [max(map(len, column)) for column in zip(*part.rows, strict=True)]
-    sides = [str.ljust] * part.texts + [str.rjust] * (len(width) - part.texts)
-    return ["  ".join(side(cell, w) for side, cell, w in zip(sides, row, width, strict=True)) for row in part.rows]
-
-
-def _lines(lines: Sequence[str]) -> str:
-    return "".join(f"<div>{in_html(line)}</div>" for line in lines)
 
 
 def _share(number: float | None) -> str:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import parse_slices
+    from dpdb.release.preview import NOTHING_SPENT, PreviewPart, cost_preview, preview_html, preview_text
     from dpdb.release.published.change import Change
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
-    from dpdb.release.published.html import html_table, releases_table
+    from dpdb.release.published.html import releases_table
     from dpdb.release.published.release import Release, Releases, constraints_digest, recorded_releases
     from dpdb.release.published.table import RELEASE_SCHEMA, release_table
     from dpdb.release.published.words import (
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNT",
+    "NOTHING_SPENT",
     "OPTIONS",
     "RELEASE_SCHEMA",
     "SHARE",
@@ -55,6 +57,7 @@ __all__ = [
     "GateResult",
     "Key",
     "Kind",
+    "PreviewPart",
     "PublicTheta",
     "Release",
     "Releases",
@@ -64,7 +67,7 @@ __all__ = [
     "by_rule_offer",
     "check_gates",
     "constraints_digest",
-    "html_table",
+    "cost_preview",
     "is_within_noise",
     "ledger_charges",
     "limits_words",
@@ -75,6 +78,8 @@ __all__ = [
     "parse_gate",
     "parse_slices",
     "parse_unit",
+    "preview_html",
+    "preview_text",
     "pure_units",
     "recorded_releases",
     "release_table",
@@ -100,9 +105,10 @@ if not TYPE_CHECKING:
             "offer": "by_rule_offer",
             "prepared.public_theta": "PublicTheta",
             "prepared.slices": "parse_slices",
+            "preview": "NOTHING_SPENT PreviewPart cost_preview preview_html preview_text",
             "published.change": "Change",
             "published.gates": "Gate GateResult check_gates parse_gate",
-            "published.html": "html_table releases_table",
+            "published.html": "releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
             "published.table": "RELEASE_SCHEMA release_table",
             "published.words": "SHARE bounds_words is_within_noise limits_words measured_words noise_words "

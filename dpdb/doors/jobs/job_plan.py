@@ -8,8 +8,7 @@ from typing import Any
 
 from dpdb.doors.jobs.job_file import Job, JobRelease
 from dpdb.ledger import LedgerSummary
-from dpdb.printable import in_html
-from dpdb.release import Gate, html_table
+from dpdb.release import NOTHING_SPENT, Gate, PreviewPart, preview_html
 
 __all__ = ["JobPlan", "PlannedRelease"]
 
@@ -74,10 +73,7 @@ class JobPlan:
     @property
     def cost_words(self) -> str:
         """What the run costs."""
-        return (
-            f"epsilon {self.epsilon:g} together ({self.sequential:g} without parallel composition); "
-            "nothing was spent and no row was read"
-        )
+        return f"epsilon {self.epsilon:g} together ({self.sequential:g} without parallel composition); {NOTHING_SPENT}"
 
     @property
     def ledger_words(self) -> str:
@@ -129,11 +125,9 @@ class JobPlan:
             )
             for planned in self.releases
         ]
-        return (
-            f"<div>job {in_html(self.job.name)}, run id {in_html(self.run_id)}</div>"
-            f"{html_table(('release', 'measures', 'rows', 'cost', 'gates'), rows)}"
-            f"<div>cost: {in_html(self.cost_words)}</div><div>ledger: {in_html(self.ledger_words)}</div>"
-        )
+        heads = ("release", "measures", "rows", "cost", "gates")
+        notes = [f"cost: {self.cost_words}", f"ledger: {self.ledger_words}"]
+        return preview_html([PreviewPart([f"job {self.job.name}, run id {self.run_id}"], [heads, *rows], notes=notes)])
 
 
 def _gate_words(gate: Gate) -> str:

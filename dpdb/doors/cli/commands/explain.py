@@ -63,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _text(explained: dict[str, Any]) -> str:
+    from dpdb.release import NOTHING_SPENT, cost_preview
+
     lines = [f"source: {explained['source']}"]
     if explained["where"]:
         lines.append(f"slice:  {explained['where']}")
@@ -87,9 +89,7 @@ def _text(explained: dict[str, Any]) -> str:
     lines += map(_planned, explained["releases"])
     lines += _charged(explained)
     lines += [f"also: {offer}" for offer in explained["offers"]]
-    others = [f"{name} {cost:.9g}" for name, cost in explained["charges"].items() if name != "epsilon"]
-    others_words = f" ({', '.join(others)} on a ledger that counts so)" if others else ""
-    lines.append(f"total cost: epsilon {explained['epsilon']:g}{others_words}; nothing was spent and no row was read")
+    lines.append(f"total cost: {cost_preview(explained['epsilon'], explained['charges'])}; {NOTHING_SPENT}")
     return "\n".join(lines)
 
 
