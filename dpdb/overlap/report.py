@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpdb.errors import PredicateError
+from dpdb.errors import PredicateError, UnknownColumnError
 from dpdb.overlap.solver import maximum_overlap
 from dpdb.predicates import Region
 
@@ -59,9 +59,9 @@ def overlap_report(
     lines: Sequence[str],
     weights: Sequence[int] | None = None,
     *,
+    types: Mapping[str, str],
     method: str = "auto",
     deadline: float = 10.0,
-    types: Mapping[str, str] | None = None,
 ) -> OverlapReport:
     """Read queries and bound what they cost together.
 
@@ -71,27 +71,29 @@ def overlap_report(
         WHERE clauses or counting queries, one per line; blank lines and lines that start with `--` are skipped.
     weights
         Integer charges, one per query; ones by default.
+    types
+        SQL types of the columns, by name: a condition is bound to them as `where` of a release is.
     method, deadline
         As for `maximum_overlap`.
-    types
-        Declared column types; without them every usual type is allowed for, which can only raise the bound.
 
     Raises
     ------
     PredicateError
-        A line cannot be read; the message has its number.
+        A line cannot be read, or names no column of `types`; the message has its number.
     ParameterError
         An unknown method or unusable weights.
+    SourceError
+        A type is not a SQL type, there is no column, or two have one name.
     """
     began = time.perf_counter()
-    predicates, notes = _read(lines, types)
-    bound = maximum_overlap(predicates, weights, method=method, deadline=deadline)
-    total = len(predicates) if weights is None else sum(int(weight) for weight in weights)
+    regions, notes = _read(lines, types)
+    bound = maximum_overlap(regions, weights, method=method, deadline=deadline)
+    total = len(regions) if weights is None else sum(int(weight) for weight in weights)
     share = bound.upper / total if total else 0.0
     witness = bound.witness
     return OverlapReport(
         method=method,
-        queries=len(predicates),
+        queries=len(regions),
         total=total,
         lower=bound.lower,
         upper=bound.upper,
@@ -105,19 +107,21 @@ def overlap_report(
     )
 
 
-def _read(lines: Sequence[str], types: Mapping[str, str] | None) -> tuple[list[Region], list[str]]:
-    from dpdb.predicates.text_reader import parse_counting_query  # loads sqlglot
+def _read(lines: Sequence[str], types: Mapping[str, str]) -> tuple[list[Region], list[str]]:
+    from dpdb.engine import declared_table  # loads the database and sqlglot
+    from dpdb.overlap.counted_rows import counted_rows
 
-    predicates: list[Region] = []
+    regions: list[Region] = []
     notes: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        text = line.strip().rstrip(";")
-        if not text or text.startswith("--"):
-            continue
-        try:
-            predicate = parse_counting_query(text, types)
-        except PredicateError as error:
-            raise PredicateError(f"line {number}: {error}") from error
-        predicates.append(predicate)
-        notes += [f"query {len(predicates)}: {note}" for note in predicate.notes]
-    return predicates, notes
+    with declared_table(types) as columns:
+        for number, line in enumerate(lines, start=1):
+            text = line.strip().rstrip(";")
+            if not text or text.startswith("--"):
+                continue
+            try:
+                region = counted_rows(text, columns)
+            except (PredicateError, UnknownColumnError) as error:
+                raise PredicateError(f"line {number}: {error}") from None
+            regions.append(region)
+            notes += [f"query {len(regions)}: {note}" for note in region.notes]
+    return regions, notes

@@ -12,11 +12,11 @@ from typing import Any
 from ledger_model import Line, Model
 from simulated_disk import SimulatedDisk
 from simulated_world import Actor, Killed, ViolationError, World, require
+from text_reader import parse_where
 
 from dpdb import steps
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.predicates.text_reader import parse_where
 
 LEDGER = "t.ledger"
 FILES = [LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}-journal"]
