@@ -39,9 +39,8 @@ if TYPE_CHECKING:
         columns_in,
         columns_of,
     )
-    from dpdb.predicates.region import Region
+    from dpdb.predicates.region import Region, region_from_text, region_to_text
     from dpdb.predicates.sql import condition, data_type, in_type, literal_sql, term_sql
-    from dpdb.predicates.stored_region import region_from_text, region_to_text
     from dpdb.predicates.terms import (
         LONGEST_ENUM,
         enum_type,
@@ -111,8 +110,7 @@ if not TYPE_CHECKING:
             "terms": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",
             "nodes": "And Arithmetic Call Column Comparison Constant Flag Like Literal LiteralValue Membership Node "
             "Not NullTest Or TRUE Term TermComparison Value all_of columns_in columns_of",
-            "region": "Region",
+            "region": "Region region_from_text region_to_text",
             "sql": "condition data_type in_type literal_sql term_sql",
-            "stored_region": "region_from_text region_to_text",
         },
     )

@@ -9,7 +9,7 @@ import pytest
 
 from dpdb.engine import declared_table
 from dpdb.errors import PredicateError, UnknownColumnError
-from dpdb.overlap.counted_rows import counted_rows
+from dpdb.overlap.report import counted_rows
 from dpdb.predicates import Region
 
 TYPES = {"a": "INTEGER", "b": "DOUBLE", "c": "VARCHAR"}

@@ -35,7 +35,7 @@ from dpdb.errors import ParameterError, PredicateError
 from dpdb.names import folded
 from dpdb.predicates import Region
 from dpdb.predicates.places import place
-from dpdb.predicates.stored_region import region_from_text, region_to_text
+from dpdb.predicates.region import region_from_text, region_to_text
 from dpdb.release.prepared import slices as session_slices
 from dpdb.release.prepared.slices import parse_slices
 
