@@ -13,8 +13,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from dpdb.files.owned_file import check_unchanged, open_owned
-from dpdb.files.owned_folder import check_folder
+from dpdb.files.owned_file import check_folder, check_unchanged, open_owned
 
 __all__ = ["check_code_folder", "read_code"]
 

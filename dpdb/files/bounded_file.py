@@ -1,12 +1,15 @@
-"""`bounded_bytes`: what a file holds, if that is no more than such a file may hold."""
+"""Files that people write, read with a bound: their bytes, and TOML, checked as a whole before a key is looked at."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from dpdb.errors import ParameterError
 
-__all__ = ["bounded_bytes"]
+__all__ = ["bounded_bytes", "toml_values"]
 
 
 def bounded_bytes(path: Path, most: int, what: str) -> bytes:
@@ -33,3 +36,33 @@ def bounded_bytes(path: Path, most: int, what: str) -> bytes:
     if len(content) > most:
         raise ParameterError(f"{path} is larger than {most >> 20} MiB: is it {what}?")
     return content
+
+
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
+_DEEP = re.compile(rf"(?<![\w-])(?:{_PART}){{32}}")
+"""A key of more parts than any of ours; Python reads one in time as the square of them."""
+
+
+def toml_values(content: bytes, place: object) -> dict[str, Any]:
+    """Read the content of a TOML file; `place` names it in messages.
+
+    Raises
+    ------
+    ParameterError
+        It is not TOML in UTF-8, is nested too deeply, or has a whole number with more digits than Python writes.
+    """
+    try:
+        text = content.decode()
+        if _DEEP.search(text):
+            raise RecursionError
+        values = tomllib.loads(text)
+        str(values)  # hexadecimal, octal and binary numbers may have any number of digits, until they are to be shown
+    except UnicodeDecodeError:
+        raise ParameterError(f"{place}: expected TOML in UTF-8; this is not") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{place}: not TOML: {error}") from None
+    except ValueError:
+        raise ParameterError(f"{place}: not TOML: a number has too many digits") from None
+    except RecursionError:
+        raise ParameterError(f"{place}: nested too deeply") from None
+    return values

@@ -1,6 +1,7 @@
 """The overlap solver: what a set of releases really costs (paper B), the largest total charge of any possible row.
 
-Regions say which rows a release covers. Nothing in this room draws random noise, runs SQL or looks at data.
+Regions say which rows a release covers. Nothing in this room draws random noise or looks at data; the report
+alone asks the engine, what conditions mean.
 """
 
 from __future__ import annotations

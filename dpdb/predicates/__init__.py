@@ -1,8 +1,7 @@
 """Predicates: the one tree of a WHERE clause, from which the rows that are read and the rows that are charged come.
 
-`parse` takes text, `bind` types it with what the engine knows, `sql` writes it for the engine, `covered` finds the
-region that the accountant charges, as boxes over columns. Pure: no database is asked here, and no row is read.
-`text_reader` reads clauses of tables that nobody has opened, for `dpdb overlap`.
+`parse` takes text, `bind` types it with what the engine knows, `sql` writes it for the engine, `coverage` finds
+the region that the accountant charges, as boxes over columns. Pure: no database is asked here, and no row is read.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from dpdb.predicates.attribute_sets import Cut, ValueSet
     from dpdb.predicates.bind import refuse_unknown_parts
     from dpdb.predicates.boxes import Box, hull, meet
-    from dpdb.predicates.covered import covered_groups
+    from dpdb.predicates.coverage import covered, covered_groups
     from dpdb.predicates.nodes import (
         TRUE,
         And,
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
         columns_in,
         columns_of,
     )
-    from dpdb.predicates.region import Region
+    from dpdb.predicates.region import Region, region_from_text, region_to_text
     from dpdb.predicates.sql import condition, data_type, in_type, literal_sql, term_sql
-    from dpdb.predicates.stored_region import region_from_text, region_to_text
     from dpdb.predicates.terms import (
         LONGEST_ENUM,
         enum_type,
@@ -82,6 +80,7 @@ __all__ = [
     "columns_in",
     "columns_of",
     "condition",
+    "covered",
     "covered_groups",
     "data_type",
     "enum_type",
@@ -107,12 +106,11 @@ if not TYPE_CHECKING:
             "attribute_sets": "Cut ValueSet",
             "bind": "refuse_unknown_parts",
             "boxes": "Box hull meet",
-            "covered": "covered_groups",
+            "coverage": "covered covered_groups",
             "terms": "LONGEST_ENUM enum_type enum_values equality_type is_enum orders_alike type_words",
             "nodes": "And Arithmetic Call Column Comparison Constant Flag Like Literal LiteralValue Membership Node "
             "Not NullTest Or TRUE Term TermComparison Value all_of columns_in columns_of",
-            "region": "Region",
+            "region": "Region region_from_text region_to_text",
             "sql": "condition data_type in_type literal_sql term_sql",
-            "stored_region": "region_from_text region_to_text",
         },
     )

@@ -12,12 +12,21 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.privacy.climbing import UNIT, HiddenNoise, climb, draw_hidden_noise, height_above, in_units
-    from dpdb.privacy.epsilon import NANO, as_float, as_fraction, format_epsilon, parse_epsilon, split
+    from dpdb.privacy.epsilon import (
+        NANO,
+        as_float,
+        as_fraction,
+        format_epsilon,
+        format_rho,
+        parse_epsilon,
+        parse_rho,
+        rho_as_float,
+        split,
+    )
     from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
     from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number
-    from dpdb.privacy.rho import format_rho, parse_rho, rho_as_float
     from dpdb.privacy.selection import (
         generalized_exponential_mechanism,
         paper_exponential_mechanism,
@@ -70,12 +79,11 @@ if not TYPE_CHECKING:
         __name__,
         {
             "climbing": "HiddenNoise UNIT climb draw_hidden_noise height_above in_units",
-            "epsilon": "NANO as_float as_fraction format_epsilon parse_epsilon split",
+            "epsilon": "NANO as_float as_fraction format_epsilon format_rho parse_epsilon parse_rho rho_as_float split",
             "handicapped_noise": "HandicappedNoise difference_tail",
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",
             "noise": "check_samplers discrete_gaussian discrete_laplace",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP",
-            "rho": "format_rho parse_rho rho_as_float",
             "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid",
             "tails": "gaussian_tail laplace_difference_tail laplace_tail",
         },

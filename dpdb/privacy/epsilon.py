@@ -1,4 +1,4 @@
-"""Epsilon as an integer count of nano-epsilon: exact from the parser to the last share."""
+"""Epsilon as an integer count of 10^-9, rho of zCDP as one of 10^-12: exact from the parser to the last share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,21 @@ from fractions import Fraction
 
 from dpdb.errors import ParameterError
 
-__all__ = ["NANO", "as_float", "as_fraction", "format_epsilon", "is_plain", "parse_amount", "parse_epsilon", "split"]
+__all__ = [
+    "NANO",
+    "PICO",
+    "as_float",
+    "as_fraction",
+    "format_epsilon",
+    "format_rho",
+    "is_plain",
+    "parse_amount",
+    "parse_epsilon",
+    "parse_rho",
+    "rho_as_float",
+    "rho_as_fraction",
+    "split",
+]
 
 NANO = 10**9
 _LARGEST = 10**6  # beyond it exp(epsilon) promises nothing
@@ -90,3 +104,33 @@ def format_epsilon(epsilon: int) -> str:
     """Epsilon as its exact decimal text, without trailing zeros."""
     whole, billionths = divmod(epsilon, NANO)
     return f"{whole}.{billionths:09d}".rstrip("0").rstrip(".")
+
+
+PICO = 10**12
+_LARGEST_RHO = 1000  # noise is then 0 but for a probability below 1e-400
+
+
+def parse_rho(value: float | int | str | Decimal) -> int:
+    """Return pico-rho, rounded down: never more privacy loss than asked for.
+
+    Raises
+    ------
+    ParameterError
+        If the value is not a positive finite number between 1e-12 and 1000.
+    """
+    return parse_amount(value, "rho", PICO, _LARGEST_RHO)
+
+
+def rho_as_fraction(rho: int) -> Fraction:
+    """Rho as an exact number."""
+    return Fraction(rho, PICO)
+
+
+def rho_as_float(rho: int) -> float:
+    """Rho as the float whose shortest text is the exact decimal."""
+    return rho / PICO
+
+
+def format_rho(rho: int) -> str:
+    """Rho as its exact decimal text, without trailing zeros."""
+    return f"{Decimal(rho).scaleb(-12).normalize():f}"

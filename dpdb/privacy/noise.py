@@ -13,8 +13,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Protocol
 
-from dpdb.privacy.epsilon import as_fraction
-from dpdb.privacy.rho import rho_as_fraction
+from dpdb.privacy.epsilon import as_fraction, rho_as_fraction
 
 __all__ = [
     "Noise",

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from workloads import attribute_sizes, census_workload
 
 from dpdb.overlap import maximum_overlap
 from dpdb.overlap.instance import Attribute, Instance
-from dpdb.overlap.workloads import attribute_sizes, census_workload
 
 METHODS = {"auto": "ours (auto)", "clique": "clique", "clique_overlap": "overlap variant", "dsatur": "DSatur"}
 COLOURS = {"auto": "#0072b2", "clique": "#d55e00", "clique_overlap": "#009e73", "dsatur": "#555555"}

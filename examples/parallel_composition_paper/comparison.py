@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from common import COLOURS, METHODS, Run, figure, options, print_runs, sweep, write_csv
-
-from dpdb.overlap.workloads import attribute_sizes, census_workload, uniform_workload
+from workloads import attribute_sizes, census_workload, uniform_workload
 
 PAPER = {  # what the paper prints of the clique methods
     "census": "time-outs from t = 1350 (60 s)",

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from common import METHODS, PAPER_TABLE_1, figure, options, print_runs, timed, write_csv
+from workloads import census_workload
 
-from dpdb.overlap.workloads import census_workload
 from dpdb.predicates.region import Region
 
 

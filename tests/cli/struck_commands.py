@@ -52,7 +52,8 @@ COMMANDS = {
     "run": "run {job} --run-id {out} --format json",
     "sql": f'sql t.parquet --constraints rules.txt --ledger t.ledger --format json "{STATEMENT}"',
     "noise": "noise conoise t.parquet --constraints rules.txt --iterations 100000 --seed 1 --out {out}.parquet",
-    "overlap": "overlap boxes.sql --deadline 30 --format json",
+    "overlap": "overlap boxes.sql --schema 'a BIGINT, b BIGINT, c BIGINT, d BIGINT, e BIGINT, f BIGINT' "
+    "--deadline 30 --format json",
     "report": "report results.duckdb --out {out}.html",
     "explain": "explain t.parquet --constraints rules.txt --format json",
     "demo": "demo",

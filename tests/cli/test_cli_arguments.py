@@ -28,6 +28,7 @@ results = "{0}"
 [[release]]
 name = "r"
 """
+COLUMNS = ["--schema", "a INTEGER"]
 ODD = {
     "no command": [],
     "unknown command": ["mesure"],
@@ -52,7 +53,7 @@ ODD = {
     "long results": ["report", LONG, "--out", "x.html"],
     "long report": ["report", "results.duckdb", "--out", f"{LONG}.html"],
     "long noise": ["noise", "rnoise", "t.parquet", "--constraints", "a -> b", "--alpha", "0.1", "--out", f"{LONG}.csv"],
-    "long overlap": ["overlap", LONG],
+    "long overlap": ["overlap", LONG, *COLUMNS],
     "long budget": ["budget", "show", LONG],
     "long new budget": ["budget", "create", LONG, "--epsilon", "1"],
     "long file": [*SQL, "--file", LONG],
@@ -62,7 +63,7 @@ ODD = {
     "many digits": [*MEASURE, "--max-rows", DIGITS],
     "many digits of epsilon": ["measure", "t.parquet", "--constraints", "a -> b", "--epsilon", DIGITS],
     "many digits of rows": ["plan", "t.parquet", "--constraints", "a -> b", "--rows", DIGITS, "--error-rate", "0.1"],
-    "many digits of a weight": ["overlap", "queries.sql", "--weights", DIGITS],
+    "many digits of a weight": ["overlap", "queries.sql", *COLUMNS, "--weights", DIGITS],
     "wide digits": ["measure", "t.parquet", "--constraints", "a -> b", "--epsilon", "\uff11"],
     "arabic digits": [*MEASURE, "--confidence", "\u0660.\u0669"],
     "arabic rows": [*MEASURE, "--rows-per-person", "\u0663"],
@@ -84,8 +85,8 @@ ODD = {
     "toml that is long": ["run", "long.toml"],
     "toml that is a folder": ["run", "."],
     "binary toml": ["run", "t.parquet"],
-    "overlap of a folder": ["overlap", "."],
-    "deep overlap": ["overlap", "deep.sql"],
+    "overlap of a folder": ["overlap", ".", *COLUMNS],
+    "deep overlap": ["overlap", "deep.sql", *COLUMNS],
     "source with a glob that is broken": ["count", "[", "--epsilon", "1"],
     "schema that is SQL": [*MEASURE, "--schema", "a INTEGER); DROP TABLE t; --"],
     "deep schema": [*MEASURE, "--schema", f"a {'STRUCT(a ' * 3_000}INTEGER{')' * 3_000}"],

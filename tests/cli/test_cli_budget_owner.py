@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from text_reader import parse_where
 
 from dpdb.doors.cli import main
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.predicates.text_reader import parse_where
 
 OLD = Path(__file__).parents[1] / "ledger" / "ledgers"
 SCHEMA = "zip VARCHAR, city VARCHAR, age BIGINT"

@@ -17,6 +17,7 @@ state = 'NY'
 state = 'CA' AND age < 65
 age > 70
 """
+SCHEMA = ["--schema", "state VARCHAR, age INTEGER, city VARCHAR"]
 
 
 @pytest.fixture
@@ -27,14 +28,14 @@ def queries(tmp_path: Path) -> Path:
 
 
 def as_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert main(["overlap", *arguments, "--format", "json"]) == 0
+    assert main(["overlap", *arguments, *SCHEMA, "--format", "json"]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     return json.loads(shown.out)
 
 
 def test_words(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["overlap", str(queries), "--schema", "state VARCHAR, age INTEGER"]) == 0
+    assert main(["overlap", str(queries), *SCHEMA]) == 0
     shown = capsys.readouterr().out
     assert "queries          4\n" in shown
     assert "maximum overlap  2 (exact)" in shown
@@ -72,14 +73,14 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_what_is_not_understood_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "queries.sql"
     path.write_text("lower(city) = 'x'\ncity = 'y'\n")
-    assert main(["overlap", str(path)]) == 0
+    assert main(["overlap", str(path), *SCHEMA]) == 0
     assert "note             query 1: " in capsys.readouterr().out
 
 
 def test_long_lists_are_cut_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "queries.sql"
     path.write_text("lower(city) = 'x'\n" * 30)
-    assert main(["overlap", str(path)]) == 0
+    assert main(["overlap", str(path), *SCHEMA]) == 0
     shown = capsys.readouterr().out
     assert "and 18 more" in shown
     assert "10 more; --format json has all" in shown
@@ -97,6 +98,8 @@ BAD = {
     "weights file": (["good.sql", "--weights", "weights.txt"], "'weights.txt'"),
     "method": (["good.sql", "--method", "magic"], "hypergraph"),
     "schema": (["good.sql", "--schema", "age"], "column names with types"),
+    "type": (["good.sql", "--schema", "age STRANGE"], "not a SQL type"),
+    "column": (["good.sql", "--schema", "a INTEGER"], "line 2: where: there is no column 'b'"),
 }
 
 
@@ -109,16 +112,24 @@ def test_bad_input_is_one_line_and_code_2(
     (tmp_path / "bytes.sql").write_bytes(b"a = '\xff'\n")
     monkeypatch.chdir(tmp_path)
     arguments, says = BAD[case]
-    assert main(["overlap", *arguments]) == 2
+    schema = [] if "--schema" in arguments else ["--schema", "a VARCHAR, b VARCHAR"]
+    assert main(["overlap", *arguments, *schema]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.count("\n") == 1
     assert says in shown.err
 
 
+def test_a_schema_is_required(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["overlap", str(queries)])
+    assert stopped.value.code == 2
+    assert "--schema" in capsys.readouterr().err.splitlines()[-1]
+
+
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon", "nan"])
 def test_a_deadline_is_positive(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(["overlap", "-", f"--deadline={seconds}"])
+        main(["overlap", "-", f"--deadline={seconds}", *SCHEMA])
     assert stopped.value.code == 2
     assert "--deadline" in capsys.readouterr().err

@@ -116,7 +116,7 @@ COMMANDS = {
     "--delta": ["budget", "create", "x.ledger", "--epsilon", "1"],
     "--at-delta": ["budget", "show", "x.ledger"],
     "--rows": ["plan", "x.csv", "--constraints", "a -> b", "--error-rate", "0.1"],
-    "--deadline": ["overlap", "x.sql"],
+    "--deadline": ["overlap", "x.sql", "--schema", "a INTEGER"],
 }
 
 

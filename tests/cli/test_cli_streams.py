@@ -222,7 +222,10 @@ def test_a_job_needs_no_standard_output(folder: Path) -> None:
 
 
 def test_a_closed_standard_input_is_one_line() -> None:
-    for command in (["sql", "t.parquet", "--constraints", "zip -> city", "--budget", "1"], ["overlap", "-"]):
+    for command in (
+        ["sql", "t.parquet", "--constraints", "zip -> city", "--budget", "1"],
+        ["overlap", "-", "--schema", "a INT"],
+    ):
         done = shell(command, "<&-")
         assert done.returncode == 2
         assert (

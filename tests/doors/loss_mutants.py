@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from release_doors import DOORS
+from text_reader import parse_where
 
 from dpdb.engine import unit_rows
 from dpdb.engine.parents import children
 from dpdb.predicates import Region
-from dpdb.predicates.text_reader import parse_where
 from dpdb.privacy import noise as randomness
 from dpdb.release import draw, prepare, session
 from dpdb.release.accounts import budget, ledger_account

@@ -26,7 +26,7 @@ from sampling import (
 import dpdb
 from dpdb.errors import DpdbError
 from dpdb.ledger import Ledger
-from dpdb.predicates.stored_region import region_from_text
+from dpdb.predicates.region import region_from_text
 from dpdb.privacy.epsilon import NANO
 from dpdb.release.ask import Ask
 from dpdb.release.explain import explain

@@ -20,8 +20,7 @@ from dpdb.engine import open_local_table
 from dpdb.engine.remote.duckdb import AskedThere
 from dpdb.errors import ConstraintTypeError, DpdbError, PredicateError
 from dpdb.owner import exact_measures
-from dpdb.predicates import ValueSet
-from dpdb.predicates.covered import covered
+from dpdb.predicates import ValueSet, covered
 from dpdb.privacy.noise import replaced_noise
 
 LEVELS = ["low", "mid", "high"]  # by their letters: high, low, mid

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import dpdb
 from dpdb.ledger import Ledger
-from dpdb.predicates.stored_region import region_to_text
+from dpdb.predicates.region import region_to_text
 from dpdb.release.ask import Ask
 
 RECORDING = Path(__file__).parent / "requests.json"

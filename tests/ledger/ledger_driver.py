@@ -24,7 +24,10 @@ from pathlib import Path
 from dpdb import steps
 from dpdb.errors import BudgetExceededError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.predicates.text_reader import parse_where
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 STEPS = ["asked", "begun", "inserted", "reserved", "drawn", "written", "recorded", "publishing", "published"]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from test_ledger_head import change
 from test_ledger_upgrade import check, copied
+from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.ledger.store.seals import FIRST, seal
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 TENTH = 10**8

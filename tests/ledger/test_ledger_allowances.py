@@ -11,6 +11,7 @@ import pytest
 from moving_clock import START, MovingClock
 from test_ledger_head import change
 from test_ledger_processes import drive
+from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
@@ -18,7 +19,6 @@ from dpdb.ledger.books import Books
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.periods import parse_period
 from dpdb.overlap import maximum_overlap
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 TENTH = 10**8

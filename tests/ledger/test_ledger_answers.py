@@ -6,10 +6,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from text_reader import parse_where
 
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 RUNS = ("a", "b", "c", "d")

@@ -8,14 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from box_workload import box_workload
+from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, PredicateError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.overlap.workloads import box_workload
 from dpdb.predicates.attribute_sets import NAN, ValueSet
-from dpdb.predicates.region import Region
-from dpdb.predicates.stored_region import region_from_text, region_to_text
-from dpdb.predicates.text_reader import parse_where
+from dpdb.predicates.region import Region, region_from_text, region_to_text
 from dpdb.privacy import GDP, PURE, ZCDP
 
 SOURCE = SourceMark("table", "content")

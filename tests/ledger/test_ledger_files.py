@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from text_reader import parse_where
 
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 

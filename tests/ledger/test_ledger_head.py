@@ -7,11 +7,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from text_reader import parse_where
 
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.ledger.store.head import LedgerHead
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 LOST = "lost its newest releases"

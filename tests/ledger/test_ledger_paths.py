@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from text_reader import parse_where
 
 from dpdb.errors import LedgerError
 from dpdb.files import owned_file
@@ -20,7 +21,6 @@ from dpdb.files.owned_file import is_mounted_alone, read_owned, replace_owned
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.ledger.run_lock import RunLock
 from dpdb.ledger.store.file import LedgerFile
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 

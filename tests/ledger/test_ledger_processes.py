@@ -12,7 +12,7 @@ import pytest
 
 from dpdb.ledger import Ledger
 from dpdb.overlap import maximum_overlap
-from dpdb.predicates.stored_region import region_from_text
+from dpdb.predicates.region import region_from_text
 
 DRIVER = Path(__file__).parent / "ledger_driver.py"
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from text_reader import parse_where
 
 from dpdb import steps
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.ledger.reservation import Reservation
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "rows", 1)
 

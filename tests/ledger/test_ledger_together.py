@@ -6,12 +6,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from box_workload import box_workload
+from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError
 from dpdb.ledger import Ledger, SourceMark
 from dpdb.overlap import MOST_WEIGHT
-from dpdb.overlap.workloads import box_workload
-from dpdb.predicates.text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 TENTH = 10**8

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from dpdb.overlap.bounds.interval_table import IntervalTable
+from dpdb.overlap.bounds.coverage import IntervalTable
 from dpdb.overlap.growing.axis import NULL, Axis, holds
 from dpdb.predicates.attribute_sets import NAN, ValueSet
 

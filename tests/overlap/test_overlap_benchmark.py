@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+sys.path.append(str(Path(__file__).parents[2] / "examples" / "parallel_composition_paper"))
+
+from box_workload import box_workload
+from workloads import attribute_sizes, census_workload, uniform_workload
+
 from dpdb.overlap import OverlapIndex, maximum_overlap
-from dpdb.overlap.workloads import attribute_sizes, box_workload, census_workload, uniform_workload
 
 pytestmark = pytest.mark.benchmark
 

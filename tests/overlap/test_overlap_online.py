@@ -11,13 +11,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import reference
+from box_workload import box_workload
+from text_reader import parse_where
 
 from dpdb.errors import ParameterError
 from dpdb.overlap import OverlapIndex
 from dpdb.overlap.growing import index_rows, neighbourhood, online
 from dpdb.overlap.growing.online import Added
-from dpdb.overlap.workloads import box_workload
-from dpdb.predicates.text_reader import parse_where
 
 
 class Asked:

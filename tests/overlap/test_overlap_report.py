@@ -21,10 +21,11 @@ LINES = [
     "state = 'CA' AND age < 65",
     "CAST(age AS INTEGER) = 3 AND state = 'CA'",
 ]
+TYPES = {"state": "VARCHAR", "age": "INTEGER"}
 
 
 def test_report() -> None:
-    report = overlap_report(LINES, types={"state": "VARCHAR", "age": "INTEGER"})
+    report = overlap_report(LINES, types=TYPES)
     assert (report.queries, report.total, report.lower, report.upper, report.optimal) == (4, 4, 2, 2, True)
     assert report.utility_gain == 0.5
     assert report.noise_saved["laplace"] == 0.5
@@ -36,23 +37,23 @@ def test_report() -> None:
 
 
 def test_weights_and_methods() -> None:
-    report = overlap_report(LINES, [5, 9, 1, 2])
+    report = overlap_report(LINES, [5, 9, 1, 2], types=TYPES)
     assert (report.total, report.upper, report.method) == (17, 9, "auto")
-    colours = overlap_report(LINES, [5, 9, 1, 2], method="dsatur")
+    colours = overlap_report(LINES, [5, 9, 1, 2], types=TYPES, method="dsatur")
     assert (colours.method, colours.lower) == ("dsatur", 9)
     assert 9 <= colours.upper <= 17
 
 
 def test_an_empty_file_costs_nothing() -> None:
-    report = overlap_report(["-- nothing", ""])
+    report = overlap_report(["-- nothing", ""], types=TYPES)
     assert (report.queries, report.upper, report.utility_gain, report.witness) == (0, 0, 0.0, "no row")
 
 
 def test_errors_name_the_line() -> None:
     with pytest.raises(PredicateError, match="line 2"):
-        overlap_report(["a = 1", "a ="])
+        overlap_report(["a = 1", "a ="], types={"a": "INTEGER"})
     with pytest.raises(ParameterError, match="one weight per query"):
-        overlap_report(["a = 1"], [1, 2])
+        overlap_report(["a = 1"], [1, 2], types={"a": "INTEGER"})
 
 
 def test_importing_the_room_loads_nothing_heavy() -> None:

@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import reference
+from text_reader import parse_where
 
 from dpdb.overlap import solver
 from dpdb.overlap.bounds.ascent import value_of
@@ -25,7 +26,6 @@ from dpdb.overlap.search.query_graph import overlap_graph
 from dpdb.overlap.search.tree_search import TreeSearch
 from dpdb.overlap.search.value_branching import ValueSearch
 from dpdb.overlap.solver import maximum_overlap
-from dpdb.predicates.text_reader import parse_where
 
 DEADLINES = (0.0, 1e-4, 1e-3, 5.0, 5.0)
 

@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[2] / "examples" / "parallel_composition_paper"))
 
+from box_workload import box_workload
 from reference import random_instance
+from text_reader import parse_where
+from workloads import attribute_sizes, census_workload, uniform_workload
 
 from dpdb.errors import ParameterError
 from dpdb.overlap import METHODS, maximum_overlap
@@ -22,8 +26,6 @@ from dpdb.overlap.instance import MOST_WEIGHT
 from dpdb.overlap.reductions import distinct_rows, maximal_columns, reduce, unmerged
 from dpdb.overlap.search.clique import CliqueSearch
 from dpdb.overlap.search.query_graph import components, overlap_graph
-from dpdb.overlap.workloads import attribute_sizes, box_workload, census_workload, uniform_workload
-from dpdb.predicates.text_reader import parse_where
 
 EXAMPLE_2 = ["postcode = 'A' AND native = 'Y'", "postcode IN ('A', 'B')", "postcode = 'B' AND native = 'N'"]
 EXAMPLE_3 = [

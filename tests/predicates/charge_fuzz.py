@@ -21,6 +21,7 @@ from typing import Any
 
 from random_predicates import KINDS, MOMENTS, NUMBERS, TEXTS, Predicates, RandomColumn, quoted
 from sqlglot import exp
+from text_reader import parse_where as read_as_text
 
 from dpdb.engine import LocalTable
 from dpdb.engine.duckdb.database import Database
@@ -34,8 +35,7 @@ from dpdb.errors import ParameterError, PredicateError
 from dpdb.names import folded
 from dpdb.predicates import Region
 from dpdb.predicates.places import place
-from dpdb.predicates.stored_region import region_from_text, region_to_text
-from dpdb.predicates.text_reader import parse_where as read_as_text
+from dpdb.predicates.region import region_from_text, region_to_text
 from dpdb.release.prepared import slices as session_slices
 from dpdb.release.prepared.slices import parse_slices
 
@@ -176,7 +176,7 @@ def _check_table(table: Table, predicates: int, findings: Findings, where: str) 
 
 
 def _check_rows(table: Table, one: Asked, mask: int, findings: Findings, where: str) -> None:
-    """Every row selected is charged for; the reader of texts (`dpdb overlap`) must cover it, too."""
+    """Every row selected is charged for; the oracle `text_reader` must cover it, too."""
     findings.seen["predicates"] += 1
     computes = any("is computed from" in note for note in one.charged.notes)
     findings.seen["predicates that compute"] += computes

@@ -9,13 +9,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 from charge_fuzz import Table
+from text_reader import parse_where as read_as_text
 
 import dpdb
 from dpdb.doors.sql import FrontEnd
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import BudgetExceededError, ParameterError, PredicateError
 from dpdb.ledger import Ledger
-from dpdb.predicates.text_reader import parse_where as read_as_text
 from dpdb.release import Session
 from dpdb.release.accounts.account import Charge
 from dpdb.release.ask import Ask

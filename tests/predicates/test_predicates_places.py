@@ -17,12 +17,10 @@ from dpdb.engine.schema import Column, TableSchema, comparison_type
 from dpdb.engine.sql.comparison import shown_as
 from dpdb.engine.sql.keys import equal_values, texts_of
 from dpdb.engine.sql.where import parse_where
-from dpdb.predicates import Region, is_enum
-from dpdb.predicates.covered import covered
-from dpdb.predicates.meaning import neighbours
+from dpdb.predicates import Region, covered, is_enum
 from dpdb.predicates.nodes import Literal
-from dpdb.predicates.places import place
-from dpdb.predicates.stored_region import region_from_text
+from dpdb.predicates.places import neighbours, place
+from dpdb.predicates.region import region_from_text
 
 WIDE = Context(prec=40)
 NOT_MODELLED = {"INTERVAL", "BIT", "TIME WITH TIME ZONE"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from text_reader import parse_counting_query, parse_where
 
 from dpdb.errors import PredicateError
 from dpdb.predicates.attribute_sets import NAN, ValueSet
 from dpdb.predicates.region import UNION_LIMIT, Region
-from dpdb.predicates.text_reader import parse_counting_query, parse_where
 
 
 def overlap(one: str, two: str, **types: str) -> bool:

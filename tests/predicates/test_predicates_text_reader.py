@@ -1,4 +1,4 @@
-"""The reader of `dpdb overlap`, which has no engine: what DuckDB itself selects for a clause lies in its boxes."""
+"""The oracle `text_reader`, which has no engine: what DuckDB itself selects for a clause lies in its boxes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from random import Random
 import pytest
 from charge_fuzz import Table
 from random_predicates import KINDS
+from text_reader import parse_where
 
 from dpdb.engine.duckdb.database import Database
 from dpdb.errors import EngineError
 from dpdb.predicates import Region
 from dpdb.predicates.attribute_sets import ValueSet
-from dpdb.predicates.text_reader import parse_where
 
 
 def checked(tables: int, predicates: int) -> tuple[int, int]:

@@ -8,11 +8,11 @@ from decimal import Decimal
 from math import comb
 
 import pytest
+from tradeoff import TradeOff, composed, lower_convex_envelope
 
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.ledger.pld import reported_epsilon, tight_epsilon
 from dpdb.privacy import GDP, PURE, ZCDP
-from dpdb.privacy.tradeoff import TradeOff, composed, lower_convex_envelope
 
 
 def test_charges_round_up_and_budgets_down() -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from stub_noise import StubNoise
+from text_reader import parse_where as covered_rows
 
 import dpdb
 from dpdb.doors.cli import main
@@ -22,8 +23,7 @@ from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.where import parse_where
 from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
-from dpdb.predicates.covered import covered
-from dpdb.predicates.text_reader import parse_where as covered_rows
+from dpdb.predicates import covered
 from dpdb.privacy import ZCDP
 from dpdb.privacy.noise import replaced_noise
 

@@ -17,7 +17,7 @@ from dpdb.ledger import Ledger
 from dpdb.owner import audit
 from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion, noise
 from dpdb.privacy.epsilon import parse_epsilon, split
-from dpdb.privacy.gdp import gdp_of_pure
+from dpdb.privacy.notions import gdp_of_pure
 from dpdb.release import Ask, pure_units
 from dpdb.release.accounts import ledger_account
 from dpdb.release.explain import explain

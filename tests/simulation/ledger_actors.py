@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ledger_model import Line, Model
@@ -16,7 +18,10 @@ from simulated_world import Actor, Killed, ViolationError, World, require
 from dpdb import steps
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark
-from dpdb.predicates.text_reader import parse_where
+
+sys.path.append(str(Path(__file__).parents[1]))  # for `ledger_lives` as a script
+
+from text_reader import parse_where
 
 LEDGER = "t.ledger"
 FILES = [LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}-journal"]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from dpdb.doors.cli.intermixed import CONFIG
 from dpdb.doors.cli.streams import describe_failure
 from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import toml_values
 from dpdb.files.owned_file import check_unchanged, open_owned
-from dpdb.files.toml_file import toml_values
 
 __all__ = ["SettingsFile", "how_to_name", "settings_file"]
 

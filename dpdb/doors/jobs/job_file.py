@@ -18,8 +18,7 @@ from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.engine import is_address, is_remote, refuse_url
 from dpdb.errors import ParameterError, SourceError
-from dpdb.files.bounded_file import bounded_bytes
-from dpdb.files.toml_file import toml_values
+from dpdb.files.bounded_file import bounded_bytes, toml_values
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 
 __all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_job"]

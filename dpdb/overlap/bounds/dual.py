@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.overlap.bounds.bound import Deadline
-from dpdb.overlap.bounds.coverage import Coverage, PackedTable
-from dpdb.overlap.bounds.interval_table import IntervalTable
+from dpdb.overlap.bounds.coverage import Coverage, IntervalTable, PackedTable
 from dpdb.overlap.bounds.relaxation import FamilyT, Relaxation
 
 __all__ = ["Part", "Split", "dual_bound", "improve", "scale_for"]

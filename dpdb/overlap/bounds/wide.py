@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.overlap.bounds.bound import Deadline
+from dpdb.overlap.bounds.coverage import IntervalTable
 from dpdb.overlap.bounds.dual import Part, Split, improve, scale_for
-from dpdb.overlap.bounds.interval_table import IntervalTable
 from dpdb.overlap.bounds.relaxation import Relaxation
 
 __all__ = ["MOST_CELLS", "WideFamily", "WideProblem", "tops_of", "wide_dual", "wide_tops"]

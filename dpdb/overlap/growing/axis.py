@@ -10,16 +10,47 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from dpdb.overlap.bounds.interval_table import IntervalTable
-from dpdb.overlap.growing.arrays import Growing
+from dpdb.overlap.bounds.coverage import IntervalTable
 from dpdb.predicates import Cut, ValueSet
 
-__all__ = ["NULL", "Atoms", "Axis", "Position", "holds"]
+__all__ = ["NULL", "Atoms", "Axis", "Growing", "Position", "holds"]
+
+
+class Growing:
+    """A one-dimensional array with room to spare; `values` is the part in use, and may be written to."""
+
+    def __init__(self, values: ArrayLike, dtype: DTypeLike) -> None:
+        self._room: NDArray[Any] = np.array(values, dtype)
+        self._used = len(self._room)
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The values that were added, as a view."""
+        return self._room[: self._used]
+
+    def extend(self, values: ArrayLike) -> None:
+        """Add at the end."""
+        added = np.asarray(values, self._room.dtype)
+        end = self._used + len(added)
+        if end > len(self._room):
+            room = np.empty(max(64, 2 * end), self._room.dtype)
+            room[: self._used] = self.values
+            self._room = room
+        self._room[self._used : end] = added
+        self._used = end
+
+    def copy(self) -> Growing:
+        """An array of its own with the same values."""
+        return Growing(self.values, self._room.dtype)
+
 
 Position: TypeAlias = Cut | str | None
 """A place in the order: just right of a cut, `low` for below every cut, None for NULL."""

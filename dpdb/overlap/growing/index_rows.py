@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.overlap.bounds.wide import MOST_CELLS, WideFamily, wide_tops
-from dpdb.overlap.growing.arrays import Growing
-from dpdb.overlap.growing.axis import Atoms, Axis, Position, holds
+from dpdb.overlap.growing.axis import Atoms, Axis, Growing, Position, holds
 from dpdb.predicates import Box, ValueSet
 
 __all__ = ["IndexRows", "Point", "covers"]

@@ -18,8 +18,7 @@ import numpy as np
 from dpdb.errors import ParameterError
 from dpdb.overlap.bounds.bound import Bound, Deadline, Witness
 from dpdb.overlap.encoding import mixed_attributes, relax
-from dpdb.overlap.growing.arrays import Growing
-from dpdb.overlap.growing.axis import Position
+from dpdb.overlap.growing.axis import Growing, Position
 from dpdb.overlap.growing.index_rows import IndexRows, Point, covers
 from dpdb.overlap.growing.neighbourhood import most_collected, most_of_all
 from dpdb.overlap.instance import MOST_WEIGHT

@@ -12,8 +12,7 @@ from dpdb.constraints import Operator
 from dpdb.constraints.text.source import shortened
 from dpdb.engine import Table, WherePredicate, comparable_column, untyped_problem
 from dpdb.errors import ParameterError, PredicateError
-from dpdb.predicates import TRUE, Column, Comparison, Literal, LiteralValue, Region, all_of, covered_groups
-from dpdb.predicates.covered import covered
+from dpdb.predicates import TRUE, Column, Comparison, Literal, LiteralValue, Region, all_of, covered, covered_groups
 from dpdb.release.ask import Key
 
 __all__ = ["Slices", "parse_slices"]

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         "overlap",
         run,
         "bound what a set of WHERE clauses or counting queries costs together; opens no table, spends nothing",
-        "dpdb overlap queries.sql --weights 5,5,10 --format json",
+        "dpdb overlap queries.sql --schema 'age INTEGER' --weights 5,5,10 --format json",
     )
     parser.add_argument(
         "file", metavar="FILE.sql", help="one WHERE clause or counting query per line; - reads standard input"
@@ -49,7 +49,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--deadline", metavar="S", type=positive, default=10.0, help="seconds after which the search stops (10)"
     )
-    harmless(parser.add_argument("--schema", metavar="COLS", help="column types, such as 'age INTEGER, day DATE'"))
+    columns = "all columns that the queries name, with types: 'age INTEGER, day DATE'"
+    harmless(parser.add_argument("--schema", required=True, metavar="COLS", help=columns))
     format_option(parser)
 
 
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         _weights(options.weights),
         method=options.method,
         deadline=options.deadline,
-        types=csv_schema(options),
+        types=csv_schema(options) or {},
     )
     show(json.dumps(report.to_dict(), indent=2) if options.format == "json" else _in_words(report))
     return 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpdb.doors.cli.prompt.commands import DOT_COMMANDS
 from dpdb.doors.sql import FrontEnd, statement_words
-from dpdb.files.owned_folder import check_folder
+from dpdb.files.owned_file import check_folder
 
 __all__ = ["PromptLines", "prompt_lines"]
 

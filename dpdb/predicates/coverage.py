@@ -13,7 +13,6 @@ from dpdb.constraints import shortened
 from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
 from dpdb.predicates.boxes import EVERYTHING, Box, intersection, make_box, meet, one_side, union
-from dpdb.predicates.meaning import Meaning
 from dpdb.predicates.nodes import (
     And,
     Column,
@@ -32,7 +31,7 @@ from dpdb.predicates.nodes import (
     columns_in,
     terms_of,
 )
-from dpdb.predicates.places import meaning
+from dpdb.predicates.places import Meaning, meaning
 from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region
 
 __all__ = ["covered", "covered_groups"]

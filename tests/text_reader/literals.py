@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpdb.predicates.attribute_sets import NAN, Key, ValueSet, canonical_number
-from dpdb.predicates.meaning import UNSURE, Meaning, enclosed, exactly, neighbours
+from dpdb.predicates.places import UNSURE, Meaning, enclosed, exactly, neighbours
 
 __all__ = ["ColumnType", "Literal", "LiteralKind", "column_type", "meanings"]
 

@@ -1,4 +1,4 @@
-"""Trade-off functions of f-DP, for reports only: tensor product, lower convex envelope, conversion to (epsilon, delta).
+"""Trade-off functions of f-DP, an oracle: tensor product, lower convex envelope, conversion to (epsilon, delta).
 
 A trade-off function is kept as a convex polygon: probability steps (p, q) sorted by falling ratio q / p, each lowering
 the type II error by q while the type I error grows by p. It is a pair of discrete distributions, so the tensor product

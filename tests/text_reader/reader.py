@@ -19,7 +19,7 @@ from dpdb.names import folded
 from dpdb.predicates.attribute_sets import ValueSet
 from dpdb.predicates.boxes import EVERYTHING, Box, intersection, one_side, union
 from dpdb.predicates.region import TOO_MANY_PARTS, UNION_LIMIT, Region
-from dpdb.predicates.text_reader.literals import Literal, LiteralKind, column_type, meanings
+from text_reader.literals import Literal, LiteralKind, column_type, meanings
 
 __all__ = ["parse_counting_query", "parse_where"]
 
@@ -43,7 +43,7 @@ def parse_where(where: str | None, types: Mapping[str, str] | None = None) -> Re
         The condition, in DuckDB's SQL; None or blank selects every row.
     types
         Declared SQL types by column. Literals of a column without a type are read so that every usual type is covered
-        (see `dpdb.predicates.text_reader.literals`).
+        (see `text_reader.literals`).
 
     Raises
     ------
