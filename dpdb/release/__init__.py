@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     )
     from dpdb.release.risk import Risk, risk_of
     from dpdb.release.session import Session, open_session
-    from dpdb.release.units.privacy_unit import parse_unit
 
 __all__ = [
     "COUNT",
@@ -73,7 +72,6 @@ __all__ = [
     "open_session",
     "parse_gate",
     "parse_slices",
-    "parse_unit",
     "pure_units",
     "recorded_releases",
     "release_table",
@@ -107,6 +105,5 @@ if not TYPE_CHECKING:
             "number_words releases_words slice_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
-            "units.privacy_unit": "parse_unit",
         },
     )
