@@ -163,7 +163,8 @@ def register(
     their defaults::
 
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
-                         confidence 0.95, max_degree, run_id, theta, constraints, label)
+                         confidence 0.95, max_degree, run_id, theta, constraints, label, rate false,
+                         each_constraint false)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label)
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
