@@ -21,14 +21,12 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt_common.exceptions import DbtConfigError
 
 from dpdb.doors.duckdb_functions import ExactConflicts, Registration, register
+from dpdb.engine import SETTINGS
 from dpdb.errors import DpdbError
 
 __all__ = ["Plugin"]
 
-_PARAMETERS = (
-    "constraints", "budget", "ledger", "rows_per_person", "unit", "max_rows", "row_bound", "max_group",
-    "public_parents", "private_parents", "max_children", "who",
-)  # fmt: skip
+_PARAMETERS = ("budget", "ledger", "who", *(name for name in SETTINGS if name != "table"))
 _EXACT = "exact"
 
 

@@ -5,21 +5,23 @@
 CREATE TEMP MACRO dp_inconsistency(
     table_name, measure := 'repair', epsilon := 1.0, where_clause := NULL, by_column := NULL, group_keys := NULL,
     mechanism := NULL, confidence := 0.95, max_degree := NULL, run_id := NULL, theta := NULL, constraints := NULL,
-    label := NULL
+    label := NULL, rate := false, each_constraint := false
 ) AS _dpdb_release(
     true, 'dp_inconsistency', table_name::VARCHAR, measure::VARCHAR, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], mechanism::VARCHAR, confidence::DOUBLE, max_degree::BIGINT,
-    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, label::VARCHAR, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, label::VARCHAR, rate::BOOLEAN,
+    each_constraint::BOOLEAN, current_database(), current_schema(), txid_current()
 )[1];
 
 CREATE TEMP MACRO dp_inconsistency(
     table_name, measure := 'repair', epsilon := 1.0, where_clause := NULL, by_column := NULL, group_keys := NULL,
     mechanism := NULL, confidence := 0.95, max_degree := NULL, run_id := NULL, theta := NULL, constraints := NULL,
-    label := NULL
+    label := NULL, rate := false, each_constraint := false
 ) AS TABLE SELECT unnest(_dpdb_release(
     false, 'dp_inconsistency', table_name::VARCHAR, measure::VARCHAR, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], mechanism::VARCHAR, confidence::DOUBLE, max_degree::BIGINT,
-    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, label::VARCHAR, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, theta::BIGINT, constraints::VARCHAR, label::VARCHAR, rate::BOOLEAN,
+    each_constraint::BOOLEAN, current_database(), current_schema(), txid_current()
 ), max_depth := 2);
 
 CREATE TEMP MACRO dp_count(
@@ -28,7 +30,7 @@ CREATE TEMP MACRO dp_count(
 ) AS _dpdb_release(
     true, 'dp_count', table_name::VARCHAR, NULL, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], NULL, confidence::DOUBLE, NULL,
-    run_id::VARCHAR, NULL, NULL, label::VARCHAR, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, NULL, NULL, label::VARCHAR, false, false, current_database(), current_schema(), txid_current()
 )[1];
 
 CREATE TEMP MACRO dp_count(
@@ -37,5 +39,5 @@ CREATE TEMP MACRO dp_count(
 ) AS TABLE SELECT unnest(_dpdb_release(
     false, 'dp_count', table_name::VARCHAR, NULL, epsilon::DOUBLE, where_clause::VARCHAR,
     by_column::VARCHAR, group_keys::VARCHAR[], NULL, confidence::DOUBLE, NULL,
-    run_id::VARCHAR, NULL, NULL, label::VARCHAR, current_database(), current_schema(), txid_current()
+    run_id::VARCHAR, NULL, NULL, label::VARCHAR, false, false, current_database(), current_schema(), txid_current()
 ), max_depth := 2);

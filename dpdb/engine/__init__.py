@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Progress,
         Slice,
         Table,
-        TableOptions,
         Thinning,
         no_progress,
     )
@@ -61,11 +60,24 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.untyped import untyped_problem
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.table import LocalTable
+    from dpdb.engine.table_spec import (
+        LIMITS,
+        SETTINGS,
+        ProtectedChange,
+        PublicSizes,
+        Setting,
+        SettingKind,
+        TableSettings,
+        TableSpec,
+        with_settings,
+    )
     from dpdb.engine.unit_rows import kept_rows_sql
     from dpdb.engine.whole_table import WRITTEN, arrow_forgets, read_rows, write_rows
 
 __all__ = [
+    "LIMITS",
     "NESTED_LOOP_ROWS",
+    "SETTINGS",
     "WRITTEN",
     "BoundConstraint",
     "BoundInclusion",
@@ -88,11 +100,16 @@ __all__ = [
     "ParentsLike",
     "Partners",
     "Progress",
+    "ProtectedChange",
+    "PublicSizes",
+    "Setting",
+    "SettingKind",
     "Slice",
     "SourceLike",
     "Table",
-    "TableOptions",
     "TableSchema",
+    "TableSettings",
+    "TableSpec",
     "Thinning",
     "TypeOrigin",
     "WherePredicate",
@@ -132,6 +149,7 @@ __all__ = [
     "unit_column",
     "untyped_problem",
     "violating_pairs",
+    "with_settings",
     "write_rows",
 ]
 
@@ -139,7 +157,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "interface": "Edges Engine Partners Progress Slice Table TableOptions Thinning no_progress",
+            "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "opening": "declared_table empty_table has_tables is_remote open_local_table open_table",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",
@@ -168,6 +186,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.untyped": "untyped_problem",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "LocalTable",
+            "table_spec": "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings TableSpec "
+            "with_settings",
             "unit_rows": "kept_rows_sql",
             "whole_table": "WRITTEN arrow_forgets read_rows write_rows",
         },

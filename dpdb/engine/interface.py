@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -19,17 +18,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dpdb.constraints import ConstraintsLike
     from dpdb.engine.parents.binding import BoundInclusion
-    from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.schema import TableSchema
     from dpdb.engine.sources.source import Reading, SourceLike
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
+    from dpdb.engine.table_spec import TableSpec
     from dpdb.predicates import LiteralValue
     from dpdb.predicates.nodes import Literal
 
-__all__ = ["Edges", "Engine", "Partners", "Progress", "Slice", "Table", "TableOptions", "Thinning", "no_progress"]
+__all__ = ["Edges", "Engine", "Partners", "Progress", "Slice", "Table", "Thinning", "no_progress"]
 
 # Called with the names of long steps, never with a number: how long a step takes or how much it found is private.
 Progress: TypeAlias = Callable[[str], None]
@@ -40,47 +38,6 @@ def no_progress(step: str) -> None:
     del step
 
 
-class TableOptions(TypedDict, total=False):
-    """The options with which a table is opened.
-
-    Attributes
-    ----------
-    table, csv_schema, delimiter
-        See `open_source`. The delimiter is also the likely one of parents.
-    constraints : path, text, list of texts or of `DenialConstraint`, optional
-        Loaded with the table's names; duplicates count once.
-    parents : sequence of DeclaredParent, optional
-        Other tables that constraints may look into.
-    assumes_parents : bool
-        Take every parent for a table without rows, for what looks at none.
-    unit, most : str and int, optional
-        A column whose values own the rows: of each value at most `most` rows are read, of NULL none.
-    max_children : int, optional
-        Of each key that refers to a private parent at most so many rows are read.
-    gather_rows : int, optional
-        Of tables in other engines: how many rows in conflict may be expected to come here. Public, never checked.
-    memory_limit, temp_directory, threads
-        Of our own database; see `Database`.
-    progress : callable
-        Called with the name of each long step.
-    """
-
-    table: str | None
-    csv_schema: Mapping[str, str] | None
-    delimiter: str | None
-    constraints: ConstraintsLike | None
-    parents: Sequence[DeclaredParent]
-    assumes_parents: bool
-    unit: str | None
-    most: int
-    max_children: int | None
-    gather_rows: int | None
-    memory_limit: str | None
-    temp_directory: str | Path | None
-    threads: int | None
-    progress: Progress
-
-
 class Engine(Protocol):
     """An opener of tables."""
 
@@ -88,8 +45,8 @@ class Engine(Protocol):
         """Say whether sources of this kind are this engine's."""
         ...
 
-    def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> Table:
-        """Open a source; see `open_table`."""
+    def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> Table:
+        """Open the source of a spec; see `open_table`."""
         ...
 
 

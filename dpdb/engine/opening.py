@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack
 
+from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.remote.engine import RemoteEngine
 from dpdb.engine.schema import TableSchema
 from dpdb.engine.sources.addresses.fetching import has_tables as file_has_tables
 from dpdb.engine.sources.source import Reading, SourceLike
-from dpdb.engine.table import LocalEngine, LocalTable, declared
+from dpdb.engine.table import LocalEngine, LocalTable, described
+from dpdb.engine.table_spec import TableSettings, TableSpec
 from dpdb.errors import SourceError
 
 if TYPE_CHECKING:
-    from dpdb.engine.interface import Engine, Table, TableOptions
+    from dpdb.constraints import ConstraintsLike
+    from dpdb.engine.interface import Engine, Table
 
 __all__ = ["ENGINES", "declared_table", "empty_table", "has_tables", "is_remote", "open_local_table", "open_table"]
 
@@ -23,17 +26,25 @@ _LOCAL, _REMOTE = LocalEngine(), RemoteEngine()
 ENGINES: tuple[Engine, ...] = (_REMOTE, _LOCAL)
 
 
-def open_table(source: SourceLike, *, rows: bool = True, **options: Unpack[TableOptions]) -> Table:
+def open_table(
+    source: SourceLike | TableSpec,
+    *,
+    constraints: ConstraintsLike | None = None,
+    table: str | None = None,
+    rows: bool = True,
+    progress: Progress = no_progress,
+    **settings: Unpack[TableSettings],
+) -> Table:
     """Open a table: its schema is read, its constraints are bound, and its rows are checked or copied.
 
     Parameters
     ----------
-    source
-        See `open_source`. Only read, never written.
+    source, constraints, table, **settings
+        A `TableSpec`, or what makes one.
     rows : bool
         False for what looks at no row: a file that is a plain table is then only described.
-    options
-        See `TableOptions`.
+    progress : callable
+        Called with the name of each long step.
 
     Raises
     ------
@@ -41,10 +52,18 @@ def open_table(source: SourceLike, *, rows: bool = True, **options: Unpack[Table
         `SourceError`, `ConstraintSyntaxError`, `UnknownColumnError`, `ConstraintTypeError` or `ParameterError`; nothing
         of the table's rows is in their messages.
     """
-    return _engine(source).open(source, Reading.ALL if rows else Reading.COMPUTED, options)
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    return _engine(spec.source).open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
 
 
-def open_local_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTable:
+def open_local_table(
+    source: SourceLike | TableSpec,
+    *,
+    constraints: ConstraintsLike | None = None,
+    table: str | None = None,
+    progress: Progress = no_progress,
+    **settings: Unpack[TableSettings],
+) -> LocalTable:
     """Open a table in our own database, for what only the owner may ask of rows and single conflicts.
 
     Raises
@@ -52,23 +71,31 @@ def open_local_table(source: SourceLike, **options: Unpack[TableOptions]) -> Loc
     SourceError
         As `open_table`, and if the table is in another engine.
     """
-    if is_remote(source):
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    if is_remote(spec.source):
         raise SourceError(
             "a table of another engine is asked for releases and for exact values only, not for its single rows; "
             "save it as a Parquet file for this"
         )
-    return _LOCAL.open(source, Reading.ALL, options)
+    return _LOCAL.open(spec, Reading.ALL, progress)
 
 
-def empty_table(source: SourceLike, **options: Unpack[TableOptions]) -> LocalTable:
+def empty_table(
+    source: SourceLike | TableSpec,
+    *,
+    constraints: ConstraintsLike | None = None,
+    table: str | None = None,
+    **settings: Unpack[TableSettings],
+) -> LocalTable:
     """Make a table without rows that has the schema of a source, and read no row of the source.
 
     Names and types are public, rows are not. Parameters and errors as `open_table`; what that would copy (views,
     relations, streams) is only described here.
     """
-    if is_remote(source):
-        return _REMOTE.describe(source, options)
-    return _LOCAL.open(source, Reading.NONE, options)
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    if is_remote(spec.source):
+        return _REMOTE.describe(spec)
+    return _LOCAL.open(spec, Reading.NONE, no_progress)
 
 
 def is_remote(source: SourceLike) -> bool:
@@ -81,9 +108,15 @@ def has_tables(place: str) -> bool:
     return _REMOTE.has_tables(place) if is_remote(place) else file_has_tables(place)
 
 
-def declared_table(schema: TableSchema | Mapping[str, str], **options: Unpack[TableOptions]) -> LocalTable:
+def declared_table(
+    schema: TableSchema | Mapping[str, str],
+    *,
+    constraints: ConstraintsLike | None = None,
+    assumes_parents: bool = False,
+) -> LocalTable:
     """Make a table without rows of a schema, or of column names with SQL types. Errors as `declared_schema`."""
-    return declared(schema, options)
+    spec = TableSpec(None, constraints=constraints, assumes_parents=assumes_parents)
+    return described("the schema", schema, spec)
 
 
 def _engine(source: SourceLike) -> Engine:

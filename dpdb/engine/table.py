@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from sqlglot import exp
 
@@ -22,6 +22,7 @@ from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
+from dpdb.engine.table_spec import EVERY_ROW, MachineLimits, ProtectedChange, TableSpec
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
 from dpdb.predicates import LiteralValue
 from dpdb.predicates.nodes import Literal
@@ -29,11 +30,10 @@ from dpdb.predicates.nodes import Literal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine.interface import TableOptions
     from dpdb.engine.sources.csv.lines import Faults
     from dpdb.engine.unit_rows import KeptRows
 
-__all__ = ["LocalEngine", "LocalTable", "declared", "described", "of_table", "own_database"]
+__all__ = ["LocalEngine", "LocalTable", "described", "own_database"]
 
 
 # Public numbers, up to which what a release needs whatever the rows are is little.
@@ -59,22 +59,20 @@ class LocalTable:
         *,
         constraints: ConstraintsLike | None = None,
         parents: ParentsOfTable | None = None,
-        unit: str | None = None,
-        most: int = 1,
-        max_children: int | None = None,
+        change: ProtectedChange = EVERY_ROW,
         progress: Progress = no_progress,
     ) -> None:
         self.database = database
         self.description = source.description
         self.schema = source.schema
-        self.unit = None if unit is None else unit_column(unit, source.schema)
+        self.unit = None if change.unit is None else unit_column(change.unit, source.schema)
         loaded = () if constraints is None else load_constraints(constraints, source.schema.names)
         self._across = RulesAcross(database, loaded, source.schema, parents)
         self.inclusions = self._across.bound
         self.written = tuple(
             (dc.written, k) for dc, k in zip(loaded, places_among_distinct(self._across.constraints), strict=True)
         )
-        self._kept = self._kept_of(source, most, max_children)
+        self._kept = self._kept_of(source, change)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
             database, distinct(self._across.constraints), source.schema, self._across.column
@@ -123,17 +121,17 @@ class LocalTable:
         read = {known for known, _ in self.database.describe(exp.select("*").from_(source.scan.copy()))}
         return None if name in read else "such columns are not read at all"
 
-    def _kept_of(self, source: Source, most: int, max_children: int | None) -> KeptRows | None:
+    def _kept_of(self, source: Source, change: ProtectedChange) -> KeptRows | None:
         """Return the rows of a source that are used: some of each unit, or of the children of each key; None: all."""
         if self.unit is not None:
             from dpdb.engine.unit_rows import UnitRows
 
-            return UnitRows(self.database, source, self.unit, most)
-        if max_children is not None:
+            return UnitRows(self.database, source, self.unit, change.most)
+        if change.max_children is not None:
             from dpdb.engine.parents.children import ChildRows, limited_keys
 
             keys = limited_keys(self.inclusions)
-            return ChildRows(self.database, source, keys, max_children) if keys else None
+            return ChildRows(self.database, source, keys, change.max_children) if keys else None
         return None
 
     @property
@@ -305,57 +303,47 @@ class LocalEngine:
         del source
         return True
 
-    def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> LocalTable:
+    def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> LocalTable:
         """Open a source in a database of its own; see `open_table`."""
-        database = own_database(options)
+        database = own_database(spec.limits)
         try:
-            options.get("progress", no_progress)("opening the table")
-            if options.get("gather_rows") is not None:
+            progress("opening the table")
+            if spec.sizes.gather_rows is not None:
                 raise ParameterError("gather_rows applies to tables of other engines, whose rows come here")
-            types, of_parents = types_of_parents(options.get("csv_schema") or {}, options.get("parents") or ())
+            types, of_parents = types_of_parents(spec.csv_schema or {}, spec.parents)
             opened = open_source(
-                database,
-                source,
-                table=options.get("table"),
-                csv_schema=types,
-                rows=rows,
-                delimiter=options.get("delimiter"),
+                database, spec.source, table=spec.table, csv_schema=types, rows=rows, delimiter=spec.delimiter
             )
-            parents = opener_of(source, options, of_parents, rows)
-            return LocalTable(database, opened, parents=parents, **of_table(options))
+            return _of_spec(database, opened, spec, opener_of(spec, of_parents, rows), progress)
         except BaseException:
             database.close()
             raise
 
 
-def declared(schema: TableSchema | Mapping[str, str], options: TableOptions) -> LocalTable:
-    """Make a table without rows of a schema, or of column names with SQL types."""
-    return described("the schema", schema, options)
-
-
-def described(description: str, schema: TableSchema | Mapping[str, str], options: TableOptions) -> LocalTable:
-    """Make a table without rows of a schema, called as somebody named it."""
-    database = own_database(options)
+def described(description: str, schema: TableSchema | Mapping[str, str], spec: TableSpec) -> LocalTable:
+    """Make a table without rows of a schema, or of column names with SQL types, called as somebody named it."""
+    database = own_database(spec.limits)
     try:
         columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)
         source = Source(description, columns, without_rows(columns))
-        parents = opener_of(None, options, {}, Reading.NONE)
-        return LocalTable(database, source, parents=parents, **of_table(options))
+        return _of_spec(database, source, spec, opener_of(spec, {}, Reading.NONE))
     except BaseException:
         database.close()
         raise
 
 
-def own_database(options: TableOptions) -> Database:
+def own_database(limits: MachineLimits) -> Database:
     """Make the private database of a table."""
-    return Database(
-        memory_limit=options.get("memory_limit"),
-        temp_directory=options.get("temp_directory"),
-        threads=options.get("threads"),
+    return Database(**vars(limits))
+
+
+def _of_spec(
+    database: Database,
+    source: Source,
+    spec: TableSpec,
+    parents: ParentsOfTable | None,
+    progress: Progress = no_progress,
+) -> LocalTable:
+    return LocalTable(
+        database, source, constraints=spec.constraints, parents=parents, change=spec.change, progress=progress
     )
-
-
-def of_table(options: TableOptions) -> dict[str, Any]:
-    """Choose the options of a `LocalTable` itself."""
-    own = ("constraints", "unit", "most", "max_children", "progress")
-    return {name: value for name, value in options.items() if name in own}

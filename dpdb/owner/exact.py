@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import (
-    ParentsLike,
     Progress,
     Slice,
     SourceLike,
     Table,
-    TableOptions,
+    TableSettings,
+    TableSpec,
     WherePredicate,
-    declared_parents,
     export_edges,
     is_remote,
     no_progress,
@@ -33,7 +32,6 @@ from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, mi
 from dpdb.names import nearest_words
 from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
 from dpdb.owner.listing import Listing
-from dpdb.release import parse_unit
 from dpdb.release.conflict_graph import conflict_graph
 
 __all__ = ["exact_measures"]
@@ -48,13 +46,7 @@ def exact_measures(
     *,
     non_private: bool = False,
     table: str | None = None,
-    csv_schema: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
     where: str | None = None,
-    unit: str | None = None,
-    max_rows: int | None = None,
-    public_parents: ParentsLike | None = None,
-    private_parents: ParentsLike | None = None,
     measures: Sequence[str] | None = None,
     by_constraint: bool = False,
     violations: str | Path | None = None,
@@ -63,10 +55,8 @@ def exact_measures(
     columns: Sequence[str] = (),
     materialize: str | Path | None = None,
     time_limit: float = 10.0,
-    memory_limit: str | None = None,
-    temp_directory: str | Path | None = None,
-    threads: int | None = None,
     progress: Progress = no_progress,
+    **settings: Unpack[TableSettings],
 ) -> ExactMeasures:
     """Compute the true measures of a table. Owner only: the result is not private and has no privacy guarantee.
 
@@ -74,10 +64,6 @@ def exact_measures(
     ----------
     non_private : bool
         Must be True: the owner says that exact values may leave.
-    unit, max_rows : str and int, optional
-        Measure what a session with this unit measures: at most `max_rows` rows of each value of the column.
-    public_parents, private_parents : mapping of name to source, or list of names, optional
-        As `Session`: where the tables are that constraints look into.
     measures : sequence of str, optional
         Compute these of `EXACT_MEASURES` only; by default all.
     by_constraint : bool
@@ -97,6 +83,9 @@ def exact_measures(
         Leave the conflict graph in this new DuckDB file; see `dpdb.engine.export_edges`.
     time_limit : float
         Seconds for proving the exact repair.
+    **settings
+        As `Session`: with `unit` and `max_rows`, or `max_children`, only the rows are measured that it uses; what the
+        owner declares of sizes, and `rows_per_person`, change no exact value.
 
     Raises
     ------
@@ -113,26 +102,16 @@ def exact_measures(
     wanted = _known(tuple(EXACT_MEASURES) if measures is None else measures)
     of_each = None if not by_constraint else () if measures is None else wanted
     listing = Listing(violations, repair_rows, suggestions, tuple(columns))
-    asked = parse_unit(1, unit, max_rows)
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
     names_rows = listing.is_asked or materialize is not None
-    if asked.column is not None and names_rows:
-        raise ParameterError("violations and materialize name rows by their place in the source; leave out the unit")
-    options: TableOptions = {
-        "table": table,
-        "csv_schema": csv_schema,
-        "delimiter": delimiter,
-        "constraints": constraints,
-        "parents": declared_parents(public_parents, private_parents),
-        "unit": asked.column,
-        "most": asked.rows,
-        "memory_limit": memory_limit,
-        "temp_directory": temp_directory,
-        "threads": threads,
-        "progress": progress,
-    }
-    if is_remote(source) and not names_rows:
-        return _remote_measures(source, where, (wanted, of_each), time_limit, options)
-    with open_local_table(source, **options) as opened:
+    if names_rows and (spec.change.unit is not None or spec.change.max_children is not None):
+        left_out = "unit" if spec.change.unit is not None else "max_children"
+        raise ParameterError(
+            f"violations and materialize name rows by their place in the source; leave out the {left_out}"
+        )
+    if is_remote(spec.source) and not names_rows:
+        return _remote_measures(spec, where, (wanted, of_each), time_limit, progress)
+    with open_local_table(spec, progress=progress) as opened:
         part = opened.slice(
             None if where is None else opened.where(where),
             keep_source_row=by_constraint or names_rows,
@@ -154,15 +133,15 @@ def exact_measures(
 
 
 def _remote_measures(
-    source: SourceLike,
+    spec: TableSpec,
     where: str | None,
     wanted: tuple[Sequence[str], Sequence[str] | None],
     time_limit: float,
-    options: TableOptions,
+    progress: Progress,
 ) -> ExactMeasures:
     """Compute measures, of all constraints and of each, of a table in another engine, whose rows in conflict come."""
     of_all, of_each = wanted
-    with open_table(source, **options) as opened:
+    with open_table(spec, progress=progress) as opened:
         predicate = None if where is None else opened.where(where)
         found, _ = _measures(opened.slice(predicate), time_limit, of_all, with_cover=False)
         if of_each is None:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Unpack
 
 from dpdb.constraints import ConstraintsLike, DenialConstraint
-from dpdb.engine import NESTED_LOOP_ROWS, SourceLike, declared_table, empty_table
+from dpdb.engine import (
+    NESTED_LOOP_ROWS,
+    ProtectedChange,
+    PublicSizes,
+    SourceLike,
+    TableSettings,
+    TableSpec,
+    declared_table,
+    empty_table,
+)
 from dpdb.errors import ParameterError
 from dpdb.measures import MEASURES, measure_named
 from dpdb.owner.plan_fields import PlanFields, Rung
@@ -52,12 +61,12 @@ def plan(
     epsilon: Epsilon = 1.0,
     table: str | None = None,
     schema: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
     distinct: Mapping[str, int] | None = None,
     max_degree: int | None = None,
     target: float | None = None,
     repetitions: int = 50,
     seed: int | None = None,
+    **settings: Unpack[TableSettings],
 ) -> Plan:
     """Simulate private releases on a synthetic table of a guessed shape. Spends nothing; reads the schema only.
 
@@ -80,8 +89,6 @@ def plan(
         Table or view of a DuckDB file or connection.
     schema : mapping of column to SQL type, optional
         Without a source: all columns that matter. With a CSV file: types of its columns.
-    delimiter : str, optional
-        Of a CSV file.
     distinct : mapping of column to int, optional
         Guessed numbers of distinct values; the square root of `rows` for the others, more where a key needs more.
     max_degree : int, optional
@@ -92,6 +99,9 @@ def plan(
         Releases per figure; fewer where they would take too long.
     seed : int, optional
         Repeats the synthetic table, not the noise.
+    **settings
+        As `dpdb.open`. Noise is as for `rows_per_person`, and as for `max_rows` rows of each value of a `unit`; parents
+        are taken as public ones, and a note says what private ones cost.
 
     Returns
     -------
@@ -122,10 +132,22 @@ def plan(
     repetitions = check_count("repetitions", repetitions)
     if target is not None:
         target = check_real("target", target, low=0, above_low=True)
-    dcs, types, offer = _known(source, constraints, table, schema, rows, delimiter=delimiter)
+    if schema is not None:
+        settings["csv_schema"] = schema
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table).with_assumed_parents()
+    dcs, types, offer = _known(spec, rows)
     ask = Ask("all", epsilon, max_degree=max_degree)
     made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
-    with Session(made.rows, constraints=list(dcs), public_parents=made.parents, row_bound=NESTED_LOOP_ROWS) as session:
+    rows_per_person = spec.change.rows_per_person if spec.change.unit is None else spec.change.most
+    planned = TableSpec(
+        made.rows,
+        list(dcs),
+        public_parents=made.parents,
+        change=ProtectedChange(rows_per_person),
+        sizes=PublicSizes(NESTED_LOOP_ROWS, spec.sizes.max_group),
+        limits=spec.limits,
+    )
+    with Session(planned) as session:
         simulation = Simulation(session, repetitions=repetitions, max_degree=max_degree)
         simulated, skipped = _simulated(simulation, epsilon, max_degree)
         smallest, ladder = ({}, ()) if target is None else _smallest(simulation, target)
@@ -143,36 +165,21 @@ def plan(
             smallest_epsilon=smallest,
             risk=risk_of(as_float(ask.charged)),
             ladder=ladder,
-            charges=ledger_charges(session.prepare(ask).charge.parts, 1),
+            charges=ledger_charges(session.prepare(ask).charge.parts, rows_per_person),
         )
 
 
-def _known(
-    source: SourceLike | None,
-    constraints: ConstraintsLike,
-    table: str | None,
-    schema: Mapping[str, str] | None,
-    rows: int,
-    *,
-    delimiter: str | None,
-) -> tuple[tuple[DenialConstraint, ...], dict[str, str], str | None]:
+def _known(spec: TableSpec, rows: int) -> tuple[tuple[DenialConstraint, ...], dict[str, str], str | None]:
     """Bind the constraints to the schema, and to nothing else; return the columns they name with their types.
 
     Also what else may be asked of so many rows, in words.
     """
-    if source is None and not schema:
+    if spec.source is None and not spec.csv_schema:
         raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
     with (
-        declared_table(schema or {}, constraints=constraints, assumes_parents=True)
-        if source is None
-        else empty_table(
-            source,
-            table=table,
-            csv_schema=schema,
-            delimiter=delimiter,
-            constraints=constraints,
-            assumes_parents=True,
-        )
+        declared_table(spec.csv_schema or {}, constraints=spec.constraints, assumes_parents=True)
+        if spec.source is None
+        else empty_table(spec)
     ) as known:
         dcs = tuple(bound.constraint for bound in known.constraints)
         named = {name for dc in dcs for name in dc.table_columns}

@@ -9,10 +9,18 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from dpdb.engine import Faults, LocalTable, SourceLike, column_definition, count_cells, member_names, open_local_table
+from dpdb.engine import (
+    Faults,
+    LocalTable,
+    SourceLike,
+    TableSettings,
+    column_definition,
+    count_cells,
+    member_names,
+    open_local_table,
+)
 from dpdb.errors import EngineError, SourceError
 
 __all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
@@ -102,10 +110,7 @@ def propose_schema(
     source: SourceLike,
     *,
     table: str | None = None,
-    delimiter: str | None = None,
-    memory_limit: str | None = None,
-    temp_directory: str | Path | None = None,
-    threads: int | None = None,
+    **settings: Unpack[TableSettings],
 ) -> ProposedSchema:
     """Propose a type for each column of a source that nobody has given one. Owner only: the result is not private.
 
@@ -118,15 +123,8 @@ def propose_schema(
         As `dpdb.engine.open_table`.
     """
     members = member_names(source)
-    with open_local_table(
-        source,
-        table=table,
-        csv_schema=dict.fromkeys(members, "VARCHAR"),
-        delimiter=delimiter,
-        memory_limit=memory_limit,
-        temp_directory=temp_directory,
-        threads=threads,
-    ) as opened:
+    settings["csv_schema"] = dict.fromkeys(members, "VARCHAR")
+    with open_local_table(source, table=table, **settings) as opened:
         names = [column.name for column in opened.schema.columns if column.is_untyped or column.name in members]
         try:
             columns = tuple(_proposed(opened, name) for name in names)

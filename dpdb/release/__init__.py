@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     )
     from dpdb.release.risk import Risk, risk_of
     from dpdb.release.session import Session, open_session
-    from dpdb.release.units.privacy_unit import parse_unit
 
 __all__ = [
     "COUNT",
@@ -77,7 +76,6 @@ __all__ = [
     "open_session",
     "parse_gate",
     "parse_slices",
-    "parse_unit",
     "preview_html",
     "preview_text",
     "pure_units",
@@ -115,6 +113,5 @@ if not TYPE_CHECKING:
             "number_words releases_words slice_words sure_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
-            "units.privacy_unit": "parse_unit",
         },
     )

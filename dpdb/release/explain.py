@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from dpdb.constraints import (
     ConstraintsLike,
@@ -21,10 +21,10 @@ from dpdb.engine import (
     CrossTerm,
     GroupTerm,
     LocalSlice,
-    ParentsLike,
     SourceLike,
     Table,
-    declared_parents,
+    TableSettings,
+    TableSpec,
     degree_terms,
     empty_table,
     explained_constraint,
@@ -40,12 +40,11 @@ from dpdb.release.accounts.pure_units import ledger_charges
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.release.expected_time import expected_time
-from dpdb.release.numbers import parse_max_group
 from dpdb.release.offer import by_rule_offer
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.prepared.shares import Share, measure_shares
-from dpdb.release.units.privacy_unit import PrivacyUnit, parse_unit
+from dpdb.release.units.privacy_unit import PrivacyUnit, unit_of
 from dpdb.release.units.private_parents import unit_of_table
 
 __all__ = ["explain"]
@@ -60,17 +59,8 @@ def explain(
     ask: Ask = _ALL,
     *,
     table: str | None = None,
-    csv_schema: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
-    rows_per_person: int = 1,
-    unit: str | None = None,
-    max_rows: int | None = None,
-    max_children: int | None = None,
-    public_parents: ParentsLike | None = None,
-    private_parents: ParentsLike | None = None,
-    row_bound: int | None = None,
-    max_group: int | None = None,
     rows: int | None = None,
+    **settings: Unpack[TableSettings],
 ) -> dict[str, Any]:
     """Explain a release of measures without making it. Spends nothing; reads the schema only.
 
@@ -99,22 +89,12 @@ def explain(
     """
     if ask.counts_rows:
         raise ParameterError("only releases of measures are explained; a count reads no conflict")
-    asked = parse_unit(rows_per_person, unit, max_rows, max_children, private_parents)
-    with empty_table(
-        source,
-        table=table,
-        csv_schema=csv_schema,
-        delimiter=delimiter,
-        constraints=constraints,
-        parents=declared_parents(public_parents, private_parents),
-        unit=asked.column,
-        most=asked.rows,
-        max_children=asked.max_children,
-    ) as opened:
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    with empty_table(spec) as opened:
         bound = opened.constraints
-        refuse_nested_loops(bound, row_bound)
-        protected = unit_of_table(asked, opened)
-        prepared = prepare(PublicTable(opened, protected, parse_max_group(max_group)), ask)
+        refuse_nested_loops(bound, spec.sizes.row_bound)
+        protected = unit_of_table(unit_of(spec.change), opened)
+        prepared = prepare(PublicTable(opened, protected, spec.sizes.max_group), ask)
         terms = degree_terms(bound)
         empty = opened.slice(prepared.parts[0].predicate)
         return {

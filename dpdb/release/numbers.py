@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon
 
-__all__ = ["is_degree", "largest_degree_words", "parse_confidence", "parse_max_group", "parse_share"]
+__all__ = ["is_degree", "largest_degree_words", "parse_confidence", "parse_share"]
 
 # Below this the shares of a mechanism's steps would round to nothing.
 _SMALLEST_EPSILON = 1_000
@@ -19,13 +19,6 @@ def parse_confidence(confidence: float) -> float:
     if not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
         raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
     return float(confidence)
-
-
-def parse_max_group(max_group: object) -> int | None:
-    """Check how many rows the owner declares the largest group to have."""
-    if max_group is not None and not is_degree(max_group):
-        raise ParameterError(f"max_group must be {largest_degree_words()}, got {max_group!r}")
-    return max_group  # type: ignore[return-value]  # checked just above
 
 
 def parse_share(charged: int, rows_per_person: int) -> int:

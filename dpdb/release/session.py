@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import Progress, SourceLike, no_progress, open_table
+from dpdb.engine import Progress, SourceLike, TableSettings, TableSpec, no_progress, open_table, with_settings
 from dpdb.errors import LittleBudgetWarning, ParameterError
 from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
 from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.draw import draw, labelled, load
-from dpdb.release.numbers import parse_max_group
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
 from dpdb.release.published.release import Releases
-from dpdb.release.units.privacy_unit import parse_unit
+from dpdb.release.units.privacy_unit import unit_of
 from dpdb.release.units.private_parents import unit_of_table
 from dpdb.release.verbs import Verbs
-
-if TYPE_CHECKING:
-    from dpdb.engine import DeclaredParent, ParentsLike
 
 __all__ = ["Session", "open_session"]
 
@@ -39,10 +35,10 @@ class Session(Verbs):
 
     Parameters
     ----------
-    source : path, connection, relation or Arrow object
-        See `dpdb.engine.sources.open.open_source`. Only read, never written.
+    source : path, connection, relation, Arrow object or TableSpec
+        Only read, never written. A `TableSpec` has the settings of the table, too.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
-        Public. Duplicates (also after exchanging the tuples) count once. None is for counts of rows only.
+        Public. None is for counts of rows only.
     table : str, optional
         Table or view of a DuckDB file or connection.
     budget : number or Budget, optional
@@ -51,39 +47,15 @@ class Session(Verbs):
         Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
     who : str, optional
         Who asks, as the owner calls him: for the ledger's history, where a run id is one asker's.
-    rows_per_person : int
-        At most this many rows belong to one person; every mechanism then runs at epsilon / rows_per_person.
-    unit, max_rows : str and int, optional
-        A column whose values own the rows: of each value at most `max_rows` rows are used (of NULL none), and releases
-        are epsilon-DP for adding or removing one value with all its rows; see `dpdb.release.units.privacy_unit`.
-    public_parents, private_parents : mapping of name to source, or list of names, optional
-        Other tables that constraints look into (``customer_id IN customers.id``): every one is declared public or
-        private. A name alone, or with None, is a table of the same DuckDB file or connection. The rows of private ones
-        are protected, too, and need `unit` (see `dpdb.release.units.private_parents`) or `max_children`.
-    max_children : int, optional
-        Beside private parents a row of either table is the unit, and at most so many rows of each key that refers to
-        them are used (all rows where it is NULL); see `dpdb.release.units.limited_children` for what that costs.
-    csv_schema : mapping of column to SQL type, optional
-        Types of columns that have none: of CSV files, and keys in names of folders (the others are text); of parents'
-        columns as ``"customers.id"``.
-    delimiter : str, optional
-        The character at which CSV text is cut, or ``"tab"``; a file of any name is CSV then, unless its first bytes
-        say otherwise. It holds for parents, too, whose header line has it. None: as name and header line tell.
-    row_bound : int, optional
-        Public bound of the number of rows. Admits constraints that can only be checked row against row.
-    max_group : int, optional
-        The owner's public word that no group of rows with a common left-hand side has more rows (without an equality:
-        that the table has not). Mechanism `two_sided` then spends nothing on a bound. It is never checked against rows;
-        a wrong one costs the upper end, never privacy.
-    gather_rows : int, optional
-        Of a table in another engine (Spark, PostgreSQL): the owner's public guess of the rows in conflict, which
-        come to this machine for every measure. It sizes disk space and is never compared with the rows that come.
     rows : bool
         False for a session that only prepares releases (see `prepare`): of files that are plain tables no row is read.
-    memory_limit, temp_directory, threads
-        Limits of the private database; see `Database`.
     progress : callable, optional
         Called with the name of each long step; never with a number.
+    **settings
+        By name; `dpdb.engine.TableSpec` says what each is. How the table is read: `csv_schema`, `delimiter`,
+        `public_parents`, `private_parents`. What is protected: one row, or as `rows_per_person`, `unit` and `max_rows`,
+        `max_children` say. Public sizes: `row_bound`, `max_group`, `gather_rows`. Limits of the private database:
+        `memory_limit`, `temp_directory`, `threads`.
 
     Attributes
     ----------
@@ -98,58 +70,29 @@ class Session(Verbs):
         of the table's rows is in their messages.
     """
 
+    @with_settings
     def __init__(
         self,
-        source: SourceLike,
+        source: SourceLike | TableSpec,
         *,
         constraints: ConstraintsLike | None = None,
         table: str | None = None,
         budget: Epsilon | Budget | None = None,
         ledger: str | Path | None = None,
         who: str | None = None,
-        rows_per_person: int = 1,
-        unit: str | None = None,
-        max_rows: int | None = None,
-        max_children: int | None = None,
-        public_parents: ParentsLike | None = None,
-        private_parents: ParentsLike | None = None,
-        csv_schema: Mapping[str, str] | None = None,
-        delimiter: str | None = None,
-        row_bound: int | None = None,
-        max_group: int | None = None,
-        gather_rows: int | None = None,
         rows: bool = True,
-        memory_limit: str | None = None,
-        temp_directory: str | Path | None = None,
-        threads: int | None = None,
         progress: Progress = no_progress,
+        **settings: Unpack[TableSettings],
     ) -> None:
-        asked = parse_unit(rows_per_person, unit, max_rows, max_children, private_parents)
+        spec = TableSpec.of(source, settings, constraints=constraints, table=table)
         self._closed = self._has_warned = False
         self._account: Account = as_budget(budget)
         self._compares_rows = False
         self._has_ledger, self._reads_rows, self._progress = ledger is not None, rows, progress
-        max_group = parse_max_group(max_group)
-        self._table = open_table(
-            source,
-            table=table,
-            csv_schema=csv_schema,
-            delimiter=delimiter,
-            parents=_declared(public_parents, private_parents),
-            constraints=constraints,
-            unit=asked.column,
-            most=asked.rows,
-            max_children=asked.max_children,
-            gather_rows=gather_rows,
-            rows=rows,
-            memory_limit=memory_limit,
-            temp_directory=temp_directory,
-            threads=threads,
-            progress=progress,
-        )
+        self._table = open_table(spec, rows=rows, progress=progress)
         try:
-            protected = unit_of_table(asked, self._table)
-            self._table.admit(row_bound)
+            protected = unit_of_table(unit_of(spec.change), self._table)
+            self._table.admit(spec.sizes.row_bound)
             if ledger is not None:
                 from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
 
@@ -166,7 +109,7 @@ class Session(Verbs):
         except BaseException:
             self._table.close()
             raise
-        self.public = PublicTable(self._table, protected, max_group)
+        self.public = PublicTable(self._table, protected, spec.sizes.max_group)
         self.constraints = self.public.constraints
         self._private = PrivateSlices(self._table)
 
@@ -274,14 +217,6 @@ class Session(Verbs):
 
     def __repr__(self) -> str:
         return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"
-
-
-def _declared(public: ParentsLike | None, private: ParentsLike | None) -> tuple[DeclaredParent, ...]:
-    if public in (None, {}) and private in (None, {}):  # most tables have none
-        return ()
-    from dpdb.engine import declared_parents
-
-    return declared_parents(public, private)
 
 
 open_session = Session

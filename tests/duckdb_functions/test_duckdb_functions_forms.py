@@ -275,3 +275,18 @@ def test_without_registered_constraints_a_call_names_them(connection: duckdb.Duc
         with pytest.raises(dpdb.DpdbError, match="has no constraints to measure"):
             registered.execute("FROM dp_inconsistency('visits')")
         assert registered.spent("visits") == 1
+
+
+def test_rates_and_constraints_one_by_one_are_asked_as_in_python() -> None:
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT range % 3 AS a, range % 2 AS b, range AS c FROM range(30)")
+        with dpdb.register(con, constraints=["a -> b", "b -> a"], budget=5) as registered:
+            each = registered.execute(
+                "SELECT * FROM dp_inconsistency('t', measure := 'problematic', each_constraint := true)"
+            )
+            share = registered.execute("SELECT * FROM dp_inconsistency('t', measure := 'repair', rate := true)")
+            with pytest.raises(dpdb.DpdbError, match="several answers"):
+                registered.execute("SELECT dp_inconsistency('t', each_constraint := true)")
+            assert registered.spent("t") == 2
+    assert each.num_rows == 2
+    assert share.num_rows == 1

@@ -91,7 +91,7 @@ def test_our_engine_implements_the_face() -> None:
     assert engine.reads(ROWS)
     table: Table
     part: Slice
-    with open_table(ROWS, constraints="zip -> city", unit="WHO", most=1) as table:
+    with open_table(ROWS, constraints="zip -> city", unit="WHO", max_rows=1) as table:
         assert table.unit == "who"
         assert [str(bound.constraint) for bound in table.constraints]
         part = table.slice()
@@ -129,7 +129,7 @@ def test_what_cannot_be_opened_is_refused_alike(opened: object) -> None:
     for options, error in (
         ({"table": "t"}, SourceError),
         ({"csv_schema": {"zip": "INTEGER"}}, SourceError),
-        ({"unit": "nobody"}, UnknownColumnError),
+        ({"unit": "nobody", "max_rows": 1}, UnknownColumnError),
         ({"constraints": "zip -> town"}, UnknownColumnError),
         ({"memory_limit": "-1GB"}, ParameterError),
     ):

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpdb.engine import declared_parents, open_local_table
+from dpdb.engine import open_local_table
 from dpdb.engine.parents import orphans
 from dpdb.engine.sql import input_rows
 from dpdb.errors import ConstraintTypeError
@@ -32,7 +32,7 @@ def every_small_instance() -> tuple[pa.Table, pa.Table]:
 
 def found(child: pa.Table, parent: pa.Table, rule: str) -> list[int]:
     """Positions of the rows that the engine takes for orphans."""
-    with open_local_table(child, constraints=rule, parents=declared_parents({"p": parent}, None)) as table:
+    with open_local_table(child, constraints=rule, public_parents={"p": parent}) as table:
         part = table.slice(keep_source_row=True)
         rows = part.database.rows(f'SELECT "source_row" FROM {part.table("self_conflict").sql("duckdb")}')
         assert part.self_conflicts == len(rows)
@@ -108,7 +108,7 @@ def test_values_compare_in_the_common_type_as_columns_do(
         for name, values in (("c", mine), ("p", theirs)):
             for value in values:
                 connection.execute(f"INSERT INTO {name} VALUES ({value}), (NULL)")
-    with open_local_table(path, table="c", constraints="k IN p.k", parents=declared_parents("p", None)) as table:
+    with open_local_table(path, table="c", constraints="k IN p.k", public_parents="p") as table:
         (rule,) = table.inclusions
         part = table.slice(keep_source_row=True)
         rows = part.database.rows(f'SELECT "source_row" FROM {part.table("self_conflict").sql("duckdb")}')
@@ -123,14 +123,14 @@ def test_columns_that_do_not_compare_are_refused_by_name() -> None:
         ("k IN p.list", "column p.list has type BIGINT.., which constraints cannot compare"),
     ):
         with pytest.raises(ConstraintTypeError, match=message):
-            open_local_table(numbers, constraints=rule, parents=declared_parents({"p": words}, None))
+            open_local_table(numbers, constraints=rule, public_parents={"p": words})
 
 
 def test_a_public_parent_is_known_by_its_keys_in_any_order_and_number() -> None:
     def keys(values: list[str | None]) -> str:
         parent = pa.table({"k": pa.array(values, pa.string()), "beside": list(range(len(values)))})
         child = pa.table({"k": ["a"]})
-        with open_local_table(child, constraints="k IN p.k", parents=declared_parents({"p": parent}, None)) as table:
+        with open_local_table(child, constraints="k IN p.k", public_parents={"p": parent}) as table:
             return table.public_keys["p"]
 
     assert keys(["a", "b", "b"]) == keys(["b", "a"])

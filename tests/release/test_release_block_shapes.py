@@ -270,7 +270,7 @@ def test_so_they_are_in_slices_and_of_few_rows_for_each_unit(monkeypatch: pytest
     for seed in range(12):
         rng = random.Random(seed)
         dcs = [random_constraint(rng) for _ in range(3)]
-        unit = {"unit": rng.choice("ad"), "most": rng.choice([1, 3, 9])} if seed % 2 else {}
+        unit = {"unit": rng.choice("ad"), "max_rows": rng.choice([1, 3, 9])} if seed % 2 else {}
         with open_local_table(random_table(rng), constraints=dcs, **unit) as table, monkeypatch.context() as patch:
             if seed % 4 < 2:
                 patch.setattr("dpdb.engine.sql.coded_rows.hash_of", weak)

@@ -16,7 +16,7 @@ import pytest
 from sqlglot import exp
 from two_tables import CLAIMED, RULES, Instance, arrow, broken, instances, opened, statistics
 
-from dpdb.engine import declared_parents, open_local_table
+from dpdb.engine import open_local_table
 from dpdb.engine.duckdb.database import Database
 from dpdb.engine.parents import children
 from dpdb.engine.schema import TableSchema
@@ -215,8 +215,7 @@ def test_values_that_compare_as_one_are_one_key(kind: str) -> None:
     with duckdb.connect() as con:
         con.execute(f"CREATE TABLE t (v {kind}); INSERT INTO t VALUES {rows}, (NULL)")
         con.execute(f"CREATE TABLE p (id {'DOUBLE' if kind == 'BIGINT' else kind})")
-        parents = declared_parents(None, ["p"])
-        with open_local_table(con, table="t", constraints="v IN p.id", parents=parents, max_children=1) as table:
+        with open_local_table(con, table="t", constraints="v IN p.id", private_parents=["p"], max_children=1) as table:
             kept, compared = len(read(table)), table.inclusions[0].pairs[0].compared_as
         con.execute(f"CREATE TABLE c AS SELECT v::{compared} AS v FROM t")
         equal = con.execute("SELECT DISTINCT (SELECT min(o.rowid) FROM c o WHERE o.v = c.v) FROM c").fetchall()

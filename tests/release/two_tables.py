@@ -17,6 +17,7 @@ from dpdb.engine.parents.rules import resolved
 from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sources.source import Source
 from dpdb.engine.table import LocalTable
+from dpdb.engine.table_spec import ProtectedChange
 from dpdb.release.statistics import SliceStatistics
 
 Child = tuple[int | None, int, int]  # key, a, b
@@ -62,7 +63,7 @@ def arrow(rows: Sequence[Sequence[Any]], names: str) -> pa.Table:
 
 @contextmanager
 def opened(
-    database: Database, child: pa.Table, parent: pa.Table | None, rules: Sequence[str], **options: Any
+    database: Database, child: pa.Table, parent: pa.Table | None, rules: Sequence[str], **change: Any
 ) -> Iterator[LocalTable]:
     """Open a child beside its parent; without one beside itself. What is read stays a table of the database."""
     with (
@@ -73,17 +74,20 @@ def opened(
         source = Source("tested", schema, exp.to_table("tested"))
         parents = Parents("tested" if parent is None else "tested_p")
         try:
-            yield LocalTable(database, source, constraints=list(rules), parents=parents, **options)
+            yield LocalTable(
+                database, source, constraints=list(rules), parents=parents, change=ProtectedChange(**change)
+            )
         finally:
             for made in ("unit_input", "unit_row"):
                 database.execute(f"DROP TABLE IF EXISTS {made}")
 
 
 def statistics(
-    database: Database, instance: Instance, rules: Sequence[str], unit: str | None = None, most: int = 1, **options: Any
+    database: Database, instance: Instance, rules: Sequence[str], unit: str | None = None, most: int = 1, **change: Any
 ) -> dict[str, int]:
+    change |= {} if unit is None else {"unit": unit, "max_rows": most}
     child, parent = arrow(instance.child, "key a b"), arrow(instance.parent, "id c")
-    with opened(database, child, parent, rules, unit=unit, most=most, **options) as table:
+    with opened(database, child, parent, rules, **change) as table:
         part = table.slice()
         try:
             own, orphans = SliceStatistics(part), part.self_conflicts

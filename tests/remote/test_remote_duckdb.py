@@ -77,7 +77,7 @@ def test_units_are_chosen_before_slices() -> None:
     values = {name: [rng.randrange(3) for _ in who] for name in ("zip", "city")}
     rows = pa.table({"who": who, **values})
     for most in (1, 2, 5):
-        assert compare(rows, AskedThere(rows), ["zip -> city"], "city > 0", unit="who", most=most)["rows"]
+        assert compare(rows, AskedThere(rows), ["zip -> city"], "city > 0", unit="who", max_rows=most)["rows"]
 
 
 def test_one_constraint_alone() -> None:
@@ -273,7 +273,7 @@ def test_a_ledger_knows_the_rows_by_content_and_the_engine_that_chose_them(tmp_p
             texts.append(there.content())
     assert texts[0] == texts[1]
     assert len(set(texts)) == 3
-    with open_table(AskedThere(ROWS), unit="who", most=1) as there:
+    with open_table(AskedThere(ROWS), unit="who", max_rows=1) as there:
         assert there.opened_content().startswith(f"{texts[0]}; duckdb ")
 
 

@@ -150,7 +150,7 @@ def test_slices_and_rows_in_conflict_with_themselves_come_first(sent: Sent, monk
 
 def test_rows_of_units_are_chosen_once() -> None:
     rows = pa.table({"who": [1, 1, 2, 3, None, 5], "k": [1, 1, 1, 2, 2, 9]})
-    with open_table(AskedThere(rows), constraints="UNIQUE(k)", unit="who", most=2) as there, queries() as asked:
+    with open_table(AskedThere(rows), constraints="UNIQUE(k)", unit="who", max_rows=2) as there, queries() as asked:
         assert histograms(there) == (0, [{((), 1): 2, ((), 3): 1}])
     assert of_values(asked) == len(asked)
 

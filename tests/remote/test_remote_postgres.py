@@ -232,7 +232,7 @@ def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
     rng = random.Random(5)
     rows = pa.table({name: [rng.choice([None, 1, 2, 3, 4]) for _ in range(80)] for name in ("who", "zip", "city")})
     few = rows.slice(0, 6)
-    assert compare(few, postgres.address, ["zip -> city"], unit="who", most=6, remote_table=postgres.holding(few))[
+    assert compare(few, postgres.address, ["zip -> city"], unit="who", max_rows=6, remote_table=postgres.holding(few))[
         "rows"
     ]
     owned = [rows["who"].to_pylist().count(who) for who in (1, 2, 3, 4)]

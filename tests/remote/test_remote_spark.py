@@ -94,7 +94,7 @@ def test_every_statistic_of_a_table_with_units(spark: Any) -> None:
     """No unit has more rows than are used, so the engines' different hashes choose the same ones."""
     frame = spark.createDataFrame(PEOPLE)
     assert compare(PEOPLE, frame, RULES)["degrees"][0] > 0
-    assert compare(PEOPLE, frame, RULES, "city < 'e'", unit="who", most=2)["rows"] == 4
+    assert compare(PEOPLE, frame, RULES, "city < 'e'", unit="who", max_rows=2)["rows"] == 4
 
 
 def test_the_rows_of_a_unit_are_the_same_ones_every_time(spark: Any) -> None:
@@ -103,7 +103,7 @@ def test_the_rows_of_a_unit_are_the_same_ones_every_time(spark: Any) -> None:
     owned = [rows["who"].to_pylist().count(who) for who in (1, 2, 3, 4)]
     seen = []
     for frame in (spark.createDataFrame(rows), spark.createDataFrame(rows).repartition(3)):
-        with open_table(frame, constraints="zip -> city", unit="who", most=3, gather_rows=99) as there:
+        with open_table(frame, constraints="zip -> city", unit="who", max_rows=3, gather_rows=99) as there:
             seen.append((statistics(there), there.content()))
             assert there.content().endswith("; spark xxhash64")
     assert seen[0] == seen[1]

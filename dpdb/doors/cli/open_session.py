@@ -1,33 +1,21 @@
-"""The session of a command that makes releases, from the options that all of them share."""
+"""The session of a command that makes releases, and what it asks: each option has the name of its field."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from dpdb.doors.cli.options import csv_schema
+from dpdb.doors.cli.options import keys, table_settings
 from dpdb.privacy import parse_epsilon
-from dpdb.release import Session
+from dpdb.release import OPTIONS, Ask, Session
 
-__all__ = ["one_release", "open_session"]
+__all__ = ["asked", "one_release", "open_session"]
 
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:
     """Open the source of a command; `own` is what the command says itself: `budget` and other `Session` parameters."""
-    shared: dict[str, Any] = {
-        "table": options.table,
-        "csv_schema": csv_schema(options),
-        "delimiter": options.delimiter,
-        "ledger": options.ledger,
-        "who": options.who,
-        "rows_per_person": options.rows_per_person,
-        "unit": options.unit,
-        "max_rows": options.max_rows,
-        "memory_limit": options.memory_limit,
-        "temp_directory": options.temp_directory,
-        "threads": options.threads,
-    }
-    return Session(options.source, **shared | own)
+    opening = {"ledger": options.ledger, "who": options.who}
+    return Session(options.source, **table_settings(options) | opening | own)
 
 
 def one_release(options: argparse.Namespace) -> str | None:
@@ -36,3 +24,15 @@ def one_release(options: argparse.Namespace) -> str | None:
         return None
     parse_epsilon(options.epsilon)  # errors speak of epsilon, not of a budget
     return str(options.epsilon)
+
+
+def asked(options: argparse.Namespace, function: str) -> Ask:
+    """Return what a command asks of `dp_inconsistency` or `dp_count`.
+
+    Raises
+    ------
+    ParameterError
+        As for `Ask`.
+    """
+    given = {name: value for name, value in vars(options).items() if name in OPTIONS}
+    return Ask.called(function, {**given, "keys": keys(options)})

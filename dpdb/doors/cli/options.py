@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import csv
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import real
+from dpdb.engine import SETTINGS, Setting
 from dpdb.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-__all__ = ["csv_schema", "distinct", "keys", "parents", "thresholds"]
+__all__ = ["csv_schema", "distinct", "keys", "option_of", "table_settings", "thresholds"]
 
 
 _COUNT = re.compile("[0-9]{1,18}")
@@ -62,19 +63,34 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
     return read
 
 
-def parents(options: argparse.Namespace) -> dict[str, dict[str, str | None]]:
-    """Read every `--public-parent NAME=FILE` and `--private-parent NAME=FILE`; without a file it is None."""
-    return {f"{kind}_parents": _parents(kind, getattr(options, f"{kind}_parent")) for kind in ("public", "private")}
+def option_of(setting: Setting) -> str:
+    """Return the option of a setting of a table; one that may be repeated has its name in the singular."""
+    name = setting.key.removesuffix("s") if setting.kind == "parents" else setting.key
+    return f"--{name.replace('_', '-')}"
 
 
-def _parents(kind: str, given: list[str] | None) -> dict[str, str | None]:
+def table_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of a table that a command has options of, by name."""
+    given = {name: getattr(options, _dest(setting)) for name, setting in SETTINGS.items() if _dest(setting) in options}
+    for name, value in given.items():
+        if SETTINGS[name].kind == "parents":
+            given[name] = _parents(option_of(SETTINGS[name]), value)
+    return given | ({"csv_schema": csv_schema(options)} if "csv_schema" in given else {})
+
+
+def _dest(setting: Setting) -> str:
+    return option_of(setting).removeprefix("--").replace("-", "_")
+
+
+def _parents(option: str, given: list[str] | None) -> dict[str, str | None]:
+    """Read every `--public-parent NAME=FILE` or `--private-parent NAME=FILE`; without a file it is None."""
     read: dict[str, str | None] = {}
     for text in given or []:
         name, equals, path = text.partition("=")
         if not name.strip() or bool(equals) != bool(path):
-            raise ParameterError(f"--{kind}-parent {text!r}: expected NAME or NAME=FILE")
+            raise ParameterError(f"{option} {text!r}: expected NAME or NAME=FILE")
         if name.strip() in read:
-            raise ParameterError(f"--{kind}-parent {text!r}: the name is taken")
+            raise ParameterError(f"{option} {text!r}: the name is taken")
         read[name.strip()] = path or None
     return read
 

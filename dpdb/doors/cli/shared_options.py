@@ -5,36 +5,36 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from dpdb.doors.cli.intermixed import CONFIG, Parser, harmless
 from dpdb.doors.cli.numbers import real, whole
+from dpdb.doors.cli.options import option_of
 from dpdb.doors.cli.streams import describe_failure, say
+from dpdb.engine import LIMITS, SETTINGS
 
 __all__ = [
     "command",
-    "delimiter_option",
+    "declared_options",
     "format_option",
-    "gather_option",
-    "group_option",
     "ledger_options",
     "limit_options",
     "output_option",
-    "parent_options",
     "quiet_options",
     "release_options",
+    "setting_options",
     "shape_options",
     "slice_options",
     "source_options",
     "spending_options",
-    "unit_options",
     "who_option",
     "words_options",
 ]
 
 _Command = Callable[[argparse.Namespace], int]
+_SHAPE = ("constraints", "table", "csv_schema", "delimiter")
 
 
 def command(commands: Any, name: str, run: _Command, text: str, example: str) -> Parser:
@@ -58,54 +58,32 @@ def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True)
     shape_options(parser, constraints=constraints)
 
 
-def shape_options(
-    parser: argparse.ArgumentParser,
-    schema: str = "CSV column types, such as 'age INTEGER, day DATE'",
-    *,
-    constraints: bool = True,
+def shape_options(parser: argparse.ArgumentParser, schema: str | None = None, *, constraints: bool = True) -> None:
+    """Constraints, table, column types and delimiter; `schema` is other help of the types."""
+    setting_options(parser, _SHAPE if constraints else _SHAPE[1:], {} if schema is None else {"csv_schema": schema})
+
+
+def declared_options(parser: argparse.ArgumentParser) -> None:
+    """What else the owner declares: other tables, what is protected, public sizes."""
+    setting_options(parser, [name for name in SETTINGS if name not in {*_SHAPE, *LIMITS}])
+
+
+def setting_options(
+    parser: argparse.ArgumentParser, names: Iterable[str], words: Mapping[str, str] | None = None
 ) -> None:
-    """Constraints, table and column types."""
-    if constraints:
-        harmless(
-            parser.add_argument(
-                "--constraints", required=True, metavar="FILE_OR_TEXT", action="append", help="may be repeated"
-            )
+    """Add options for settings of a table, by name; `words` has other help than theirs."""
+    for name in names:
+        setting, words_of = SETTINGS[name], words or {}
+        several = setting.kind in {"constraints", "parents"}
+        form: dict[str, Any] = {"type": whole} if setting.kind == "whole" else {"action": "append"} if several else {}
+        if setting.kind == "constraints":
+            form["required"] = True
+        text = words_of.get(name, setting.words)
+        option = parser.add_argument(
+            option_of(setting), metavar=setting.letter, help=text, default=setting.default, **form
         )
-    harmless(parser.add_argument("--table", metavar="T", help="table or view of a database"))
-    harmless(parser.add_argument("--schema", metavar="COLS", help=schema))
-    delimiter_option(parser)
-
-
-def delimiter_option(parser: argparse.ArgumentParser) -> None:
-    """The character at which CSV text is cut."""
-    harmless(
-        parser.add_argument(
-            "--delimiter", metavar="C", help="of CSV text, such as ';' or tab (told by name and header line)"
-        )
-    )
-
-
-def parent_options(parser: argparse.ArgumentParser, *, children: bool = True) -> None:
-    """The other tables that constraints look into, and the rows that are used beside private ones."""
-    for kind, meaning in (
-        ("public", "whose keys everybody may know"),
-        ("private", "whose rows are protected, too" + ("; needs --unit or --max-children" if children else "")),
-    ):
-        parser.add_argument(
-            f"--{kind}-parent",
-            metavar="NAME[=FILE]",
-            action="append",
-            help=f"a table that constraints look into (a IN NAME.b), {meaning}; without FILE a table of the DuckDB "
-            "file; may be repeated",
-        )
-    if children:
-        parser.add_argument(
-            "--max-children",
-            type=whole,
-            metavar="K",
-            help="beside private parents protect single rows of either table, using K rows of each key that refers "
-            "to them",
-        )
+        if setting.is_harmless:
+            harmless(option)
 
 
 def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -130,47 +108,15 @@ def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -
         )
     )
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
-    parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
-    group_option(parser)
-
-
-def group_option(parser: argparse.ArgumentParser) -> None:
-    """The largest group of rows, as the owner declares it."""
-    parser.add_argument(
-        "--max-group",
-        type=whole,
-        metavar="N",
-        help="public bound of the rows that share a left-hand side; never checked",
-    )
-
-
-def gather_option(parser: argparse.ArgumentParser) -> None:
-    """The rows that come from another engine, as the owner guesses."""
-    parser.add_argument(
-        "--gather-rows",
-        type=whole,
-        metavar="N",
-        help="public guess of the rows in conflict that come from another engine; never checked",
-    )
 
 
 def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
-    """Cost, slice, privacy unit and confidence."""
+    """Cost, slice and confidence."""
     parser.add_argument("--epsilon", required=required, default=epsilon, metavar="E", help="privacy cost, in total")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
     parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
-    parser.add_argument(
-        "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
-    )
-    unit_options(parser)
     harmless(parser.add_argument("--confidence", type=real, default=0.95, metavar="C", help="of the bounds (.95)"))
-
-
-def unit_options(parser: argparse.ArgumentParser) -> None:
-    """The column whose values are protected."""
-    parser.add_argument("--unit", metavar="COLUMN", help="protect each value of COLUMN with all its rows")
-    parser.add_argument("--max-rows", type=whole, metavar="K", help="rows used of each value of the --unit column")
 
 
 def spending_options(parser: argparse.ArgumentParser) -> None:
@@ -193,9 +139,7 @@ def who_option(parser: argparse.ArgumentParser) -> None:
 
 def limit_options(parser: argparse.ArgumentParser) -> None:
     """Limits of the private database."""
-    parser.add_argument("--memory-limit", metavar="SIZE", help="such as 1GB; more spills to disk")
-    parser.add_argument("--temp-directory", metavar="DIR", help="where a private directory for spilled data is made")
-    parser.add_argument("--threads", type=whole, metavar="N", help="of the database")
+    setting_options(parser, LIMITS)
     quiet_options(parser)
 
 

@@ -37,7 +37,7 @@ def read_call(
     """
     if table is None:
         raise ParameterError("table_name is NULL: name the table to measure")
-    if one_row and (given["measure"] == "all" or given["by"] is not None):
+    if one_row and (given["measure"] == "all" or given["by"] is not None or given["each_constraint"]):
         raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
     if given["epsilon"] is None:
         raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
 from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Tables
+from dpdb.engine import TableSettings, TableSpec, with_settings
 from dpdb.engine.duckdb.sql_functions import add_function, add_macros, refuse_unusable, remove_function, remove_macros
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Session
@@ -144,21 +145,15 @@ def _clean_up(
         remove_function(alive, name)
 
 
+@with_settings
 def register(
     connection: Any,
     *,
     constraints: ConstraintsLike | Mapping[str, ConstraintsLike] | None = None,
     budget: Epsilon | Mapping[str, Epsilon | None] | None = None,
     ledger: str | Path | Mapping[str, str | Path] | None = None,
-    rows_per_person: int = 1,
-    unit: str | None = None,
-    max_rows: int | None = None,
-    row_bound: int | None = None,
-    max_group: int | None = None,
-    public_parents: Sequence[str] = (),
-    private_parents: Sequence[str] = (),
-    max_children: int | None = None,
     who: str | None = None,
+    **settings: Unpack[TableSettings],
 ) -> Registration:
     """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
 
@@ -168,7 +163,8 @@ def register(
     their defaults::
 
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
-                         confidence 0.95, max_degree, run_id, theta, constraints, label)
+                         confidence 0.95, max_degree, run_id, theta, constraints, label, rate false,
+                         each_constraint false)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label)
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
@@ -192,12 +188,11 @@ def register(
         `close()`. None means unlimited.
     ledger : path, optional
         Durable budget. It belongs to one table; for several, a mapping from table name.
-    rows_per_person, unit, max_rows, max_children, row_bound, max_group
-        As for `dpdb.open`.
-    public_parents, private_parents : list of str
-        Tables and views of the connection that constraints look into, as for `dpdb.open`.
     who : str, optional
         Who asks, for the ledger's history.
+    **settings
+        As for `dpdb.open`, the same for every table: `unit` and `max_rows`, `public_parents` and `private_parents`
+        (lists of tables and views of the connection that constraints look into), `row_bound`, `memory_limit` and so on.
 
     Returns
     -------
@@ -211,18 +206,5 @@ def register(
     """
     return Registration(
         connection,
-        Settings(
-            constraints,
-            budget,
-            ledger,
-            rows_per_person,
-            unit,
-            max_rows,
-            row_bound,
-            max_group,
-            public_parents,
-            private_parents,
-            max_children,
-            who,
-        ),
+        Settings(TableSpec.of(None, settings), constraints, budget, ledger, who),
     )

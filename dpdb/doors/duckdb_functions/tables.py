@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from dpdb.constraints import ConstraintsLike, load_constraints, never_a_path
-from dpdb.engine import declared_parents
+from dpdb.engine import TableSpec
 from dpdb.engine.duckdb.owner_table import OwnerTable
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
@@ -28,29 +28,24 @@ _KEPT_SESSIONS = 4
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that `register` was given; a mapping gives each table, by name, its own value."""
+    """The settings that `register` was given; a mapping gives each table, by name, its own value.
 
+    What is protected, and how tables are read, is one `TableSpec` without source, table and constraints, for all.
+    """
+
+    of_table: TableSpec
     constraints: ConstraintsLike | Mapping[str, ConstraintsLike] | None = None
     budget: Epsilon | Mapping[str, Epsilon | None] | None = None
     ledger: str | Path | Mapping[str, str | Path] | None = None
-    rows_per_person: int = 1
-    unit: str | None = None
-    max_rows: int | None = None
-    row_bound: int | None = None
-    max_group: int | None = None
-    public_parents: Sequence[str] = ()
-    private_parents: Sequence[str] = ()
-    max_children: int | None = None
     who: str | None = None
 
     @property
     def parents(self) -> tuple[str, ...]:
         """The names of the tables that constraints look into."""
-        return tuple(parent.name for parent in declared_parents(self.public_parents, self.private_parents))
+        return tuple(parent.name for parent in self.of_table.parents)
 
     def check(self) -> None:
         """Raise now what every first release would raise: constraints that cannot be read, budgets that are none."""
-        _ = self.parents  # names that are used twice
         if self.constraints == {}:
             raise ParameterError("no constraints given: the mapping names no table")
         for constraints in _values(self.constraints):
@@ -126,22 +121,11 @@ class Tables:
     def _open(self, table: OwnerTable, constraints: str | None) -> Session:
         settings = self.settings
         _, name, _ = table.spellings
+        own = _of("constraints", settings.constraints, table) if constraints is None else never_a_path(constraints)
         return Session(
-            table.cursor,
-            table=name,
-            constraints=_of("constraints", settings.constraints, table)
-            if constraints is None
-            else never_a_path(constraints),
+            replace(settings.of_table, source=table.cursor, table=name, constraints=own),
             budget=self._budgets.setdefault(table.spellings[0], Budget(_of("budget", settings.budget, table))),
             ledger=_of("ledger", settings.ledger, table),
-            rows_per_person=settings.rows_per_person,
-            unit=settings.unit,
-            max_rows=settings.max_rows,
-            max_children=settings.max_children,
-            row_bound=settings.row_bound,
-            max_group=settings.max_group,
-            public_parents=settings.public_parents,
-            private_parents=settings.private_parents,
             who=settings.who,
         )
 

@@ -31,28 +31,7 @@ def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
 
 def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True) -> Session:
     """Open the job's source under its ledger; without `rows`, for a job plan only."""
-    return Session(
-        job.source,
-        constraints=job.constraints,
-        table=job.table,
-        csv_schema=job.schema,
-        delimiter=job.delimiter,
-        ledger=job.ledger,
-        who=job.who,
-        rows_per_person=job.rows_per_person,
-        unit=job.unit,
-        max_rows=job.max_rows,
-        max_children=job.max_children,
-        public_parents=job.public_parents,
-        private_parents=job.private_parents,
-        row_bound=job.row_bound,
-        max_group=job.max_group,
-        gather_rows=job.gather_rows,
-        memory_limit=job.memory_limit,
-        threads=job.threads,
-        progress=progress,
-        rows=rows,
-    )
+    return Session(job.table, ledger=job.ledger, who=job.who, progress=progress, rows=rows)
 
 
 def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
@@ -79,8 +58,8 @@ def _check_results(job: Job) -> None:
     open_results(job.results, job.results_table)
     if not job.results.parent.is_dir():
         raise ParameterError(f"{job.path}, key 'results': there is no folder {job.results.parent}")
-    parents = [path for path in (*job.public_parents.values(), *job.private_parents.values()) if path is not None]
-    for source in map(Path, [job.source, *parents]):
+    parents = [parent.source for parent in job.table.parents if parent.source is not None]
+    for source in map(Path, [job.table.source, *parents]):
         inside = source.is_dir() and job.results.resolve().is_relative_to(source.resolve())
         if inside or (source.exists() and job.results.exists() and job.results.samefile(source)):
             raise ParameterError(

@@ -16,7 +16,7 @@ from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.placeholders import fill, placeholders
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.engine import is_address, is_remote, refuse_url
+from dpdb.engine import SETTINGS, SettingKind, TableSpec, is_address, is_remote, refuse_url
 from dpdb.errors import ParameterError, SourceError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
@@ -24,9 +24,8 @@ from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
 __all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
-    "name", "source", "table", "schema", "delimiter", "constraints", "ledger", "results", "results_table",
-    "rows_per_person", "unit", "max_rows", "max_children", "public_parents", "private_parents", "row_bound",
-    "max_group", "gather_rows", "memory_limit", "threads", "who", "new_epochs", "alert", "release",
+    "name", "source", *(setting.key for setting in SETTINGS.values()), "ledger", "results", "results_table", "who",
+    "new_epochs", "alert", "release",
 )  # fmt: skip
 # The run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
@@ -69,10 +68,8 @@ class Job:
 
     Attributes
     ----------
-    constraints : path or text
-        As `load_constraints` takes them.
-    public_parents, private_parents : mapping
-        From names of other tables to their files; None is a table of the same DuckDB file.
+    table : TableSpec
+        What is opened, and what is protected.
     results, results_table
         A DuckDB file and its table, or a folder of Parquet files.
     new_epochs
@@ -81,25 +78,10 @@ class Job:
 
     path: Path
     name: str
-    source: str
-    table: str | None
-    schema: Mapping[str, str] | None
-    delimiter: str | None
-    constraints: str | Path
+    table: TableSpec
     ledger: Path
     results: Path
     results_table: str | None
-    rows_per_person: int
-    unit: str | None
-    max_rows: int | None
-    max_children: int | None
-    public_parents: Mapping[str, str | None]
-    private_parents: Mapping[str, str | None]
-    row_bound: int | None
-    max_group: int | None
-    gather_rows: int | None
-    memory_limit: str | None
-    threads: int | None
     releases: tuple[JobRelease, ...]
     alert: Alert | None = None
     who: str | None = None
@@ -118,11 +100,6 @@ def load_job(path: str | Path) -> Job:
     path = Path(path)
     keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
     folder = path.parent
-    schema = keys.table("schema")
-    for column, kind in schema.items():
-        if not isinstance(kind, str):
-            raise keys.error("schema", f"column {column!r}: expected a SQL type as text, got {kind!r}")
-    rows_per_person = keys.whole("rows_per_person")
     tables = keys.tables("release")
     if not tables:
         raise ParameterError(f"{path}: there is no [[release]]; a job needs at least one")
@@ -137,11 +114,7 @@ def load_job(path: str | Path) -> Job:
     return Job(
         path=path,
         name=_name(keys),
-        source=_source(keys, folder),
-        table=keys.text("table"),
-        schema=schema or None,
-        delimiter=keys.character("delimiter"),
-        constraints=_constraints(keys, folder),
+        table=_table(keys, folder, path),
         ledger=_file(
             keys,
             folder / keys.required_text("ledger", "only a ledger remembers what a run has published and spent"),
@@ -150,17 +123,6 @@ def load_job(path: str | Path) -> Job:
         ),
         results=folder / keys.required_text("results", "a DuckDB file (.duckdb) or a folder of Parquet files"),
         results_table=keys.text("results_table"),
-        rows_per_person=1 if rows_per_person is None else rows_per_person,
-        unit=keys.text("unit"),
-        max_rows=keys.whole("max_rows"),
-        max_children=keys.whole("max_children"),
-        public_parents=_parents(keys, folder, "public_parents"),
-        private_parents=_parents(keys, folder, "private_parents"),
-        row_bound=keys.whole("row_bound"),
-        max_group=keys.whole("max_group"),
-        gather_rows=keys.whole("gather_rows"),
-        memory_limit=keys.text("memory_limit"),
-        threads=keys.whole("threads"),
         releases=releases,
         alert=_alert(keys, path),
         who=keys.text("who"),
@@ -267,6 +229,33 @@ def _name(keys: TomlKeys) -> str:
     return name
 
 
+def _table(keys: TomlKeys, folder: Path, path: Path) -> TableSpec:
+    """Read what is opened and protected: each setting by its kind."""
+    read: Mapping[SettingKind, Callable[[str], Any]] = {
+        "text": keys.text,
+        "character": keys.character,
+        "whole": keys.whole,
+        "folder": lambda key: None if (text := keys.text(key)) is None else folder / text,
+        "types": lambda key: _types(keys, key),
+        "parents": lambda key: _parents(keys, folder, key),
+        "constraints": lambda key: _constraints(keys, folder, key),
+    }
+    source = _source(keys, folder)
+    found = {name: read[setting.kind](setting.key) for name, setting in SETTINGS.items()}
+    try:
+        return TableSpec.of(source, {name: value for name, value in found.items() if value is not None})
+    except ParameterError as error:
+        raise ParameterError(f"{path}: {error}") from None
+
+
+def _types(keys: TomlKeys, key: str) -> Mapping[str, str] | None:
+    types = keys.table(key)
+    for column, kind in types.items():
+        if not isinstance(kind, str):
+            raise keys.error(key, f"column {column!r}: expected a SQL type as text, got {kind!r}")
+    return types or None
+
+
 def _source(keys: TomlKeys, folder: Path) -> str:
     text = keys.required_text("source")
     if is_address(text) or is_remote(text):
@@ -293,11 +282,11 @@ def _parents(keys: TomlKeys, folder: Path, key: str) -> Mapping[str, str | None]
     return found
 
 
-def _constraints(keys: TomlKeys, folder: Path) -> str | Path:
-    if keys.is_list("constraints"):
+def _constraints(keys: TomlKeys, folder: Path, key: str) -> str | Path:
+    if keys.is_list(key):
         # The comment makes it a text for certain: a single short line could be the name of a file.
-        return "\n".join([*(keys.texts("constraints") or ()), "# the constraints of a job file"])
-    return _file(keys, folder / keys.required_text("constraints", "a file, or a list of texts"), "constraints")
+        return "\n".join([*(keys.texts(key) or ()), "# the constraints of a job file"])
+    return _file(keys, folder / keys.required_text(key, "a file, or a list of texts"), key)
 
 
 def _file(keys: TomlKeys, path: Path, key: str, advice: Callable[[Path], str] = lambda _: "") -> Path:

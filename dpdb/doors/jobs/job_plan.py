@@ -110,7 +110,11 @@ class JobPlan:
     def __str__(self) -> str:
         """Say it in words, as `dpdb run --check` prints it."""
         job = self.job
-        lines = [f"job      {job.name}, run id {self.run_id}", f"source   {job.source}", f"results  {job.results}"]
+        lines = [
+            f"job      {job.name}, run id {self.run_id}",
+            f"source   {job.table.source}",
+            f"results  {job.results}",
+        ]
         lines += map(str, self.releases)
         return "\n".join([*lines, f"cost     {self.cost_words}", f"ledger   {self.ledger_words}"])
 

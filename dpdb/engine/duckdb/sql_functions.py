@@ -21,7 +21,7 @@ _PLACEHOLDER = "_dpdb_release"
 # In the order in which the macros pass them.
 _ARGUMENTS: list[Any] = [
     "BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR", "DOUBLE",
-    "BIGINT", "VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT",
+    "BIGINT", "VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "BOOLEAN", "BOOLEAN", "VARCHAR", "VARCHAR", "UBIGINT",
 ]  # fmt: skip
 _TYPES = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
 # Python functions belong to the whole database: each registration has its own.

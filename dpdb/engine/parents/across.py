@@ -15,12 +15,12 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.engine.schema import TableSchema
 
 if TYPE_CHECKING:
-    from dpdb.engine.interface import TableOptions
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.parents.opened import ParentTable
     from dpdb.engine.parents.orphans import OrphanColumn
-    from dpdb.engine.sources.source import Reading, SourceLike
+    from dpdb.engine.sources.source import Reading
+    from dpdb.engine.table_spec import TableSpec
 
 __all__ = ["ParentsOfTable", "RulesAcross", "opener_of", "types_of_parents"]
 
@@ -133,20 +133,15 @@ def types_of_parents(
     return {name: kind for name, kind in types.items() if name not in others}, others
 
 
-def opener_of(
-    source: SourceLike, options: TableOptions, types: Mapping[str, str], rows: Reading
-) -> ParentsOfTable | None:
-    """Return what opens the parents of a table that is opened with these options; None where there is none to open."""
-    if options.get("assumes_parents"):
+def opener_of(spec: TableSpec, types: Mapping[str, str], rows: Reading) -> ParentsOfTable | None:
+    """Return what opens the parents of a table that is opened; None where there is none to open."""
+    if spec.assumes_parents:
         from dpdb.engine.parents.assumed import AssumedParents
 
         return AssumedParents()
-    declared = tuple(options.get("parents") or ())
-    if not declared:
+    if not spec.parents:
         return None
     from dpdb.engine.parents.measured import MeasuredSource
     from dpdb.engine.parents.opened import Parents
 
-    limits = {name: options.get(name) for name in ("memory_limit", "temp_directory", "threads")}
-    measured = MeasuredSource(source, options.get("table"), options.get("delimiter"))
-    return Parents(declared, measured, types, rows, limits)
+    return Parents(spec.parents, MeasuredSource(spec.source, spec.table, spec.delimiter), types, rows, spec.limits)

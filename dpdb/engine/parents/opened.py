@@ -23,6 +23,7 @@ from dpdb.engine.sources.content import is_changed, opened_content
 from dpdb.engine.sources.open import open_source
 from dpdb.engine.sources.source import Reading, Source
 from dpdb.engine.sql.input_rows import read_columns
+from dpdb.engine.table_spec import MachineLimits
 from dpdb.errors import ParameterError, SourceError
 
 __all__ = ["ParentTable", "Parents"]
@@ -82,7 +83,7 @@ class Parents:
         SQL types of CSV columns, of the parents' as ``parent.column``.
     rows : Reading
         Which rows are wanted: of public parents all that are wanted of any.
-    limits : mapping
+    limits : MachineLimits
         Of the databases in which they are opened.
     """
 
@@ -92,7 +93,7 @@ class Parents:
         measured: MeasuredSource,
         types: Mapping[str, str],
         rows: Reading,
-        limits: Mapping[str, object],
+        limits: MachineLimits,
     ) -> None:
         self._declared = {parent.name.casefold(): parent for parent in declared}
         self._measured, self._types, self._rows, self._limits = measured, types, rows, limits
@@ -146,7 +147,7 @@ class Parents:
             rows = Reading.ALL
         before = f"{declared.name}."
         types = {name[len(before) :]: kind for name, kind in self._types.items() if name.startswith(before)}
-        with Database(**self._limits) as own:  # type: ignore[arg-type]
+        with Database(**vars(self._limits)) as own:
             try:
                 source, table = table_beside(self._measured, declared)
                 found = open_source(

@@ -6,13 +6,14 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dpdb.engine.interface import no_progress
+from dpdb.engine.interface import Progress, no_progress
 from dpdb.errors import SourceError
 
 if TYPE_CHECKING:
-    from dpdb.engine.interface import Table, TableOptions
+    from dpdb.engine.interface import Table
     from dpdb.engine.sources.source import Reading, SourceLike
     from dpdb.engine.table import LocalTable
+    from dpdb.engine.table_spec import TableSpec
 
 __all__ = ["REMOTE_KINDS", "RemoteEngine"]
 
@@ -31,17 +32,17 @@ class RemoteEngine:
         """Say whether a table has to be named of a source."""
         return bool(_kind_of(source).takes_table)
 
-    def open(self, source: SourceLike, rows: Reading, options: TableOptions) -> Table:
+    def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> Table:
         """Open a table there, and let all its rows be read once if they are wanted."""
         from dpdb.engine.remote.opened import GatheredTable
         from dpdb.engine.sources.source import Reading
         from dpdb.engine.table import own_database
 
-        remote = self._remote(source, options)
+        remote = self._remote(spec, progress)
         try:
-            database = own_database(options)
+            database = own_database(spec.limits)
             try:
-                table = GatheredTable(database, remote, options)
+                table = GatheredTable(database, remote, spec, progress)
                 if rows is Reading.ALL:
                     table.read_once()
                 return table
@@ -52,28 +53,28 @@ class RemoteEngine:
             remote.close()
             raise
 
-    def describe(self, source: SourceLike, options: TableOptions) -> LocalTable:
+    def describe(self, spec: TableSpec) -> LocalTable:
         """Make a table without rows of the schema of one there."""
         from dpdb.engine.table import described
 
-        remote = self._remote(source, options)
+        remote = self._remote(spec, no_progress)
         try:
-            return described(remote.description, remote.schema(), options)
+            return described(remote.description, remote.schema(), spec)
         finally:
             remote.close()
 
-    def _remote(self, source: SourceLike, options: TableOptions) -> Any:
-        kind, table = _kind_of(source), options.get("table")
-        if options.get("csv_schema"):
+    def _remote(self, spec: TableSpec, progress: Progress) -> Any:
+        kind = _kind_of(spec.source)
+        if spec.csv_schema:
             raise SourceError("a CSV schema applies to files only")
-        if options.get("delimiter") is not None:
+        if spec.delimiter is not None:
             raise SourceError("a delimiter applies to CSV text only")
-        if table is not None and not kind.takes_table:
+        if spec.table is not None and not kind.takes_table:
             raise SourceError("a table name applies to databases, and this source is one table")
-        if options.get("parents"):
+        if spec.parents:
             raise SourceError("rules across tables are for tables that dpdb reads itself: export both")
-        options.get("progress", no_progress)("opening the table")
-        return kind.open(source, table)
+        progress("opening the table")
+        return kind.open(spec.source, spec.table)
 
 
 def _kind_of(source: SourceLike) -> Any:

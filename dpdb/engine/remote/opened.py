@@ -18,15 +18,16 @@ from dpdb.engine.sources.source import Source, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, Operand
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.engine.table import LocalTable, of_table
+from dpdb.engine.table import LocalTable
 from dpdb.engine.unit_rows import kept_rows
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine.interface import TableOptions
+    from dpdb.engine.interface import Progress
     from dpdb.engine.remote.table import RemoteTable
+    from dpdb.engine.table_spec import TableSpec
 
 __all__ = ["GatheredTable"]
 
@@ -40,13 +41,13 @@ class GatheredTable(LocalTable):
     All that is public is as for a table without rows in our own database; what reads rows asks the other engine.
     """
 
-    def __init__(self, database: Database, remote: RemoteTable, options: TableOptions) -> None:
+    def __init__(self, database: Database, remote: RemoteTable, spec: TableSpec, progress: Progress) -> None:
         schema = remote.schema()
-        super().__init__(database, Source(remote.description, schema, without_rows(schema)), **of_table(options))
+        source = Source(remote.description, schema, without_rows(schema))
+        super().__init__(database, source, constraints=spec.constraints, change=spec.change, progress=progress)
         self._remote, self._stored = remote, schema
         self._spelling = SPELLINGS[remote.dialect]
-        self._most = options.get("most", 1)
-        self._gather_rows = gather_rows(options)
+        self._most, self._gather_rows = spec.change.most, spec.sizes.gather_rows
         self._opened: str | None = None
         self._has_asked = Event()
         for dc in self.constraints:
@@ -209,11 +210,3 @@ def needs_every_row(dc: BoundConstraint) -> bool:
 
     shapeless = not dc.constraint.is_single_tuple and block_shape(dc.constraint) is None
     return shapeless and degree_terms([dc]).covers_all_rows
-
-
-def gather_rows(options: TableOptions) -> int | None:
-    """Check how many rows are expected to come."""
-    rows = options.get("gather_rows")
-    if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
-        raise ParameterError(f"gather_rows must be a whole number of at least 1, got {rows!r}")
-    return rows

@@ -102,11 +102,8 @@ def refuse_nested_loops(constraints: Sequence[BoundConstraint], row_bound: int |
     ------
     ParameterError
         If a constraint has neither an equality nor a range between its tuples, nor classes, and no public `row_bound`
-        of at most `NESTED_LOOP_ROWS` is declared; or if the bound is no whole number of at least 1. The data is not
-        looked at.
+        of at most `NESTED_LOOP_ROWS` is declared. The data is not looked at.
     """
-    if row_bound is not None and (not isinstance(row_bound, int) or isinstance(row_bound, bool) or row_bound < 1):
-        raise ParameterError(f"row_bound must be a whole number of at least 1, got {row_bound!r}")
     if row_bound is not None and row_bound <= NESTED_LOOP_ROWS:
         return
     for dc in constraints:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpdb.constraints import ConstraintsLike, load_constraints
-from dpdb.engine import SourceLike, TableSchema, arrow_forgets, open_local_table, read_rows
+from dpdb.engine import SourceLike, TableSchema, TableSettings, TableSpec, arrow_forgets, open_local_table, read_rows
 from dpdb.errors import ParameterError
 from dpdb.owner.dirt.column import Column
 from dpdb.owner.dirt.conoise import conoise
@@ -74,16 +74,15 @@ def write_noisy(
     seed: int | None = None,
     sample: int | None = None,
     table: str | None = None,
-    csv_schema: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
     overwrite: bool = False,
+    **settings: Unpack[TableSettings],
 ) -> NoiseSummary:
     """Write a dirty copy of a source to a new file.
 
     Parameters
     ----------
-    source, table, csv_schema, delimiter
-        See `dpdb.engine.open_table`. Only read.
+    source, table, **settings
+        See `dpdb.engine.TableSpec`. Only read.
     constraints : path, text, list of texts or of `DenialConstraint`
         See `load_constraints`.
     out : path
@@ -121,14 +120,8 @@ def write_noisy(
     seed = fresh_seed() if chosen_seed is None else chosen_seed
     target = OutputFile(out, source, overwrite=overwrite)
     # Opening refuses what does not compare, as a measurement would.
-    with open_local_table(
-        source,
-        table=table,
-        csv_schema=csv_schema,
-        delimiter=delimiter,
-        constraints=constraints,
-        assumes_parents=True,
-    ) as opened:
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table).with_assumed_parents()
+    with open_local_table(spec) as opened:
         schema, clean = opened.schema, _sampled(read_rows(opened), wanted, seed)
         loaded = load_constraints(constraints, schema.names)
     if kind == "rnoise" and alpha is not None:

@@ -21,16 +21,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpdb.constraints import DenialConstraint
-from dpdb.engine import TableSchema, unit_column
-from dpdb.errors import ParameterError
+from dpdb.engine import ProtectedChange, TableSchema, unit_column
 
 if TYPE_CHECKING:
     from dpdb.release.units.limited_children import LimitedChildren
 
-__all__ = ["PrivacyUnit", "parse_unit"]
-
-# Rows are numbered with 32 bits; more would not fit a ledger's line or a query, and say no more.
-_MOST_ROWS = 2**32 - 1
+__all__ = ["PrivacyUnit", "unit_of"]
 
 
 @dataclass(frozen=True)
@@ -104,58 +100,11 @@ class PrivacyUnit:
         return self if self.column is None else replace(self, column=unit_column(self.column, schema))
 
 
-def parse_unit(
-    rows_per_person: object,
-    unit: object,
-    max_rows: object,
-    max_children: object = None,
-    private_parents: object = None,
-) -> PrivacyUnit:
-    """Check the parameters that name a unit; none of them is read from data.
+def unit_of(change: ProtectedChange) -> PrivacyUnit:
+    """Return the unit of a protected change, before a table is known."""
+    if change.max_children is not None:
+        from dpdb.release.units.limited_children import LimitedChildren  # few tables have private parents
 
-    Raises
-    ------
-    ParameterError
-        If a number is not a whole number from 1 to 2^32 - 1, only one of `unit` and `max_rows` is given, or `unit`
-        comes together with `rows_per_person` or `max_children`, which is of no use without `private_parents`.
-    """
-    rows = _count("rows_per_person", rows_per_person)
-    if max_children is not None:
-        return PrivacyUnit(rows, children=_children(rows, unit, max_rows, max_children, private_parents))
-    if unit is None and max_rows is None:
-        return PrivacyUnit(rows)
-    if unit is None or max_rows is None:
-        raise ParameterError("unit= and max_rows= go together: a column, and how many rows of each value are used")
-    if not isinstance(unit, str) or not unit:
-        raise ParameterError(f"unit must be the name of a column, got {unit!r}")
-    if rows != 1:
-        raise ParameterError("unit= and rows_per_person= exclude each other: max_rows= says how many rows a unit has")
-    return PrivacyUnit(_count("max_rows", max_rows), unit)
-
-
-def _children(
-    rows: int, unit: object, max_rows: object, max_children: object, private_parents: object
-) -> LimitedChildren:
-    most = _count("max_children", max_children)
-    if unit is not None or max_rows is not None:
-        raise ParameterError(
-            "max_children= and unit= exclude each other: either a row is the unit, and at most max_children rows of "
-            "each key are used, or a key is, with max_rows="
-        )
-    if not private_parents:
-        raise ParameterError(
-            "max_children= limits the rows that refer to one key of a private parent, and none is declared "
-            "(--private-parent, private_parents=)"
-        )
-    _count("rows_per_person times max_children", rows * most)
-    from dpdb.release.units.limited_children import LimitedChildren  # few tables have private parents
-
-    return LimitedChildren(most, rows)
-
-
-def _count(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if value > _MOST_ROWS:
-        raise ParameterError(f"{name} must be at most {_MOST_ROWS:,}")  # the number may be too long to print
-    return value
+        rows = change.rows_per_person
+        return PrivacyUnit(rows, children=LimitedChildren(change.max_children, rows))
+    return PrivacyUnit(change.rows_per_person if change.unit is None else change.most, change.unit)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.intermixed import harmless
-from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
     command,
+    declared_options,
     limit_options,
     output_option,
-    parent_options,
     slice_options,
     source_options,
     spending_options,
@@ -44,7 +43,7 @@ def add(commands: Any) -> None:
             help="beside --private-parent: the rules that say which of its rows belong to a unit",
         )
     )
-    parent_options(parser)
+    declared_options(parser)
     slice_options(parser, epsilon=None)
     parser.add_argument("--rho", metavar="R", help="cost of Gaussian noise instead, on a ledger of notion zcdp")
     spending_options(parser)
@@ -55,7 +54,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release the number of rows of the table, of a slice, or of one slice per key."""
-    from dpdb.doors.cli.asked import asked
+    from dpdb.doors.cli.open_session import asked
     from dpdb.doors.cli.releases_text import releases_text
 
     ask = asked(options, "dp_count")
@@ -73,18 +72,10 @@ def _session(options: argparse.Namespace) -> Session:
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.engine import NESTED_LOOP_ROWS
 
-    declared = parents(options)
-    if not declared["private_parents"]:
+    if not options.private_parent:
         if options.max_children is not None:
             raise ParameterError("--max-children is for rows that refer to a --private-parent")
-        return open_session(options, budget=one_release(options))
+        return open_session(options, budget=one_release(options), constraints=None, public_parents=None)
     if not options.constraints:
         raise ParameterError("--private-parent needs --constraints: its rules say which of its rows belong to a unit")
-    return open_session(
-        options,
-        budget=one_release(options),
-        constraints=options.constraints,
-        row_bound=NESTED_LOOP_ROWS,  # a count compares no rows
-        max_children=options.max_children,
-        **declared,
-    )
+    return open_session(options, budget=one_release(options), row_bound=NESTED_LOOP_ROWS)  # a count compares no rows

@@ -11,14 +11,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.numbers import positive
-from dpdb.doors.cli.options import csv_schema, parents
+from dpdb.doors.cli.options import table_settings
 from dpdb.doors.cli.shared_options import (
     command,
+    declared_options,
     format_option,
     limit_options,
-    parent_options,
     source_options,
-    unit_options,
 )
 from dpdb.doors.cli.streams import show
 from dpdb.errors import ParameterError
@@ -41,9 +40,8 @@ def add(commands: Any) -> None:
         "dpdb exact hospital.parquet --constraints hospital.dcs.txt --non-private --format json",
     )
     source_options(parser)
-    parent_options(parser, children=False)
+    declared_options(parser)
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
-    unit_options(parser)
     parser.add_argument("--non-private", action="store_true", help="yes, exact values may be shown")
     parser.add_argument("--measure", metavar="M", action="append", help="compute only this measure; may be repeated")
     parser.add_argument(
@@ -73,15 +71,8 @@ def run(options: argparse.Namespace) -> int:
     files = (options.violations, options.repair_rows, options.suggest, options.materialize)
     measures = exact_measures(
         options.source,
-        options.constraints,
         non_private=options.non_private,
-        table=options.table,
-        csv_schema=csv_schema(options),
-        delimiter=options.delimiter,
         where=options.where,
-        **parents(options),
-        unit=options.unit,
-        max_rows=options.max_rows,
         measures=options.measure,
         by_constraint=options.by_constraint,
         violations=options.violations,
@@ -90,10 +81,8 @@ def run(options: argparse.Namespace) -> int:
         columns=_names(options.columns),
         materialize=options.materialize,
         time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        temp_directory=options.temp_directory,
-        threads=options.threads,
         progress=step_bar(options, _STEPS + options.by_constraint + sum(file is not None for file in files)),
+        **table_settings(options),
     )
     with _digits_without_limit():
         show(json.dumps(measures.to_dict(), indent=2) if options.format == "json" else _text(measures))

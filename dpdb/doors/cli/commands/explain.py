@@ -8,15 +8,17 @@ import textwrap
 from typing import Any
 
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.options import csv_schema, parents
+from dpdb.doors.cli.options import table_settings
 from dpdb.doors.cli.shared_options import (
     command,
+    declared_options,
     format_option,
-    parent_options,
     release_options,
+    setting_options,
     source_options,
 )
 from dpdb.doors.cli.streams import show
+from dpdb.engine import LIMITS
 
 __all__ = ["add", "run"]
 
@@ -31,32 +33,23 @@ def add(commands: Any) -> None:
         "dpdb explain hospital.parquet --constraints hospital.dcs.txt --epsilon 1",
     )
     source_options(parser)
-    parent_options(parser)
+    declared_options(parser)
     release_options(parser, required=False)
     parser.add_argument("--rows", type=whole, metavar="N", help="a guess of the number of rows: says what else to ask")
+    setting_options(parser, LIMITS)
     format_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what a release would run and cost."""
-    from dpdb.doors.cli.asked import asked
+    from dpdb.doors.cli.open_session import asked
     from dpdb.release.explain import explain
 
     explained = explain(
         options.source,
-        options.constraints,
-        asked(options, "dp_inconsistency"),
-        table=options.table,
-        csv_schema=csv_schema(options),
-        delimiter=options.delimiter,
-        rows_per_person=options.rows_per_person,
-        unit=options.unit,
-        max_rows=options.max_rows,
-        **parents(options),
-        max_children=options.max_children,
-        row_bound=options.row_bound,
-        max_group=options.max_group,
+        ask=asked(options, "dp_inconsistency"),
         rows=options.rows,
+        **table_settings(options),
     )
     show(json.dumps(explained, indent=2) if options.format == "json" else _text(explained))
     return 0

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.options import parents, thresholds
+from dpdb.doors.cli.options import thresholds
 from dpdb.doors.cli.shared_options import (
     command,
-    gather_option,
+    declared_options,
     limit_options,
     output_option,
-    parent_options,
     release_options,
     source_options,
     spending_options,
@@ -41,9 +40,8 @@ def add(commands: Any) -> None:
         "dpdb measure hospital.parquet --constraints hospital.dcs.txt --measure repair --epsilon 1",
     )
     source_options(parser)
-    parent_options(parser)
+    declared_options(parser)
     release_options(parser)
-    gather_option(parser)
     parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
     limit_options(parser)
     spending_options(parser)
@@ -71,8 +69,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release, print, and compare with the gates."""
-    from dpdb.doors.cli.asked import asked
-    from dpdb.doors.cli.open_session import one_release, open_session
+    from dpdb.doors.cli.open_session import asked, one_release, open_session
     from dpdb.doors.cli.progress import step_bar
     from dpdb.doors.cli.releases_text import releases_text
     from dpdb.measures import MEASURES
@@ -83,14 +80,8 @@ def run(options: argparse.Namespace) -> int:
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
         open_session(
             options,
-            constraints=options.constraints,
             budget=one_release(options),
-            row_bound=options.row_bound,
-            max_group=options.max_group,
-            gather_rows=options.gather_rows,
             progress=step_bar(options, _STEPS),
-            **parents(options),
-            max_children=options.max_children,
         ) as session,
     ):
         releases = session.release(ask)

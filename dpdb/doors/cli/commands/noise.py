@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.options import csv_schema
+from dpdb.doors.cli.options import table_settings
 from dpdb.doors.cli.shared_options import command, quiet_options, source_options
 from dpdb.doors.cli.streams import show
 
@@ -43,19 +43,16 @@ def run(options: argparse.Namespace) -> int:
 
     summary = write_noisy(
         options.source,
-        options.constraints,
-        options.out,
-        options.kind,
+        out=options.out,
+        kind=options.kind,
         alpha=options.alpha,
         typo=options.typo,
         skew=options.skew,
         iterations=options.iterations,
         seed=options.seed,
         sample=options.sample,
-        table=options.table,
-        csv_schema=csv_schema(options),
-        delimiter=options.delimiter,
         overwrite=options.overwrite,
+        **table_settings(options),
     )
     show(
         f"{summary.out}: {summary.rows:,} rows, {summary.changed_cells:,} cells changed by {summary.kind} "

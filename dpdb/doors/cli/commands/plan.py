@@ -7,9 +7,10 @@ import json
 from typing import Any
 
 from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.options import csv_schema, distinct
-from dpdb.doors.cli.shared_options import command, format_option, shape_options
+from dpdb.doors.cli.options import distinct, table_settings
+from dpdb.doors.cli.shared_options import command, declared_options, format_option, setting_options, shape_options
 from dpdb.doors.cli.streams import show
+from dpdb.engine import LIMITS
 
 __all__ = ["add", "run"]
 
@@ -41,6 +42,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--target", type=real, metavar="X", help="find the epsilon that gives this relative error")
     parser.add_argument("--repetitions", type=whole, default=50, metavar="R", help="simulated releases per figure (50)")
     parser.add_argument("--seed", type=whole, help="of the synthetic table; the noise is fresh every time")
+    declared_options(parser)
+    setting_options(parser, LIMITS)
     format_option(parser)
 
 
@@ -50,18 +53,15 @@ def run(options: argparse.Namespace) -> int:
 
     planned = plan(
         options.source,
-        options.constraints,
         rows=options.rows,
         error_rate=options.error_rate,
         epsilon=options.epsilon,
-        table=options.table,
-        schema=csv_schema(options),
-        delimiter=options.delimiter,
         distinct=distinct(options),
         max_degree=options.max_degree,
         target=options.target,
         repetitions=options.repetitions,
         seed=options.seed,
+        **table_settings(options),
     )
     show(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else str(planned))
     return 0

@@ -7,8 +7,8 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from dpdb.doors.cli.intermixed import harmless
-from dpdb.doors.cli.shared_options import command, delimiter_option, format_option, limit_options
+from dpdb.doors.cli.options import table_settings
+from dpdb.doors.cli.shared_options import command, format_option, limit_options, setting_options
 from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def add(commands: Any) -> None:
         "dpdb schema visits.csv",
     )
     parser.add_argument("source", metavar="FILE", help="CSV file, or directory or glob of CSV or Parquet files")
-    harmless(parser.add_argument("--table", metavar="T", help="table or view of a DuckDB file"))
-    delimiter_option(parser)
+    setting_options(parser, ("table", "delimiter"))
     limit_options(parser)
     format_option(parser)
 
@@ -40,14 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Print proposed types; nothing uses them before the owner gives them as an option."""
     from dpdb.owner import propose_schema
 
-    proposed = propose_schema(
-        options.source,
-        table=options.table,
-        delimiter=options.delimiter,
-        memory_limit=options.memory_limit,
-        temp_directory=options.temp_directory,
-        threads=options.threads,
-    )
+    proposed = propose_schema(options.source, **table_settings(options))
     show(json.dumps(proposed.to_dict(), indent=2) if options.format == "json" else _text(proposed))
     return 0
 

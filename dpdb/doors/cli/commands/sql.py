@@ -9,17 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.cli.intermixed import harmless
-from dpdb.doors.cli.numbers import whole
-from dpdb.doors.cli.options import parents
 from dpdb.doors.cli.shared_options import (
     command,
-    gather_option,
-    group_option,
+    declared_options,
     ledger_options,
     limit_options,
-    parent_options,
     source_options,
-    unit_options,
 )
 from dpdb.doors.cli.streams import read_input
 from dpdb.errors import ParameterError
@@ -39,7 +34,7 @@ def add(commands: Any) -> None:
     )
     parser.intermixed = True
     source_options(parser)
-    parent_options(parser)
+    declared_options(parser)
     parser.add_argument(
         "statement", metavar="STATEMENT", nargs="?", help="one or more statements; - reads standard input"
     )
@@ -53,13 +48,6 @@ def add(commands: Any) -> None:
         default=[],
         help="a Parquet or CSV file for statements to read",
     )
-    parser.add_argument(
-        "--rows-per-person", type=whole, default=1, metavar="K", help="at most K rows belong to one person (1)"
-    )
-    unit_options(parser)
-    parser.add_argument("--row-bound", type=whole, metavar="N", help="public bound of the number of rows")
-    group_option(parser)
-    gather_option(parser)
     harmless(
         parser.add_argument(
             "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
@@ -84,14 +72,8 @@ def run(options: argparse.Namespace) -> int:
     with (
         open_session(
             options,
-            constraints=options.constraints,
             table=options.table if has_tables(options.source) else None,
             budget=options.budget,
-            row_bound=options.row_bound,
-            max_group=options.max_group,
-            **parents(options),
-            max_children=options.max_children,
-            gather_rows=options.gather_rows,
         ) as session,
         FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
     ):
