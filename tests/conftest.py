@@ -6,9 +6,12 @@ import signal
 from pathlib import Path
 
 import pytest
+from case_share import CHOICES, choose
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+_CASES = pytest.StashKey[str]()
 
 settings.register_profile("untimed", deadline=None)  # machines are shared: how long an example takes says nothing
 settings.load_profile("untimed")
@@ -17,6 +20,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what ru
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as `nohup` starts it
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", choices=CHOICES, default="commit", help="which of the cases of heavy tests run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_CASES] = choose(config)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not hasattr(session.config, "workerinput"):
+        reporter.write_line(session.config.stash[_CASES])  # under `-q` pytest shows no other header
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from case_share import fifth
 from ladder_audit import LadderAudit, coarse
 from noise_scripts import Recorder
 from scipy.stats import binom
@@ -181,7 +182,7 @@ MANY_HUBS = SmallGraph(960, tuple((hub, 60 + leaf) for hub in range(60) for leaf
 GRAPHS = {"three": (star(3), 3, 4), "hub": (star(900), 900, 901), "many hubs": (MANY_HUBS, 54_000, 960)}
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", fifth(list(GRAPHS)))
 @pytest.mark.parametrize("measure", PRODUCT)
 def test_the_bounds_hold_on_every_branch(measure, graph):
     """The binomial test at ALPHA sees a coverage below .9."""

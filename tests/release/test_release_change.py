@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from case_share import fifth
 from scipy.stats import binom
 from stub_noise import StubNoise
 
@@ -48,11 +49,13 @@ def released(measure: str = "problematic", epsilon: float = 1, groups: int = 50,
 
 @pytest.mark.parametrize(
     ("measure", "epsilons", "theta"),
-    [
-        ("problematic", (0.5, 0.5), 3),
-        ("minimal_inconsistency", (0.5, 2), 2),
-        ("repair", (1, 0.3), None),
-    ],
+    fifth(
+        [
+            ("problematic", (0.5, 0.5), 3),
+            ("minimal_inconsistency", (0.5, 2), 2),
+            ("repair", (1, 0.3), None),
+        ]
+    ),
 )
 def test_the_difference_lies_inside(measure: str, epsilons: tuple[float, float], theta: int | None) -> None:
     """Of 30 and of 50 groups; also where 0 clamps the values, which are not what is compared."""

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from case_share import fifth
 from threshold_fuzz import (
     THETAS,
     Question,
@@ -82,7 +83,7 @@ def by_definition(question: Question, found: Read) -> None:
     assert of["greedy cover"] == 2 * projected(pairs, 1)[0]
 
 
-@pytest.mark.parametrize("theme", ["mixed", "order", "classes"])
+@pytest.mark.parametrize("theme", fifth(["mixed", "order", "classes"]))
 def test_thresholds_moved_together_change_nothing(theme: str) -> None:
     """A sample of the long forms: all thresholds at one end, or each at any."""
     rng = random.Random(f"25 {theme}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from case_share import fifth
 from counting_noise import CountingNoise
 from legitimate_statements import CASES, KINDS, Case
 
@@ -65,14 +66,11 @@ def test_explain_shows_the_cost_and_no_size(front_end: FrontEnd) -> None:
 
 def test_public_statements_mean_what_duckdb_makes_of_their_text(front_end: FrontEnd, public: dict[str, Path]) -> None:
     """What runs is written by our parser; on public tables DuckDB can read the original text."""
-    compared = 0
+    comparable = [case for case in CASES if not (case.releases or "dp_" in case.sql or case.rows is None)]
+    assert len(comparable) >= 30
     with duckdb.connect() as connection:
         for name, path in public.items():
             connection.execute(f"CREATE TABLE {name} AS FROM '{path}'")
-        for case in CASES:
-            if case.releases or "dp_" in case.sql or case.rows is None:
-                continue
+        for case in fifth(comparable):
             found = [tuple(row.values()) for row in renumbered(front_end.run(case.sql).table).to_pylist()]
             assert found == connection.execute(case.sql).fetchall(), case.sql
-            compared += 1
-    assert compared >= 30
