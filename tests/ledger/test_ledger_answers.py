@@ -68,7 +68,7 @@ DAMAGE = {
     ],
     "moved to the unanswered": ["UPDATE answer SET entry = 5 WHERE number = 2"],
     "copied to the unanswered": [
-        "INSERT INTO answer SELECT 5, 5, answered, answer, seal FROM answer WHERE number = 4",
+        "INSERT INTO answer SELECT 5, 5, answered, answer, 8, seal FROM answer WHERE number = 4",
     ],
     "seal changed": ["UPDATE answer SET seal = zeroblob(32) WHERE number = 2"],
     "no table": ["DROP TABLE answer"],
