@@ -62,7 +62,7 @@ _HOMES = {
     "register": ("dpdb.doors.duckdb_functions", "register"),
 }
 _MODULES = frozenset(
-    ("constraints", "dbt", "doors", "engine", "errors", "files", "graph", "jobs", "ledger", "measures", "noise",
+    ("constraints", "dbt", "doors", "engine", "errors", "files", "graph", "jobs", "ledger", "measures",
      "overlap", "owner", "predicates", "privacy", "release")
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.store.clock import now
-from dpdb.ledger.store.file import VERSION, LedgerFile
+from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.marks import SourceMark, is_rows_of, mark, unit_words
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_row
@@ -112,7 +112,7 @@ def other_ledgers(path: Path, source: SourceMark) -> list[Path]:
     """Return the ledgers in the folder of one (``*.ledger``) that are bound to the same state of the same rows.
 
     Each has a key of its own, so that marks of two ledgers tell nothing: whoever has the rows compares. Files that are
-    no ledgers of this user, or of an older format, are passed over, and no more than 200 are looked at; nothing is
+    no ledgers of this user are passed over, and no more than 200 are looked at; nothing is
     changed.
     """
     found = (other for other in islice(path.parent.glob("*.ledger"), _MOST_LOOKED_AT) if other != path)
@@ -123,9 +123,8 @@ def _bound(path: Path, source: SourceMark) -> Iterator[bool]:
     with suppress(LedgerError):
         file = LedgerFile(path)
         try:
-            if file.version == VERSION:
-                with file.snapshot():
-                    state = LedgerState(file)
-                yield state.epoch.source_mark == LedgerBinding(file, state).rows_mark(source)
+            with file.snapshot():
+                state = LedgerState(file)
+            yield state.epoch.source_mark == LedgerBinding(file, state).rows_mark(source)
         finally:
             file.close()

@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dpdb.ledger.binding import LedgerBinding
-from dpdb.ledger.store.file import VERSION, LedgerFile
+from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.head import LedgerHead
 from dpdb.ledger.store.state import LedgerState
-from dpdb.ledger.store.upgrade import upgrade
 from dpdb.stopping import unbroken
 
 __all__ = ["Books"]
 
 
 class Books:
-    """Open a ledger file, upgrade it if it is of an older format, and read it.
+    """Open a ledger file and read it.
 
     Attributes
     ----------
@@ -37,13 +36,10 @@ class Books:
     def __init__(self, path: Path) -> None:
         self.file = LedgerFile(path)
         try:
-            if self.file.version < VERSION:
-                upgrade(self.file)
             with self.file.snapshot():
                 self.state = LedgerState(self.file)
             self.head = LedgerHead(self.file, self.state)
-            with self.current():
-                self.head.move()
+            self.refresh()
             self.binding = LedgerBinding(self.file, self.state)
         except BaseException:
             self.file.close()

@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
     """Open a ledger to read it; a copy of it, in a private temporary folder, where it cannot be written to.
 
-    SQLite writes beside a file that it reads, and an older format is upgraded. The copy has the write-ahead log and the
+    SQLite writes beside a file that it reads. The copy has the write-ahead log and the
     head, so all that is checked of a ledger is checked of it. Nothing can be spent from what is returned.
 
     Raises

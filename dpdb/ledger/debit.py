@@ -70,6 +70,7 @@ def debit(
                 source_mark=binding.rows_mark(source),
                 reserved=written(clock),
                 **asked._asdict(),
+                place=state.next_place,
             )
             sealed = seal(state.terms.key, "entry", state.before, line)
             insert(books.file, "entry", (*line, sealed))

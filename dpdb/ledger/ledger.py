@@ -21,6 +21,7 @@ from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
 from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.run_lock import RunLock
+from dpdb.ledger.settle import settle
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
@@ -231,6 +232,27 @@ class Ledger(LedgerReading):
             It cannot be written or there is one already; the new answer must not be published.
         """
         record(self._books, reservation, answer)
+
+    def settle(self, run: Reservation | str, charge: int) -> None:
+        """Lower the charge of an answered debit of a pure ledger to what its release really cost, once.
+
+        The debit itself stays as it is; the budget, allowances and the history count the settled charge from now on.
+        Asked again with the same charge, nothing is changed, so a process that was killed may ask again.
+
+        Parameters
+        ----------
+        run
+            Its reservation or its run id.
+        charge
+            In units of epsilon: the most that what was published can cost; at most what was debited.
+
+        Raises
+        ------
+        LedgerError
+            There is no such debit, it has no answer yet, it was settled at another charge, the charge would be raised,
+            or the ledger is of another notion, was retired or cannot be used; the whole debit stays charged.
+        """
+        settle(self._books, run.number if isinstance(run, Reservation) else run, charge)
 
     @unbroken()
     def open_epoch(self) -> int:

@@ -12,6 +12,8 @@ __all__ = ["Allowance", "LedgerAct", "LedgerEntry", "LedgerSummary", "RecordedAn
 class LedgerEntry:
     """One debit of the history: `charge` in the ledger's parameter, `rows` the rows it covers in words.
 
+    `debited` is what was debited where the charge was settled since, None elsewhere.
+
     `analyst` (who asked), `label` and `rule_set` (the digest of the constraints) are None where nobody gave them.
     `answer` has what was published, a dict for each release as `Release.to_dict` gives it; None if there is no answer,
     as after a process that was killed between debit and answer.
@@ -29,6 +31,7 @@ class LedgerEntry:
     label: str | None = None
     rule_set: str | None = None
     answer: list[dict[str, Any]] | None = None
+    debited: float | None = None
 
 
 @dataclass(frozen=True)

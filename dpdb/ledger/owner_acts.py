@@ -71,7 +71,7 @@ def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, .
     """Return the row of the act with which a ledger is made that has an allowance from the beginning."""
     units = budget_units(terms.notion, None, epsilon, terms.delta)
     detail = {"period": parse_period(text).text, "units": units}
-    return Acts().row(terms.key, Act(terms.created, 0, ALLOW, None, None, detail))
+    return Acts().row(terms.key, Act(terms.created, 0, ALLOW, None, None, detail), 1)
 
 
 def _check_names(who: str | None, label: str | None) -> None:
@@ -82,5 +82,5 @@ def _check_names(who: str | None, label: str | None) -> None:
 
 def _write(books: Books, act: Act) -> None:
     """Write an act inside a transaction; it is taken in when the ledger is next read, which the head does at once."""
-    row: tuple[Any, ...] = books.state.acts.row(books.state.terms.key, act)
+    row: tuple[Any, ...] = books.state.acts.row(books.state.terms.key, act, books.state.next_place)
     insert(books.file, "act", row)

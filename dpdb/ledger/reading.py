@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -10,11 +9,11 @@ from typing import Self
 
 from dpdb.ledger.books import Books
 from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
-from dpdb.ledger.recharge import recharged
 from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary, unseen_rows
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.leaves import leaves
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
@@ -136,14 +135,10 @@ class LedgerReading:
         with self._books.current():
             return list(self._state.entries())
 
-    def check_columns(self, table: str, read_as: str = "") -> None:
-        """Raise `LedgerError` unless the ledger is of a table with this schema, or of none yet; see `SourceMark`."""
-        terms = self._state.terms
-        self._books.binding.check_table(SourceMark(table, "", terms.rows_per_person or 1, terms.unit, read_as))
-
-    def recharged_units(self, others: Mapping[int, tuple[Region, int]]) -> int:
-        """Units that would be spent if these lines had been charged for other rows or otherwise; changes nothing."""
-        return recharged(self._state, self.lines(), others)
+    def leaves(self) -> list[bytes]:
+        """Return the hash of every line in the order in which they were written; see `dpdb.ledger.store.leaves`."""
+        with self._books.current():
+            return leaves(self._file, self._state.terms.key, self._state.lines)
 
     def close(self) -> None:
         """Close the file. May be called twice."""

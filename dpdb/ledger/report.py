@@ -144,9 +144,15 @@ def history(state: LedgerState) -> list[LedgerEntry]:
             label=line.label,
             rule_set=line.rule_set,
             answer=_published(state.answer(line.number)),
+            debited=_debited(state, line.number),
         )
         for line in state.entries()
     ]
+
+
+def _debited(state: LedgerState, number: int) -> float | None:
+    settled = state.settlements.of(number)
+    return None if settled is None else state.terms.notion.value(settled.debited)
 
 
 def acts(state: LedgerState) -> list[LedgerAct]:

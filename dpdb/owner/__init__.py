@@ -10,20 +10,16 @@ if TYPE_CHECKING:
     from dpdb.owner.exact import exact_measures
     from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
     from dpdb.owner.expected_error import Plan, plan
-    from dpdb.owner.ledger_audit import Audit, AuditedLine, audit
     from dpdb.owner.proposed_schema import ProposedSchema, propose_schema
     from dpdb.owner.simulation import ExpectedError
 
 __all__ = [
     "EXACT_MEASURES",
-    "Audit",
-    "AuditedLine",
     "ExactMeasures",
     "ExpectedError",
     "Plan",
     "ProposedSchema",
     "RuleMeasures",
-    "audit",
     "exact_measures",
     "plan",
     "propose_schema",
@@ -36,7 +32,6 @@ if not TYPE_CHECKING:
             "exact": "exact_measures",
             "exact_values": "EXACT_MEASURES ExactMeasures RuleMeasures",
             "expected_error": "Plan plan",
-            "ledger_audit": "Audit AuditedLine audit",
             "proposed_schema": "ProposedSchema propose_schema",
             "simulation": "ExpectedError",
         },

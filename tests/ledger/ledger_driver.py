@@ -3,9 +3,7 @@
 ledger_driver.py debits LEDGER PROCESSES EACH          concurrent debits; prints how many were allowed
 ledger_driver.py kills LEDGER PUBLISHED RUNS           every run killed at a step, then retried; prints a summary
 ledger_driver.py race LEDGER PUBLISHED PROCESSES RUNS  processes answer the same run ids at the same time
-ledger_driver.py upgrades LEDGER FOLDER RANDOM         copies of an old ledger, the upgrade of each killed at a step or,
-                                                       so many times, at any moment; prints what is there then
-ledger_driver.py together LEDGER PROCESSES             processes open an old ledger at the same time
+ledger_driver.py settlements LEDGER RUNS               every settlement killed at two steps, then asked for again
 """
 
 from __future__ import annotations
@@ -13,9 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -31,10 +27,7 @@ from text_reader import parse_where
 
 SOURCE = SourceMark("table", "content")
 STEPS = ["asked", "begun", "inserted", "reserved", "drawn", "written", "recorded", "publishing", "published"]
-UPGRADE_STEPS = [
-    "upgrade begun", "upgrade checked", "copy written", "copy left", "tables made", "entries sealed", "answers sealed",
-    "upgrade written", "upgraded",
-]  # fmt: skip
+SETTLEMENT_STEPS = ["settling", "settlement written", "settled"]
 UNIT = 10**6
 
 
@@ -166,51 +159,27 @@ def race(path: str, published: str, processes: int, runs: int) -> None:
     print(json.dumps({"codes": codes, "drawn": Path(drawn).read_text().splitlines(), "entries": _entries(path)}))
 
 
-def upgrades(old: str, folder: str, moments: int) -> None:
-    """Kill the upgrade of a copy of a ledger at every step, and at random moments; tell what each was left as."""
-    rng = random.Random(0)
-    told = []
-    for step in [*UPGRADE_STEPS, *[None] * moments]:
-        path = Path(folder) / f"{len(told)}" / "t.ledger"
-        path.parent.mkdir()
-        for suffix in ("", "-head"):
-            if Path(f"{old}{suffix}").exists():
-                shutil.copy(f"{old}{suffix}", f"{path}{suffix}")
-                Path(f"{path}{suffix}").chmod(0o600)
+def settlements(path: str, runs: int) -> None:
+    """Every run settles its debit at half of it and is killed at a step of that, then asks again; prints the kills."""
+    killed = 0
+    for run in range(runs):
+        number = f"run {run}"
+        release(path, f"{path}-published", f"{path}-drawn", number, run)
 
-        def work(path: Path = path, step: str | None = step) -> None:
+        def work(step: str | None, number: str = number) -> None:
             if step is not None:
                 kill_at(step)
-            Ledger.open(path).close()
+            with Ledger.open(path) as ledger:
+                ledger.settle(number, UNIT // 2)
 
-        child = in_child(work)
-        if step is None:
-            time.sleep(rng.uniform(0.0, 0.1))
-            os.kill(child, signal.SIGKILL)
-        [code] = wait([child])
-        told.append({"step": step, "code": code, "format": in_child_format(path), "ledger": str(path)})
-    print(json.dumps(told))
-
-
-def in_child_format(path: Path) -> int:
-    """Format of a ledger, which a child reads: a connection here would be one of every later child."""
-
-    def work() -> None:
-        connection = sqlite3.connect(path)
-        os._exit(100 + connection.execute("PRAGMA user_version").fetchone()[0])
-
-    return wait([in_child(work)])[0] - 100
-
-
-def together(path: str, processes: int) -> None:
-    """Processes open a ledger of an older format at the same time."""
-
-    def work() -> None:
-        with Ledger.open(path) as ledger:
-            append(f"{path}-seen", str(ledger.spent_units()))
-
-    codes = wait([in_child(work) for _ in range(processes)])
-    print(json.dumps({"codes": codes, "spent": Path(f"{path}-seen").read_text().split()}))
+        for step in [SETTLEMENT_STEPS[run % 3], SETTLEMENT_STEPS[run // 3 % 3]]:
+            killed += wait([in_child(lambda step=step: work(step))]) == [-signal.SIGKILL]
+            with Ledger.open(path) as ledger:
+                assert ledger.lines()[-1].charge in (UNIT, UNIT // 2)
+        assert wait([in_child(lambda: work(None))]) == [0]
+    with Ledger.open(path) as ledger:
+        charges = [line.charge for line in ledger.lines()]
+    print(json.dumps({"killed": killed, "charges": charges}))
 
 
 def check(path: str, published: str) -> None:
@@ -231,6 +200,6 @@ def _entries(path: str) -> int:
 
 
 if __name__ == "__main__":
-    {"debits": debits, "kills": kills, "race": race, "upgrades": upgrades, "together": together}[sys.argv[1]](
+    {"debits": debits, "kills": kills, "race": race, "settlements": settlements}[sys.argv[1]](
         *(int(part) if part.isdigit() else part for part in sys.argv[2:])
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from test_ledger_head import change
-from test_ledger_upgrade import check, copied
 from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
@@ -138,9 +137,9 @@ def test_the_head_counts_every_act_as_soon_as_it_is_done(act: Callable[[Ledger],
 )
 def test_an_act_of_a_newer_version_is_not_ignored(kind: str, detail: str, path: Path) -> None:
     with Ledger.open(path) as ledger:
-        line = (1, "2026-11-22T12:00:00.000+00:00", kind, detail)
+        line = (1, "2026-11-22T12:00:00.000+00:00", kind, detail, 1)
         sealed = seal(ledger._state.terms.key, "act", FIRST, line)
-        ledger._file.change("INSERT INTO act VALUES (?, ?, ?, ?, ?)", (*line, sealed))
+        ledger._file.change("INSERT INTO act VALUES (?, ?, ?, ?, ?, ?)", (*line, sealed))
         with pytest.raises(LedgerError, match="only a newer version of dpdb understands"):
             ledger.summary()
 
@@ -152,18 +151,3 @@ def test_who_and_label_are_short_printable_texts(name: str, path: Path) -> None:
             with pytest.raises(ParameterError, match="1 to 200 printable characters"):
                 ledger.retire(**given)
         assert ledger.acts() == []
-
-
-@pytest.mark.parametrize("name", ["format-1", "format-2-zcdp", "format-3"])
-def test_ledgers_of_older_versions_take_acts_and_lose_nothing(name: str, tmp_path: Path) -> None:
-    path = copied(name, tmp_path)
-    check(path, name)
-    with Ledger.open(path) as ledger:
-        before, lines = ledger.summary(), ledger.history()
-        ledger.raise_budget(50)
-        ledger.allow("30d", 1)
-        ledger.retire()
-    with Ledger.open(path) as ledger:
-        assert ledger.history() == lines
-        assert (ledger.summary().spent, ledger.summary().budget) == (before.spent, 50.0)
-        assert [act.kind for act in ledger.acts()] == ["raise", "allow", "retire"]

@@ -47,30 +47,30 @@ def change(path: Path, *statements: str) -> None:
 
 
 DAMAGE = {
-    "blanked": ["UPDATE answer SET answer = '' WHERE sequence = 2"],
-    "changed": ["UPDATE answer SET answer = replace(answer, '1', '2') WHERE sequence = 2"],
-    "newest changed": ["UPDATE answer SET answer = '[]' WHERE sequence = 4"],
-    "time changed": ["UPDATE answer SET answered = '2000-01-01' WHERE sequence = 2"],
-    "removed": ["DELETE FROM answer WHERE sequence = 2"],
-    "first removed": ["DELETE FROM answer WHERE sequence = 1"],
-    "newest removed": ["DELETE FROM answer WHERE sequence = 4"],
+    "blanked": ["UPDATE answer SET answer = '' WHERE number = 2"],
+    "changed": ["UPDATE answer SET answer = replace(answer, '1', '2') WHERE number = 2"],
+    "newest changed": ["UPDATE answer SET answer = '[]' WHERE number = 4"],
+    "time changed": ["UPDATE answer SET answered = '2000-01-01' WHERE number = 2"],
+    "removed": ["DELETE FROM answer WHERE number = 2"],
+    "first removed": ["DELETE FROM answer WHERE number = 1"],
+    "newest removed": ["DELETE FROM answer WHERE number = 4"],
     "all removed": ["DELETE FROM answer"],
-    "numbered anew": ["DELETE FROM answer WHERE sequence = 1", "UPDATE answer SET sequence = sequence - 1"],
+    "numbered anew": ["DELETE FROM answer WHERE number = 1", "UPDATE answer SET number = number - 1"],
     "two swapped": [
-        "UPDATE answer SET sequence = -2 WHERE sequence = 2",
-        "UPDATE answer SET sequence = 2 WHERE sequence = 3",
-        "UPDATE answer SET sequence = 3 WHERE sequence = -2",
+        "UPDATE answer SET number = -2 WHERE number = 2",
+        "UPDATE answer SET number = 2 WHERE number = 3",
+        "UPDATE answer SET number = 3 WHERE number = -2",
     ],
     "two entries swapped": [
-        "UPDATE answer SET entry = -1 WHERE sequence = 2",
-        "UPDATE answer SET entry = 3 WHERE sequence = 3",
-        "UPDATE answer SET entry = 2 WHERE sequence = 2",
+        "UPDATE answer SET entry = -1 WHERE number = 2",
+        "UPDATE answer SET entry = 3 WHERE number = 3",
+        "UPDATE answer SET entry = 2 WHERE number = 2",
     ],
-    "moved to the unanswered": ["UPDATE answer SET entry = 5 WHERE sequence = 2"],
+    "moved to the unanswered": ["UPDATE answer SET entry = 5 WHERE number = 2"],
     "copied to the unanswered": [
-        "INSERT INTO answer SELECT 5, 5, answered, answer, seal FROM answer WHERE sequence = 4",
+        "INSERT INTO answer SELECT 5, 5, answered, answer, 8, seal FROM answer WHERE number = 4",
     ],
-    "seal changed": ["UPDATE answer SET seal = zeroblob(32) WHERE sequence = 2"],
+    "seal changed": ["UPDATE answer SET seal = zeroblob(32) WHERE number = 2"],
     "no table": ["DROP TABLE answer"],
 }  # fmt: skip
 

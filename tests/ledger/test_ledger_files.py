@@ -87,12 +87,17 @@ def test_a_ledger_that_others_may_read(used: Path) -> None:
         Ledger.open(used)
 
 
-def test_a_ledger_of_a_newer_format(used: Path) -> None:
+@pytest.mark.parametrize("version", [-1, 0, 1, 2, 3, 5, 99])
+def test_a_ledger_of_another_format_is_refused_in_words(version: int, used: Path) -> None:
     connection = sqlite3.connect(used)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
-    with pytest.raises(LedgerError, match="format 99"):
+    with pytest.raises(
+        LedgerError, match=f"format {version}, and this version of dpdb reads format 4 only; use"
+    ) as said:
         Ledger.open(used)
+    assert "make a new ledger" in str(said.value)
+    assert "\n" not in str(said.value)
 
 
 @pytest.mark.parametrize(

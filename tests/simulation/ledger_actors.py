@@ -138,8 +138,8 @@ def release(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: i
         refuse_exchanged(exchanged)
         state = ledger._state
         if generation == life.generation:
-            line = Line(run, state.epoch.number, actor.clock)
-            life.model.refused.append((run_id, line, state.last, len(state.acts.done)))
+            line = Line(run, state.epoch.number, actor.clock, run.charge)
+            life.model.refused.append((run_id, line, state.lines, len(state.acts.done)))
         life.world.say(f"over budget {run_id}")
         life.world.events["over budget"] += 1
         life.ends[run_id] = "over budget"
@@ -158,6 +158,7 @@ def release(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: i
                     del life.drawing[run_id]
         else:
             show(life, run_id, answer, generation)
+        settle(life, ledger, found, run_id, generation)
     finally:
         found.close()
 
@@ -185,6 +186,19 @@ def record(life: Life, ledger: Ledger, found: Any, answer: str) -> None:
     began = life.world.steps
     ledger.record(found, answer)
     life.head_moves.append((began, life.world.steps))
+
+
+def settle(life: Life, ledger: Ledger, found: Any, run_id: str, generation: int) -> None:
+    """What the release really cost, as a suite of checks does in its end; only after its answer was recorded."""
+    settled = life.model.runs[run_id].settled
+    if settled is None:
+        return
+    began = life.world.steps
+    ledger.settle(found, settled)
+    life.head_moves.append((began, life.world.steps))
+    if generation == life.generation and life.newest is None:
+        life.model.settled.add(run_id)
+    life.world.events["settled"] += 1
 
 
 def show(life: Life, run_id: str, answer: str, generation: int) -> None:
@@ -338,6 +352,7 @@ def put_newest(life: Life) -> None:
     life.disk.move_away([*FILES, HEAD])
     life.disk.put(life.newest.files)
     life.model.debited = set(life.newest.model.debited)
+    life.model.settled = set(life.newest.model.settled)
     life.model.acts = set(life.newest.model.acts)
     life.model.refused = list(life.newest.model.refused)
     life.head_moves = [move for move in life.head_moves if move[1] < life.newest.step]

@@ -62,6 +62,8 @@ def live(seed: int, folder: Path, *, faults: bool = True, plain: bool = False) -
     disk = SimulatedDisk(world, folder.resolve() / f"life-{seed}")
     chance = world.chance
     runs = {f"run {n}": run(chance.choice(SIMPLE), chance.randint(1, 4) * UNIT) for n in range(RUNS)}
+    for name in chance.sample(sorted(runs), chance.randint(0, RUNS - 1)):
+        runs[name] = runs[name]._replace(settled=chance.randint(0, runs[name].charge // UNIT) * UNIT)
     life = Life(world, disk, Model(runs, chance.randint(4, 12) * UNIT), append_only=chance.random() < 0.2)
     gc.disable()  # finalizers run where the code says
     try:

@@ -22,12 +22,14 @@ class Run(NamedTuple):
     where: str
     covers: frozenset[int]
     charge: int
+    settled: int | None = None  # what it really costs, as its process finds out
 
 
 class Line(NamedTuple):
     run: Run
     epoch: int
     at: datetime
+    charge: int
 
 
 def run(conjunctions: Sequence[dict[str, int]], charge: int) -> Run:
@@ -43,7 +45,7 @@ def cost(lines: Sequence[Line]) -> int:
 
 
 def _collected(lines: Sequence[Line], epoch: int, row: int) -> int:
-    return sum(line.run.charge for line in lines if line.epoch == epoch and row in line.run.covers)
+    return sum(line.charge for line in lines if line.epoch == epoch and row in line.run.covers)
 
 
 def fits(before: Sequence[Line], new: Line, budget: int, allowed: dict[str, int]) -> bool:
@@ -56,7 +58,7 @@ def fits(before: Sequence[Line], new: Line, budget: int, allowed: dict[str, int]
     for lines, units in limits:
         earlier = cost([line for line in lines if line.epoch != new.epoch])
         most = max(_collected(lines, new.epoch, row) for row in new.run.covers)
-        if earlier + most + new.run.charge > units:
+        if earlier + most + new.charge > units:
             return False
     return True
 
@@ -68,6 +70,7 @@ class Model:
     runs: dict[str, Run]
     budget: int
     debited: set[str] = field(default_factory=set)
+    settled: set[str] = field(default_factory=set)
     published: dict[str, str] = field(default_factory=dict)
     acts: set[str] = field(default_factory=set)
     refused: list[tuple[str, Line, int, int]] = field(default_factory=list)
@@ -81,15 +84,40 @@ class Model:
         require(self.debited <= set(ids), f"debits are lost: {sorted(self.debited - set(ids))}")
         require(self.published.items() <= dict(answers).items(), "published, and not recorded so")
         require(self.acts <= {act.label for act in acts}, "an act of the owner is lost")
-        lines = [Line(self.runs[e.run_id], e.epoch, datetime.fromisoformat(e.reserved)) for e in entries]
-        for number, line in enumerate(lines):
+        settled = self._settled(ledger, entries, {found.number for found in ledger.answers()})
+
+        def lines_at(place: int) -> list[Line]:
+            """The debits that were there, each with what it was charged then."""
+            there = [(e, self.runs[e.run_id]) for e in entries if e.place <= place]
+            charges = [r.settled if settled.get(e.run_id, place) < place else r.charge for e, r in there]
+            times = [datetime.fromisoformat(e.reserved) for e, _ in there]
+            return [Line(r, e.epoch, at, charge) for (e, r), at, charge in zip(there, times, charges, strict=True)]
+
+        for number, entry in enumerate(entries):
             budget, allowed, retired = self._terms([act for act in acts if act.after <= number])
-            require(entries[number].charge == line.run.charge and not retired, "charged otherwise, or after the end")
-            require(fits(lines[:number], line, budget, allowed), f"{ids[number]}: a row is above a limit")
+            *before, line = lines_at(entry.place)
+            require(line.charge == line.run.charge and not retired, "charged otherwise, or after the end")
+            require(fits(before, line, budget, allowed), f"{ids[number]}: a row is above a limit")
+        lines = lines_at(ledger._state.lines + 1)
+        require([line.charge for line in lines] == [e.charge for e in entries], "charged otherwise than settled")
         require(ledger.spent_units() == cost(lines), f"spent {ledger.spent_units()}, not {cost(lines)}")
-        for run_id, line, before, done in self.refused:
-            require(not fits(lines[:before], line, *self._terms(acts[:done])[:2]), f"{run_id} was refused and fits")
-            require(run_id not in ids[:before], f"{run_id} was refused and debited")
+        for run_id, line, place, done in self.refused:
+            fitted = fits(lines_at(place + 1), line, *self._terms(acts[:done])[:2])
+            require(not fitted, f"{run_id} was refused and fits")
+            require(all(e.place > place for e in entries if e.run_id == run_id), f"{run_id} was refused and debited")
+
+    def _settled(self, ledger: Any, entries: Sequence[Any], answered: set[int]) -> dict[str, int]:
+        """Per run that was settled the place of that line: once, after its answer, never above the debit."""
+        found: dict[str, int] = {}
+        for number, charge, place in ledger._file.rows("SELECT entry, charge, place FROM settlement"):
+            entry = entries[number - 1]
+            run = self.runs[entry.run_id]
+            require(entry.run_id not in found, "settled twice")
+            require(number in answered and place > entry.place, "settled before it was answered")
+            require(charge == run.settled and charge <= run.charge, "settled otherwise, or above the debit")
+            found[entry.run_id] = place
+        require(self.settled <= found.keys(), "a settlement is lost")
+        return found
 
     def _terms(self, acts: Sequence[Any]) -> tuple[int, dict[str, int], bool]:
         budget = max([self.budget, *(act.detail["budget"] for act in acts if act.kind == "raise")])

@@ -23,6 +23,7 @@ from dpdb.ledger.books import Books
 from dpdb.ledger.store import creation
 from dpdb.ledger.store import head as store_head
 from dpdb.ledger.store.file import LedgerFile
+from dpdb.ledger.store.settlements import Settlements
 from dpdb.ledger.store.state import LedgerState
 
 
@@ -104,6 +105,10 @@ def log_without_its_file() -> AbstractContextManager[object]:
     return patch.object(LedgerFile, "_log_identity", lambda file: None)
 
 
+def settlement_not_counted() -> AbstractContextManager[object]:
+    return patch.object(Settlements, "applied", lambda settlements, line: line)
+
+
 def sqlite_syncs_nothing() -> AbstractContextManager[object]:
     """Not of the ledger: a disk that lies, to show that what SQLite syncs is needed."""
     return patch.object(SimulatedFile, "xSync", lambda file, flags: None)
@@ -112,13 +117,14 @@ def sqlite_syncs_nothing() -> AbstractContextManager[object]:
 # By name: what is put in place, and the first seed that catches it.
 MUTANTS: dict[str, tuple[Callable[[], AbstractContextManager[object]], int]] = {
     "publish before record": (publish_before_record, 5),
-    "lock skipped": (lock_skipped, 3),
-    "sync dropped": (sync_dropped, 2),
-    "sync of the log dropped at commits": (normal_instead_of_full, 3),
-    "folder not synced": (folder_not_synced, 3),
-    "head not moved": (head_not_moved, 22),
-    "rename before sync": (rename_before_sync, 49),
-    "run id looked up outside the transaction": (run_id_outside_the_transaction, 9),
-    "log copied without its file": (log_without_its_file, 2),
+    "lock skipped": (lock_skipped, 40),
+    "sync dropped": (sync_dropped, 5),
+    "sync of the log dropped at commits": (normal_instead_of_full, 8),
+    "folder not synced": (folder_not_synced, 8),
+    "head not moved": (head_not_moved, 21),
+    "rename before sync": (rename_before_sync, 42),
+    "run id looked up outside the transaction": (run_id_outside_the_transaction, 12),
+    "log copied without its file": (log_without_its_file, 25),
+    "settlement not counted": (settlement_not_counted, 2),
     "a disk that syncs nothing": (sqlite_syncs_nothing, 2),
 }

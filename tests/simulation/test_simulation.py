@@ -22,7 +22,16 @@ FAULTS = {
     "kill", "machine stops", "torn sector", "clock jumps",
     "old copy put back without its head", "old copy put back with its head", "old log put back",
 }  # fmt: skip
-EVENTS = {"owner: raise", "owner: allow", "owner: epoch", "over budget", "old copy refused", "busy", "lock waits"}
+EVENTS = {
+    "owner: raise",
+    "owner: allow",
+    "owner: epoch",
+    "over budget",
+    "old copy refused",
+    "busy",
+    "lock waits",
+    "settled",
+}
 
 
 # Seeds beyond the default ones that have found a defect of the ledger, which is mended.

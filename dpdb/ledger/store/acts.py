@@ -24,6 +24,7 @@ class ActLine(NamedTuple):
     at: str
     kind: str
     detail: str
+    place: int
 
 
 @dataclass(frozen=True)
@@ -73,15 +74,11 @@ class Acts:
         """Seal of the newest act."""
         return self.seals[-1] if self.seals else FIRST
 
-    def seal_of(self, number: int) -> bytes | None:
-        """Seal of an act, None if there is none of this number."""
-        return self.seals[number - 1] if 0 < number <= self.last else None
-
-    def row(self, key: bytes, act: Act) -> tuple[object, ...]:
+    def row(self, key: bytes, act: Act, place: int) -> tuple[object, ...]:
         """The row of the next act, with its seal in the end."""
         of_all = {"after": act.after, "who": act.who, "label": act.label}
         detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
-        line = ActLine(self.last + 1, act.at, act.kind, detail)
+        line = ActLine(self.last + 1, act.at, act.kind, detail, place)
         return *line, seal(key, "act", self.before, line)
 
     def read(self, key: bytes, rows: list[Any]) -> None:

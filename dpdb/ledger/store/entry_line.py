@@ -8,7 +8,10 @@ __all__ = ["EntryLine"]
 
 
 class EntryLine(NamedTuple):
-    """A debit as its row, without seal."""
+    """A debit as its row, without seal; `charge` is what it was settled at, where a settlement has lowered it.
+
+    `place` counts the lines of all chains in the order in which they were written.
+    """
 
     number: int
     epoch: int
@@ -22,6 +25,4 @@ class EntryLine(NamedTuple):
     analyst: str | None = None
     label: str | None = None
     rule_set: str | None = None
-    second_predicate: str | None = None
-    second_charge: int | None = None
-    second_upper: int | None = None
+    place: int = 0

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dpdb.overlap import Added, OverlapIndex
 from dpdb.predicates import region_from_text
 
-__all__ = ["EpochLines"]
+__all__ = ["UNKNOWN", "EpochLines"]
+
+UNKNOWN = -1
+"""Of a debit before a settlement: its decision has counted what is no longer charged."""
 
 
 class EpochLines:
@@ -26,14 +29,14 @@ class EpochLines:
         return bool(self._predicates) or bool(self._index)
 
     def add(self, predicates: Sequence[str], charges: Sequence[int], uppers: Sequence[int]) -> None:
-        """Take in debits: of each its stored predicate, its charge, and what its decision has proven."""
+        """Take in debits: of each its stored predicate, its charge, and what its decision has proven, or `UNKNOWN`."""
         if self._index is None:
             self._predicates.extend(predicates)
             self._charges.extend(charges)
             self._uppers.extend(uppers)
             return
         for predicate, charge, upper in zip(predicates, charges, uppers, strict=True):
-            self._index.add(region_from_text(predicate), charge, upper)
+            self._index.add(region_from_text(predicate), charge, _proven(upper))
 
     @property
     def index(self) -> OverlapIndex:
@@ -43,6 +46,13 @@ class EpochLines:
             for predicate, charge, upper in zip(self._predicates, self._charges, self._uppers, strict=True):
                 weight, _, releases = merged.pop(predicate, (0, 0, 0))  # put at the end again: the newest comes last
                 merged[predicate] = weight + charge, upper, releases + 1
-            self._index = OverlapIndex.of(Added(region_from_text(text), *rest) for text, rest in merged.items())
+            self._index = OverlapIndex.of(
+                Added(region_from_text(text), weight, _proven(upper), releases)
+                for text, (weight, upper, releases) in merged.items()
+            )
             self._predicates, self._charges, self._uppers = [], array("q"), array("q")
         return self._index
+
+
+def _proven(upper: int) -> int | None:
+    return None if upper == UNKNOWN else upper

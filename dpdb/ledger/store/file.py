@@ -21,11 +21,10 @@ from dpdb.files.owned_file import check_owned, is_mounted_alone
 from dpdb.ledger.store import connecting
 from dpdb.stopping import let_through, unbroken
 
-__all__ = ["APPLICATION_ID", "COPY_ID", "DAMAGED", "SIDES", "VERSION", "LedgerFile"]
+__all__ = ["APPLICATION_ID", "DAMAGED", "SIDES", "UNSETTLED", "VERSION", "LedgerFile"]
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
-COPY_ID = 0x6470_6C63  # "dplc": what an upgrade leaves; no ledger
-VERSION = 3
+VERSION = 4
 _BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
 _BATCH = 500
 _TRIES = 10
@@ -34,6 +33,7 @@ _BEFORE_A_DEBIT = "nothing was released"
 _BEHIND_A_DEBIT = (
     "nothing is published, and the release was debited, which stays spent (a run id may be asked again at no cost)"
 )
+UNSETTLED = "nothing was settled, and the whole debit stays charged (ask again)"
 DAMAGED = "the ledger is damaged; nothing was released, restore it from a backup that has every release"
 _NO_LEDGER = "this is not a ledger; make one with `dpdb budget create`"
 _REASONS = {
@@ -61,16 +61,14 @@ class LedgerFile:
         What it is called in messages: what the user gave.
     owner : int
         The user who owns the ledger, and all files beside it.
-    version : int
-        Its format, 1 to `VERSION`; older ones are upgraded before anything else is done.
     outcome : str
         What has become of the release that a failure ends, for its message.
 
     Raises
     ------
     LedgerError
-        There is no ledger at `path`, others may read it, it has several names or is mounted alone, is damaged, or of a
-        newer version.
+        There is no ledger at `path`, others may read it, it has several names or is mounted alone, is damaged, or of
+        another format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,7 +88,7 @@ class LedgerFile:
             )
         self._open()
         try:
-            self.version = self._check_format()
+            self._check_format()
             self.rows("PRAGMA synchronous = FULL")
             self.rows("PRAGMA secure_delete = ON")
             self._look()  # also at the log that opening has made
@@ -167,9 +165,9 @@ class LedgerFile:
             yield
 
     @contextmanager
-    def debited(self) -> Iterator[None]:
-        """Let failures of what is done in the block say that its release has been debited."""
-        self.outcome = _BEHIND_A_DEBIT
+    def debited(self, outcome: str = _BEHIND_A_DEBIT) -> Iterator[None]:
+        """Let failures of what is done in the block say what has become of its release, which has been debited."""
+        self.outcome = outcome
         try:
             yield
         finally:
@@ -253,19 +251,17 @@ class LedgerFile:
             "see that the newest ledger and its head are there and open it again"
         )
 
-    def _check_format(self) -> int:
+    def _check_format(self) -> None:
         application, version = (self.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
-        if application == COPY_ID:
-            raise LedgerError(f"{self.shown}: the copy that an upgrade left; nothing can be spent from it")
         if application != APPLICATION_ID:
             raise LedgerError(f"{self.shown}: {_NO_LEDGER}")
-        if not isinstance(version, int) or not 1 <= version <= VERSION:
+        if version != VERSION:
             raise LedgerError(
-                f"{self.shown}: ledger of format {version}; this version of dpdb reads formats 1 to {VERSION}"
+                f"{self.shown}: ledger of format {version}, and this version of dpdb reads format {VERSION} only; use "
+                "the version that made it, or make a new ledger with what of its budget was not spent"
             )
         if self.rows("PRAGMA journal_mode") != [("wal",)] or self.rows("PRAGMA quick_check(1)") != [("ok",)]:
             raise self.damaged()
-        return version
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -1,17 +1,19 @@
-"""The state of a ledger file, read line by line and checked against seals: terms, epochs, entries, answers, acts."""
+"""The state of a ledger file, read line by line and checked against seals: terms, epochs, lines of chains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.store.acts import ActLine, Acts
 from dpdb.ledger.store.entry_line import EntryLine
-from dpdb.ledger.store.epoch_lines import EpochLines
+from dpdb.ledger.store.epoch_lines import UNKNOWN, EpochLines
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.seals import FIRST, seal
-from dpdb.ledger.store.tables import NOT_UNDERSTOOD
+from dpdb.ledger.store.settlements import SettlementLine, Settlements
+from dpdb.ledger.store.tables import CHAINS, NOT_UNDERSTOOD
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
 from dpdb.ledger.store.times import Times
 from dpdb.overlap import OverlapIndex
@@ -20,7 +22,8 @@ __all__ = ["LedgerState", "insert"]
 
 
 _ENTRIES = f"SELECT {', '.join(EntryLine._fields)}, seal FROM entry"
-_ANSWERS = "SELECT sequence, entry, answered, answer, seal FROM answer"
+_ANSWERS = "SELECT number, entry, answered, answer, place, seal FROM answer"
+_SETTLEMENTS = "SELECT * FROM settlement WHERE number > ? ORDER BY number"
 _ACTS = f"SELECT {', '.join(ActLine._fields)}, seal FROM act WHERE number > ? ORDER BY number"
 
 
@@ -36,9 +39,11 @@ class LedgerState:
     answers : int
         How many answers are recorded; `answer_seal` is the seal of the newest.
     sequential : int
-        Sum of all charges.
+        Sum of all charges, as settled.
     acts : Acts
         What the owner has done since the ledger was made.
+    settlements : Settlements
+        What answered debits really cost.
     times : Times
         Of the entries.
     """
@@ -54,6 +59,10 @@ class LedgerState:
         self.answer_seal = FIRST
         self.sequential = 0
         self.acts = Acts()
+        self.settlements = Settlements()
+        self._places = 0
+        self._new_places: list[int] = []
+        self._is_lowered = False  # charges of the current epoch, since its lines were taken in
         self.times = Times()
         self.read()
 
@@ -70,7 +79,11 @@ class LedgerState:
     @property
     def closed(self) -> int:
         """Sum of the overlaps of the closed epochs."""
-        return sum(epoch.closed_overlap or 0 for epoch in self.epochs[:-1])
+        return sum(self.closed_cost(epoch.number) for epoch in self.epochs[:-1])
+
+    def closed_cost(self, epoch: int) -> int:
+        """Return what a closed epoch comes to, after the settlements of its debits."""
+        return self.settlements.overlaps.get(epoch, self.epochs[epoch - 1].closed_overlap or 0)
 
     @property
     def budget(self) -> int:
@@ -105,11 +118,27 @@ class LedgerState:
         """Seal of an entry, None if there is none of this number."""
         return self._seals[number - 1] if 0 < number <= self.last else None
 
-    def answer_seal_of(self, sequence: int) -> bytes | None:
-        """Seal of an answer, None if there is none of this number."""
-        if not 0 < sequence <= self.answers:
-            return None
-        return self._on_disk("answer", "sequence", sequence)
+    def chains(self) -> dict[str, tuple[int, bytes]]:
+        """Return of every chain how many lines it has and the seal of the newest."""
+        entries, answers = (self.last, self.before), (self.answers, self.answer_seal)
+        settlements, acts = self.settlements, self.acts
+        ends = entries, answers, (settlements.last, settlements.before), (acts.last, acts.before)
+        return dict(zip(CHAINS, ends, strict=True))
+
+    def chain_seal(self, chain: str, number: int) -> bytes | None:
+        """Return the seal of a line of a chain as it is on disk, `FIRST` of number 0, None if there is no such line."""
+        rows: list[Any] = self._file.rows(f"SELECT seal FROM {chain} WHERE number = ?", (number,)) if number else []
+        return rows[0][0] if rows else None if number else FIRST
+
+    @property
+    def lines(self) -> int:
+        """How many lines all chains have."""
+        return self._places + len(self._new_places)
+
+    @property
+    def next_place(self) -> int:
+        """Place of the next line among those of all chains."""
+        return self.lines + 1
 
     def is_answered(self, number: int) -> bool:
         """Return whether the entry has an answer."""
@@ -129,7 +158,9 @@ class LedgerState:
             self._read_epochs()
             self._read_entries()
             self._read_answers()
+            self._read_settlements()
             self._read_acts()
+            self._count_places()
             known = self.terms.is_understood and self.acts.is_understood
             understood = known and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
         except (ValueError, TypeError, KeyError, IndexError):
@@ -149,6 +180,7 @@ class LedgerState:
         for line in lines:
             self.times.add(line[8], line[5])
         self._seals.extend(seals)
+        self._new_places += [line[12] for line in lines]
         self._answer_of.extend([0] * len(lines))
 
     def entry(self, number: int) -> EntryLine:
@@ -156,7 +188,7 @@ class LedgerState:
         rows: list[Any] = self._file.rows(f"{_ENTRIES} WHERE number = ?", (number,))
         if len(rows) != 1:
             raise self._file.damaged()
-        return self._checked(rows[0])
+        return self.settlements.applied(self._checked(rows[0]))
 
     def _checked(self, row: Any) -> EntryLine:
         before = self.seal_of(row[0] - 1) or FIRST
@@ -168,7 +200,7 @@ class LedgerState:
         """Read the entries from number `first` on again, as `entry` does."""
         for rows in self._file.batches(f"{_ENTRIES} WHERE number BETWEEN ? AND ? ORDER BY number", (first, self.last)):
             for row in rows:
-                yield self._checked(row)
+                yield self.settlements.applied(self._checked(row))
 
     def answer(self, number: int) -> str | None:
         """Read the answer of an entry, None if it has none.
@@ -182,17 +214,17 @@ class LedgerState:
         if not sequence:
             return None
         rows: list[Any] = self._file.rows(
-            f"{_ANSWERS} WHERE sequence IN (?, ?) ORDER BY sequence", (sequence - 1, sequence)
+            f"{_ANSWERS} WHERE number IN (?, ?) ORDER BY number", (sequence - 1, sequence)
         )
         before = rows[0][-1] if sequence > 1 else FIRST
         *line, sealed = rows[-1] if rows else (None, None)
         if line[:2] != [sequence, number] or self._sealed_answer(before, line) != sealed:
             raise self._file.damaged()
-        return str(line[-1])
+        return str(line[3])
 
     def answer_row(self, number: int, answered: str, answer: str) -> tuple[object, ...]:
         """The row of the next answer, which is that of entry `number`."""
-        line = [self.answers + 1, number, answered, answer]
+        line = [self.answers + 1, number, answered, answer, self.next_place]
         return *line, self._sealed_answer(self.answer_seal, line)
 
     def _sealed_answer(self, before: bytes, line: list[Any]) -> bytes:
@@ -204,14 +236,8 @@ class LedgerState:
 
     def _refuse_going_back(self) -> None:
         """Notice at once if an older copy was written over the file that is open."""
-        entry, answer = self._on_disk("entry", "number", self.last), self._on_disk("answer", "sequence", self.answers)
-        act = self._on_disk("act", "number", self.acts.last)
-        if (entry or FIRST, answer or FIRST, act or FIRST) != (self.before, self.answer_seal, self.acts.before):
+        if any(self.chain_seal(chain, last) != sealed for chain, (last, sealed) in self.chains().items()):
             raise self._file.lost()
-
-    def _on_disk(self, table: str, number: str, value: int) -> bytes | None:
-        rows: list[Any] = self._file.rows(f"SELECT seal FROM {table} WHERE {number} = ?", (value,))
-        return rows[0][0] if rows else None
 
     def _read_epochs(self) -> None:
         rows: list[Any] = self._file.rows(
@@ -238,18 +264,54 @@ class LedgerState:
             self.add(rows, [row[-1] for row in rows])
 
     def _read_acts(self) -> None:
-        self.acts.read(self.terms.key, self._file.rows(_ACTS, (self.acts.last,)))
+        rows: list[Any] = self._file.rows(_ACTS, (self.acts.last,))
+        self.acts.read(self.terms.key, rows)
+        self._new_places += [row[-2] for row in rows]
+
+    def _read_settlements(self) -> None:
+        rows: list[Any] = self._file.rows(_SETTLEMENTS, (self.settlements.last,))
+        for *row, sealed in rows:
+            line = SettlementLine(*row)
+            debited = self.entry(line.entry)
+            if not self.is_answered(line.entry) or self.settlement_seal(line) != sealed:
+                raise ValueError("a settlement does not agree with its seal, or its debit has no answer")
+            self.settlements.take(line, sealed, debited)
+            self.sequential -= debited.charge - line.charge
+            self.times.settle(line.entry, line.charge)
+            self._new_places.append(line.place)
+            self._is_lowered = True
+        if self._is_lowered:
+            self._lines = self.epoch_lines(self.epoch.number)
+            self._is_lowered = False
+
+    def settlement_seal(self, line: SettlementLine) -> bytes:
+        """Return the seal of the next settlement."""
+        return self.settlements.seal(self.terms.key, line, self._seals[line.entry - 1])
+
+    def epoch_lines(self, epoch: int, lowered: Mapping[int, int] = MappingProxyType({})) -> EpochLines:
+        """Return the debits of an epoch as they are charged now, some of them `lowered`."""
+        lines = [line for line in self.entries() if line.epoch == epoch]
+        charges, made = [lowered.get(line.number, line.charge) for line in lines], EpochLines()
+        made.add([line.predicate for line in lines], charges, [UNKNOWN] * len(lines))
+        return made
+
+    def _count_places(self) -> None:
+        """Check that the lines read since are the next ones, whatever chains they are of."""
+        if sorted(self._new_places) != list(range(self._places + 1, self.next_place)):
+            raise self._file.lost()  # what there is agrees with its seals
+        self._places, self._new_places = self.lines, []
 
     def _read_answers(self) -> None:
         key, seals = self.terms.key, self._seals
-        for rows in self._file.batches(f"{_ANSWERS} WHERE sequence > ? ORDER BY sequence", (self.answers,)):
-            for sequence, number, answered, answer, sealed in rows:
-                line = (sequence, number, answered, answer, seals[number - 1])
+        for rows in self._file.batches(f"{_ANSWERS} WHERE number > ? ORDER BY number", (self.answers,)):
+            for sequence, number, answered, answer, place, sealed in rows:
+                line = (sequence, number, answered, answer, place, seals[number - 1])
                 if sequence != self.answers + 1 or number < 1 or self._answer_of[number - 1]:
                     raise ValueError("the answers are not in order")
                 if seal(key, "answer", self.answer_seal, line) != sealed:
                     raise ValueError("an answer does not agree with its seal")
                 self._answer_of[number - 1] = sequence
+                self._new_places.append(place)
                 self.answers, self.answer_seal = sequence, sealed
 
 

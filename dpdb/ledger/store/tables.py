@@ -1,52 +1,57 @@
-"""Format 3 of a ledger file: every table, and what its columns are for, also where nothing fills them yet.
+"""Format 4 of a ledger file, frozen: every table, and what its columns are for, also where nothing fills them yet.
 
-One format for all that is planned, so that no ledger is upgraded twice. Four rules make room without holes:
+Four rules make room without holes:
 
-- **Everything is sealed.** A line that must never vanish belongs to a chain: its seal covers the seal before it, and
-  the head beside the ledger (`dpdb.ledger.store.head`) counts the chain. `entry`, `answer` and `act` are chains,
-  `analyst` will be: an owner's act or an analyst's rights are never changed, a newer line about them is added.
+- **Everything is sealed.** A line that must never vanish belongs to a chain (`CHAINS`): its seal covers the seal before
+  it, and the head beside the ledger (`dpdb.ledger.store.head`) counts the chain. Lines of chains never change: a newer
+  line lowers a charge, ends an allowance, takes back an analyst's rights. `place` counts the lines of all chains
+  together, so they have one order and each a public hash (`dpdb.ledger.store.leaves`).
 - **An answer is not a column of its entry.** It has a line, a number and a seal of its own, so an answer that was
   blanked or removed is damage and never "not answered yet": the same run must not draw twice for one debit.
-- **Secrets can be forgotten.** `standing.secret` (an alarm's hidden threshold; known, it costs its whole epsilon every
-  day) is overwritten when the alarm closes. Every connection sets `secure_delete`, so that the file keeps no trace;
-  whoever overwrites it also truncates the write-ahead log. It is in no chain, because it must be able to go.
-- **What is not understood is not ignored.** A ledger with a line of a kind that this version does not know, a second
-  table or an unknown option is refused in words: going on without it could spend what an owner has forbidden.
+- **Secrets can be forgotten.** `suite_secret` (the hidden threshold of a suite; known, every quiet day costs its whole
+  epsilon) is in no chain: its suite has a salted commitment to it, and salt and secret are overwritten together when
+  the suite closes. Every connection sets `secure_delete`; whoever overwrites also truncates the write-ahead log.
+- **What is not understood is not ignored.** A ledger with a line of a kind that this version does not know, several
+  tables or an option is refused in words: going on without it could spend what an owner has forbidden.
 
-`terms` (one line): what the owner fixed. `second_table_mark` binds a ledger of two tables (a foreign key whose parent
-is private) to the second one; `options` is a JSON object, sealed like the rest, of what has no column: `upgraded` says
-which format this ledger had and what its head was then.
+`terms` (one line): what the owner fixed. `table_mark` binds the ledger to one table; `tables` binds it to a named set:
+a JSON object from their names to their marks. `options` is a JSON object, sealed like the rest, of what has no column.
 
-`epoch`: one state of the rows; `closed_overlap` is what it cost.
+`epoch`: one state of the rows, of all tables; `closed_overlap` is what it cost when it was closed.
 
 `entry` (chain): one debit. `analyst` asked for it (a quota adds up his lines), `label` is the owner's word for it,
-`rule_set` the digest or name of the constraints. A ledger of two tables charges `second_charge` for the rows of the
-second table in `second_predicate`, proven to stay below `second_upper`. Alarms are debited here like any release.
+`rule_set` the digest or name of the constraints. `entry_table` (chain): in a ledger of several tables, the rows of each
+that it is charged for, proven to stay below `upper`; its entry then has the rows and the charge of the unit.
 
 `answer` (chain): what was released for an entry, once, in the order of recording.
+
+`settlement` (chain): what an answered debit really costs, once, never more than was debited; every sum is of settled
+charges. `closed_overlap` is what its epoch comes to with it, if that was closed before; `"table"` names a line of
+`entry_table`, NULL the entry.
 
 `act` (chain): what the owner did to the ledger: allowances, retirement, a raised budget. `kind` names the act, `detail`
 is a JSON object: `after` which debit, `who` and `label` where they were given, and what the act fixes
 (`dpdb.ledger.store.acts`). `terms` keeps the budget that the ledger was made with.
 
 `analyst` (chain): from this line on `name` has these rights: a role, a `quota` and a `most_per_statement` in units of
-the ledger's notion, until `expires`; `credentials` is a JSON object (digest of a token, keys made from it), null when
-they are withdrawn. The newest line of a name holds.
+the ledger's notion, until `expires`; `credentials` is a JSON object (digest of a token, keys made from it), NULL when
+they are withdrawn, and no part of the public hash. The newest line of a name holds.
 
-`standing`: an alarm or another release that goes on. `entry` is its debit, `spec` public, `secret` not, `public_state`
-what was published so far, `closed` the time at which it ended. `standing_answer` (chain): what each check published,
-by the run id under which it may be asked again.
+`suite` (chain): a suite of checks with its debit; one that is kept has a `name`. `spec` is public: rules, limits,
+levels, shares; `commitment` is SHA-256 of salt and secret. `suite_act` (chain): what the owner did to it, by `kind`
+(re-armed a check, paid by `entry` or by the suite; closed it). `suite_answer` (chain): verdicts of
+one level of one run, recorded before anything of them leaves the process.
 """
 
 from __future__ import annotations
 
-__all__ = ["NOT_UNDERSTOOD", "TABLES"]
+__all__ = ["CHAINS", "NOT_UNDERSTOOD", "TABLES"]
 
 TABLES = """
 CREATE TABLE terms (
     id INTEGER PRIMARY KEY CHECK (id = 1), notion TEXT NOT NULL, budget INTEGER NOT NULL, delta REAL NOT NULL,
     append_only INTEGER NOT NULL, created TEXT NOT NULL, key BLOB NOT NULL, table_mark BLOB, rows_per_person INTEGER,
-    unit TEXT, second_table_mark BLOB, options TEXT, seal BLOB NOT NULL
+    unit TEXT, tables TEXT, options TEXT, seal BLOB NOT NULL
 ) STRICT;
 CREATE TABLE epoch (
     number INTEGER PRIMARY KEY, opened TEXT NOT NULL, source_mark BLOB, closed_overlap INTEGER, seal BLOB NOT NULL
@@ -55,31 +60,53 @@ CREATE TABLE entry (
     number INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, run_id TEXT UNIQUE, request TEXT NOT NULL,
     predicate TEXT NOT NULL, charge INTEGER NOT NULL CHECK (charge >= 0), upper INTEGER NOT NULL,
     source_mark BLOB NOT NULL, reserved TEXT NOT NULL, analyst TEXT, label TEXT, rule_set TEXT,
-    second_predicate TEXT, second_charge INTEGER CHECK (second_charge >= 0), second_upper INTEGER, seal BLOB NOT NULL
+    place INTEGER NOT NULL, seal BLOB NOT NULL
+) STRICT;
+CREATE TABLE entry_table (
+    number INTEGER PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entry, "table" TEXT NOT NULL, predicate TEXT NOT NULL,
+    charge INTEGER NOT NULL CHECK (charge >= 0), upper INTEGER NOT NULL, place INTEGER NOT NULL, seal BLOB NOT NULL,
+    UNIQUE (entry, "table")
 ) STRICT;
 CREATE TABLE answer (
-    sequence INTEGER PRIMARY KEY, entry INTEGER NOT NULL UNIQUE REFERENCES entry, answered TEXT NOT NULL,
-    answer TEXT NOT NULL, seal BLOB NOT NULL
+    number INTEGER PRIMARY KEY, entry INTEGER NOT NULL UNIQUE REFERENCES entry, answered TEXT NOT NULL,
+    answer TEXT NOT NULL, place INTEGER NOT NULL, seal BLOB NOT NULL
 ) STRICT;
+CREATE TABLE settlement (
+    number INTEGER PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entry, charge INTEGER NOT NULL CHECK (charge >= 0),
+    at TEXT NOT NULL, closed_overlap INTEGER, "table" TEXT, place INTEGER NOT NULL, seal BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX settled_once ON settlement (entry, coalesce("table", ''));
 CREATE TABLE act (
-    number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL, seal BLOB NOT NULL
+    number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL, place INTEGER NOT NULL,
+    seal BLOB NOT NULL
 ) STRICT;
 CREATE TABLE analyst (
     number INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL, quota INTEGER,
-    most_per_statement INTEGER, expires TEXT, approved_by TEXT, credentials TEXT, options TEXT, seal BLOB NOT NULL
+    most_per_statement INTEGER, expires TEXT, approved_by TEXT, credentials TEXT, options TEXT, place INTEGER NOT NULL,
+    seal BLOB NOT NULL
 ) STRICT;
-CREATE TABLE standing (
-    number INTEGER PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entry, kind TEXT NOT NULL, spec TEXT NOT NULL,
-    secret TEXT, public_state TEXT NOT NULL, closed TEXT, seal BLOB NOT NULL
+CREATE TABLE suite (
+    number INTEGER PRIMARY KEY, entry INTEGER NOT NULL UNIQUE REFERENCES entry, at TEXT NOT NULL, name TEXT,
+    spec TEXT NOT NULL, commitment BLOB NOT NULL, place INTEGER NOT NULL, seal BLOB NOT NULL
 ) STRICT;
-CREATE TABLE standing_answer (
-    sequence INTEGER PRIMARY KEY, standing INTEGER NOT NULL REFERENCES standing, run_id TEXT UNIQUE,
-    request TEXT NOT NULL, answered TEXT NOT NULL, answer TEXT NOT NULL, seal BLOB NOT NULL
+CREATE TABLE suite_secret (suite INTEGER PRIMARY KEY REFERENCES suite, salt BLOB, secret TEXT) STRICT;
+CREATE TABLE suite_act (
+    number INTEGER PRIMARY KEY, suite INTEGER NOT NULL REFERENCES suite, at TEXT NOT NULL, kind TEXT NOT NULL,
+    detail TEXT NOT NULL, entry INTEGER REFERENCES entry, place INTEGER NOT NULL, seal BLOB NOT NULL
+) STRICT;
+CREATE TABLE suite_answer (
+    number INTEGER PRIMARY KEY, suite INTEGER NOT NULL REFERENCES suite, run_id TEXT NOT NULL, level INTEGER NOT NULL,
+    answered TEXT NOT NULL, answer TEXT NOT NULL, place INTEGER NOT NULL, seal BLOB NOT NULL,
+    UNIQUE (suite, run_id, level)
 ) STRICT;
 """
 
+CHAINS = ("entry", "answer", "settlement", "act")
+"""The chains that this version writes."""
+
 NOT_UNDERSTOOD = """
-SELECT EXISTS (SELECT 1 FROM analyst) OR EXISTS (SELECT 1 FROM standing) OR EXISTS (SELECT 1 FROM standing_answer)
-    OR (SELECT second_table_mark IS NOT NULL FROM terms)
+SELECT EXISTS (SELECT 1 FROM entry_table) OR EXISTS (SELECT 1 FROM analyst) OR EXISTS (SELECT 1 FROM suite)
+    OR EXISTS (SELECT 1 FROM suite_secret) OR EXISTS (SELECT 1 FROM suite_act) OR EXISTS (SELECT 1 FROM suite_answer)
+    OR EXISTS (SELECT 1 FROM settlement WHERE "table" IS NOT NULL)
 """
 """The query whether a ledger holds what this version of dpdb does not know yet."""

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.privacy import NOTIONS, Notion
 
-__all__ = ["Epoch", "Terms", "Upgraded", "epoch_row", "terms_of", "terms_row"]
-
-
-@dataclass(frozen=True)
-class Upgraded:
-    """A ledger before its upgrade: its format, how far it had come, and the text of its head, if it had one.
-
-    A crash may leave the old head beside the upgraded ledger; it is accepted as long as nothing was added to it.
-    """
-
-    format: int
-    entries: int
-    answers: int
-    head: str | None
+__all__ = ["Epoch", "Terms", "epoch_row", "terms_of", "terms_row"]
 
 
 @dataclass(frozen=True)
@@ -38,23 +24,13 @@ class Terms:
     table_mark: bytes | None = None
     rows_per_person: int | None = None
     unit: str | None = None
-    second_table_mark: bytes | None = None
+    tables: str | None = None
     options: str | None = None
-
-    @property
-    def upgraded(self) -> Upgraded | None:
-        """The ledger as it was before its upgrade; None if it was made in this format."""
-        found = self._options.get("upgraded")
-        return None if found is None else Upgraded(**found)
 
     @property
     def is_understood(self) -> bool:
         """Return whether this version knows all that is fixed here."""
-        return self.second_table_mark is None and self._options.keys() <= {"upgraded"}
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {} if self.options is None else dict(json.loads(self.options))
+        return self.tables is None and self.options is None
 
 
 @dataclass(frozen=True)
@@ -79,7 +55,7 @@ def terms_row(terms: Terms) -> tuple[object, ...]:
         terms.table_mark,
         terms.rows_per_person,
         terms.unit,
-        terms.second_table_mark,
+        terms.tables,
         terms.options,
     )
     return 1, *line, seal(terms.key, "terms", FIRST, line)

@@ -29,6 +29,10 @@ class Times:
         self._milliseconds.append(max(_milliseconds(datetime.fromisoformat(recorded)), self._last))
         self._charges.append(charge)
 
+    def settle(self, number: int, charge: int) -> None:
+        """Let a debit count for less."""
+        self._charges[number - 1] = charge
+
     def charges(self, first: int) -> array[int]:
         """Charges from debit `first` on."""
         return self._charges[first - 1 :]

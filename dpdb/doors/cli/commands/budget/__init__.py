@@ -7,7 +7,6 @@ from typing import Any
 from dpdb.doors.cli.commands.budget import (
     allow,
     answers,
-    audit,
     create,
     epoch,
     history,
@@ -18,7 +17,7 @@ from dpdb.doors.cli.commands.budget import (
 
 __all__ = ["add"]
 
-_ACTIONS = (create, show, history, epoch, raise_, allow, retire, answers, audit)
+_ACTIONS = (create, show, history, epoch, raise_, allow, retire, answers)
 """In the order of `dpdb budget --help`."""
 
 

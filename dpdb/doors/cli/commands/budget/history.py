@@ -78,6 +78,8 @@ def _words(entry: LedgerEntry, parameter: str) -> str:
     names = {"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set}
     named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
     answered = "answered" if entry.answered else "not answered, still spent"
+    if entry.debited is not None:
+        answered += f", settled from {parameter} {entry.debited:.9g}"
     head = (
         f"{entry.number}  {entry.reserved}  epoch {entry.epoch}  {parameter} {entry.charge:.9g}  "
         f"{_asked(entry)} of {entry.rows}{named} ({answered})"
@@ -94,7 +96,8 @@ def _act_words(act: LedgerAct) -> str:
 def _fields(entry: LedgerEntry) -> dict[str, Any]:
     """A debit for JSON; of each release what was found, and the id by which `dpdb budget answers` has all of it."""
     answer = None if entry.answer is None else [{name: one.get(name) for name in _FOUND} for one in entry.answer]
-    return asdict(replace(entry, answer=answer))
+    fields = asdict(replace(entry, answer=answer))
+    return {name: value for name, value in fields.items() if name != "debited" or value is not None}
 
 
 def _cells(entry: LedgerEntry, parameter: str) -> list[object]:

@@ -1,0 +1,67 @@
+"""The settlement of a debit: what it really cost, where that is less than was debited; once, and never more."""
+
+from __future__ import annotations
+
+from dpdb.errors import LedgerError, ParameterError
+from dpdb.ledger.allowances import refuse_retired
+from dpdb.ledger.books import Books
+from dpdb.ledger.store.clock import now
+from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.file import UNSETTLED
+from dpdb.ledger.store.settlements import SettlementLine
+from dpdb.ledger.store.state import LedgerState, insert
+from dpdb.privacy import PURE
+from dpdb.steps import reached
+from dpdb.stopping import unbroken
+
+__all__ = ["settle"]
+
+_SECONDS = 1.0  # of a bound on what a closed epoch comes to, which may be loose but never too low
+
+
+@unbroken()
+def settle(books: Books, run: int | str, charge: int) -> None:
+    """Lower the charge of a debit, by its number or run id; see `Ledger.settle`."""
+    if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
+        raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
+    state, shown = books.state, books.file.shown
+    reached("settling")
+    with books.file.debited(UNSETTLED):
+        with books.current():
+            refuse_retired(state, shown)
+            line = _debit(state, shown, run)
+            earlier = state.settlements.of(line.number)
+            if earlier is None:
+                _check(state, shown, line, charge)
+                insert(books.file, "settlement", _row(state, line, charge))
+                reached("settlement written")
+            elif earlier.charge != charge:
+                raise LedgerError(f"{shown}: debit {line.number} was settled before, at another charge; that one stays")
+        books.write_head()
+    reached("settled")
+
+
+def _debit(state: LedgerState, shown: str, run: int | str) -> EntryLine:
+    number = state.runs.get(run) if isinstance(run, str) else run if 0 < run <= state.last else None
+    if number is None:
+        raise LedgerError(f"{shown}: no debit {run!r}, so nothing can be settled")
+    return state.entry(number)
+
+
+def _check(state: LedgerState, shown: str, line: EntryLine, charge: int) -> None:
+    if state.terms.notion is not PURE:
+        raise LedgerError(f"{shown}: a {state.terms.notion.name} ledger settles nothing; only a pure one does")
+    if not state.is_answered(line.number):
+        raise LedgerError(f"{shown}: debit {line.number} has no answer yet; it is settled once that is recorded")
+    if charge > line.charge:
+        raise LedgerError(f"{shown}: a settlement only lowers a debit; {UNSETTLED}")
+
+
+def _row(state: LedgerState, line: EntryLine, charge: int) -> tuple[object, ...]:
+    """The row of the settlement, with what its epoch comes to then if that is closed, and with its seal in the end."""
+    closed = None
+    if line.epoch != state.epoch.number:
+        index = state.epoch_lines(line.epoch, {line.number: charge}).index
+        closed = min(state.closed_cost(line.epoch), index.bound(_SECONDS).upper)
+    made = SettlementLine(state.settlements.last + 1, line.number, charge, now(), closed, None, state.next_place)
+    return *made, state.settlement_seal(made)
