@@ -32,7 +32,6 @@ from dpdb.engine import (
     refuse_nested_loops,
 )
 from dpdb.errors import ParameterError
-from dpdb.predicates import Region
 from dpdb.privacy import as_float
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
@@ -110,7 +109,7 @@ def explain(
         protected = unit_of_table(asked, opened)
         prepared = prepare(PublicTable(opened, protected, parse_max_group(max_group)), ask)
         terms = degree_terms(bound)
-        slices = prepared.slices.predicates
+        slices, charged = prepared.slices.predicates, prepared.charge.coverage
         one_slice = prepared.parts[: len(prepared.parts) // len(slices)]  # they are alike in all slices
         offer = None if rows is None else prepared.parts[0].offer(opened.schema, rows)
         empty = opened.slice(slices[0])
@@ -123,7 +122,12 @@ def explain(
             "releases": [expected for part in one_slice for expected in part.expected()],
             "epsilon": as_float(prepared.charge.epsilon),
             "charges": prepared.charge.in_each_notion(),
-            "charged": _charged_rows(prepared.charge.coverage),
+            "charged": {
+                "rows": charged.describe(),
+                "every_row": charged.covers_everything,
+                "boxes": [{name: values.describe(name) for name, values in box} for box in charged.boxes],
+                "notes": list(charged.notes),
+            },
             "offers": [] if offer is None else [offer],
         }
 
@@ -172,13 +176,3 @@ def _term(term: GroupTerm | CrossTerm) -> str:
     if isinstance(term, CrossTerm):
         return f"largest group of {term.first.column} + largest group of {term.second.column}"
     return f"largest group of ({', '.join(term.columns)}) - 1" if term.columns else "number of rows - 1"
-
-
-def _charged_rows(charged: Region) -> dict[str, Any]:
-    """Say which rows are charged, and what was not understood and is therefore charged in full."""
-    return {
-        "rows": charged.describe(),
-        "every_row": charged.covers_everything,
-        "boxes": [{name: values.describe(name) for name, values in box} for box in charged.boxes],
-        "notes": list(charged.notes),
-    }

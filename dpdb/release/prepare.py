@@ -147,8 +147,7 @@ def measure_part(
             )
     charged = ask.charged if charged is None else charged
     epsilon = parse_share(charged, rows_per_person)
-    bound = tuple(rules)
-    return MeasurePart(measures, charged, epsilon, ask.confidence, ask.max_degree, ask.rate, bound, alone)
+    return MeasurePart(measures, charged, epsilon, ask.confidence, ask.max_degree, ask.rate, tuple(rules), alone)
 
 
 def _for_each_constraint(ask: Ask, table: PublicTable) -> tuple[MeasurePart, ...]:

@@ -132,9 +132,7 @@ class MeasurePart(Part):
         if self.on_one_row:
             return self
         found = replace(self, theta_from=public.words, limited=public.limited(position))
-        if theta is None:
-            return found
-        return found._changed(lambda _, one: at_theta(one, theta))
+        return found if theta is None else found._changed(lambda _, one: at_theta(one, theta))
 
     def shaped(self, *, named: bool) -> MeasurePart:
         """Return the same part with the count of violating rows as the default where all constraints are on one tuple.
@@ -210,9 +208,8 @@ class MeasurePart(Part):
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Compute the statistics of the slice, then answer."""
-        if self.by_rule:  # by_rule reads no more of them than they have
-            return self.answers(cast("SliceStatistics", slices.by_rule(self.predicate, self.position)), progress)
-        return self.answers(slices.statistics(self.predicate, self.position), progress)
+        read = slices.by_rule if self.by_rule else slices.statistics  # by_rule reads no more of them than they have
+        return self.answers(cast("SliceStatistics", read(self.predicate, self.position)), progress)
 
     def answers(self, statistics: SliceStatistics, progress: Progress = no_progress) -> list[Answer]:
         """Release the row count and the degree cap once, if something needs them, then answer each measure."""
