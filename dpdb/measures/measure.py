@@ -32,6 +32,21 @@ class Counted:
     counts: str
     words: Words
 
+    @property
+    def by_name(self) -> Mapping[str, Mechanism]:
+        """The mechanisms by their names, where it has a choice of them."""
+        return {}
+
+    def quantity(self, mechanism: str) -> str:
+        """Return what a release by a mechanism counts; the mechanism may be one of a later version."""
+        known = self.by_name.get(mechanism)
+        return (known and known.counts) or self.counts
+
+    def words_of(self, mechanism: str) -> Words:
+        """Return the words of a release by a mechanism; the mechanism may be one of a later version."""
+        known = self.by_name.get(mechanism)
+        return (known and known.words) or self.words
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measure(Counted):

@@ -24,7 +24,7 @@ from dpdb.owner.plan_fields import PlanFields, Rung
 from dpdb.owner.plan_words import plan_html, plan_text
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy import as_float
-from dpdb.release import Ask, Epsilon, Session, by_rule_offer, ledger_charges, risk_of
+from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of
 
 __all__ = ["Plan", "plan"]
 
@@ -165,7 +165,7 @@ def plan(
             smallest_epsilon=smallest,
             risk=risk_of(as_float(ask.charged)),
             ladder=ladder,
-            charges=ledger_charges(session.prepare(ask).charge.parts, rows_per_person),
+            charges=session.prepare(ask).charge.in_each_notion(),
         )
 
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.release.accounts.account import Charge
     from dpdb.release.accounts.budget import Budget
+    from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
-    from dpdb.release.accounts.pure_units import ledger_charges, pure_units
     from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.public_theta import PublicTheta
@@ -68,7 +67,6 @@ __all__ = [
     "constraints_digest",
     "cost_preview",
     "is_within_noise",
-    "ledger_charges",
     "limits_words",
     "measured_words",
     "noise_words",
@@ -95,10 +93,9 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "accounts.account": "Charge",
             "accounts.budget": "Budget",
+            "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "table_text",
-            "accounts.pure_units": "ledger_charges pure_units",
             "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
             "offer": "by_rule_offer",
             "prepared.public_theta": "PublicTheta",

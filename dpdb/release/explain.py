@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, Unpack
 
 from dpdb.constraints import (
@@ -33,17 +31,10 @@ from dpdb.engine import (
     refuse_nested_loops,
 )
 from dpdb.errors import ParameterError
-from dpdb.measures import Mechanism
-from dpdb.privacy import as_float, as_fraction
-from dpdb.release.accounts.charged_rows import charged_rows_words
-from dpdb.release.accounts.pure_units import ledger_charges
+from dpdb.privacy import as_float
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
-from dpdb.release.expected_time import expected_time
-from dpdb.release.offer import by_rule_offer
-from dpdb.release.prepare import Prepared, PublicTable, prepare
-from dpdb.release.prepared.parts import MeasurePart
-from dpdb.release.prepared.shares import Share, measure_shares
+from dpdb.release.prepare import PublicTable, prepare
 from dpdb.release.units.privacy_unit import PrivacyUnit, unit_of
 from dpdb.release.units.private_parents import unit_of_table
 
@@ -79,7 +70,8 @@ def explain(
         (constraint, words, shape, representation, sql, operator, plan), ``degree_bound`` (terms, sensitivity),
         ``releases`` (measure, constraint if each is measured alone, mechanism, epsilon, noise and time in words),
         ``epsilon`` (to be charged), ``charges`` (the same as ``epsilon``, and the ``rho`` of a zcdp ledger and ``mu``
-        of a gdp one, see `pure_units`), ``charged`` (for which rows a ledger charges it; see `charged_rows_words`),
+        of a gdp one, `Charge.in_each_notion`), ``charged`` (for which rows a ledger charges it:
+        in words, as disjoint boxes of values per column, and in notes what was not understood),
         ``offers`` (what else may be asked on a table of so many rows, in words).
 
     Raises
@@ -96,28 +88,27 @@ def explain(
         protected = unit_of_table(unit_of(spec.change), opened)
         prepared = prepare(PublicTable(opened, protected, spec.sizes.max_group), ask)
         terms = degree_terms(bound)
-        empty = opened.slice(prepared.parts[0].predicate)
+        slices, charged = prepared.slices.predicates, prepared.charge.coverage
+        one_slice = prepared.parts[: len(prepared.parts) // len(slices)]  # they are alike in all slices
+        offer = None if rows is None else prepared.parts[0].offer(opened.schema, rows)
+        empty = opened.slice(slices[0])
         return {
             "source": opened.description,
             "where": prepared.slices.words,
             "unit": {"words": protected.words, "sql": _kept(opened, protected)},
             "constraints": [_constraint(empty, k) for k in range(len(bound))],
             "degree_bound": {"terms": [_term(term) for term in terms.terms], "sensitivity": terms.sensitivity},
-            "releases": _releases(prepared),
+            "releases": [expected for part in one_slice for expected in part.expected()],
             "epsilon": as_float(prepared.charge.epsilon),
-            "charges": ledger_charges(prepared.charge.parts, protected.rows),
-            "charged": charged_rows_words(prepared.charge.coverage),
-            "offers": _offers(prepared, rows),
+            "charges": prepared.charge.in_each_notion(),
+            "charged": {
+                "rows": charged.describe(),
+                "every_row": charged.covers_everything,
+                "boxes": [{name: values.describe(name) for name, values in box} for box in charged.boxes],
+                "notes": list(charged.notes),
+            },
+            "offers": [] if offer is None else [offer],
         }
-
-
-def _offers(prepared: Prepared, rows: int | None) -> list[str]:
-    part = prepared.parts[0]
-    if rows is None or not isinstance(part, MeasurePart) or part.rate or part.by_rule:
-        return []
-    table = prepared.table
-    offer = by_rule_offer(part.measured(table.bound), table.opened.schema, rows)
-    return [] if offer is None or all(name == "repair" for name, _ in part.measures) else [offer]
 
 
 def _kept(opened: Table, unit: PrivacyUnit) -> str | None:
@@ -164,33 +155,3 @@ def _term(term: GroupTerm | CrossTerm) -> str:
     if isinstance(term, CrossTerm):
         return f"largest group of {term.first.column} + largest group of {term.second.column}"
     return f"largest group of ({', '.join(term.columns)}) - 1" if term.columns else "number of rows - 1"
-
-
-def _releases(prepared: Prepared) -> list[dict[str, Any]]:
-    """Return what is to be expected of the releases of the first slice; they are alike in all slices."""
-    first = prepared.slices.predicates[0]
-    parts = [part for part in prepared.parts if isinstance(part, MeasurePart) and part.predicate is first]
-    return [expected for part in parts for expected in _expected(part, part.measured(prepared.table.bound))]
-
-
-def _expected(part: MeasurePart, constraints: Sequence[BoundConstraint]) -> list[dict[str, Any]]:
-    shares = measure_shares(part)
-    count = sum(share.count for share in shares)
-    paid = [shares[0] if part.on_one_row else share for share in shares]  # one number is drawn once
-    rows = f", divided by a row count with noise of scale about {float(1 / as_fraction(count)):.3g}" if count else ""
-    return [
-        {
-            "measure": name,
-            "constraint": None if part.constraint is None else part.constraint.label,
-            "mechanism": mechanism.name,
-            "epsilon": float(as_fraction(share.total) * Fraction(part.charged, part.epsilon)),
-            "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, noisy):.3g}{rows}",
-            "time": expected_time(mechanism.reads, constraints) if mechanism.fit is None else "grows with rows",
-        }
-        for (name, mechanism), share, noisy in zip(part.measures, shares, paid, strict=True)
-    ]
-
-
-def _scale(mechanism: Mechanism, share: Share) -> float:
-    """Return the scale of the answer's noise per unit of its sensitivity."""
-    return float(1 / (mechanism.answer_share * as_fraction(share.cap + share.rest)))

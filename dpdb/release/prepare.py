@@ -3,80 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from dpdb.constraints import DenialConstraint
-from dpdb.engine import BoundConstraint, Table
+from dpdb.engine import BoundConstraint
 from dpdb.errors import ParameterError
-from dpdb.measures import takes_theta
-from dpdb.privacy import format_epsilon
-from dpdb.release.accounts.account import Charge
+from dpdb.measures import measure_named, takes_theta
+from dpdb.privacy import format_epsilon, format_rho, split
+from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
-from dpdb.release.prepared.parts import CountPart, MeasurePart, count_part, for_each_constraint, measure_part
-from dpdb.release.prepared.shares import unit_shares
+from dpdb.release.numbers import parse_share
+from dpdb.release.prepared.measure_part import MeasurePart
+from dpdb.release.prepared.parts import CountPart, Part, Prepared, PublicTable
 from dpdb.release.prepared.slices import Slices, parse_slices
-from dpdb.release.published.release import constraints_digest
-from dpdb.release.units.privacy_unit import PrivacyUnit
 
-__all__ = ["Prepared", "PublicTable", "prepare"]
-
-
-@dataclass(frozen=True)
-class PublicTable:
-    """The public facts of a table: all that a release is prepared from.
-
-    Attributes
-    ----------
-    opened : Table
-        Its schema and constraints are public; it reads literals as values of the columns' types, and no row.
-    unit : PrivacyUnit
-    max_group : int or None
-        How many rows the owner declares the largest group to have.
-    """
-
-    opened: Table
-    unit: PrivacyUnit
-    max_group: int | None = None
-
-    @property
-    def bound(self) -> tuple[BoundConstraint, ...]:
-        """The constraints, bound to the table's columns."""
-        return self.opened.constraints
-
-    @property
-    def constraints(self) -> tuple[DenialConstraint, ...]:
-        """The constraints, without what the engine made of them."""
-        return tuple(bound.constraint for bound in self.bound)
-
-    @cached_property
-    def constraints_sha256(self) -> str:
-        """Digest of the constraints."""
-        return constraints_digest(self.constraints)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A release that only waits for its budget.
-
-    Attributes
-    ----------
-    ask : Ask
-    charge : Charge
-        What it costs, for which rows. Its `request` is the identity of the release: two asks whose requests are equal
-        are one release, and a ledger gives a run its recorded answer for the same request only.
-    parts : tuple of MeasurePart or of CountPart
-        In the order of the answers: for each slice, for each conflict graph.
-    slices : Slices
-    table : PublicTable
-    """
-
-    ask: Ask
-    charge: Charge
-    parts: tuple[MeasurePart, ...] | tuple[CountPart, ...]
-    slices: Slices
-    table: PublicTable
+__all__ = ["Prepared", "PublicTable", "measure_part", "prepare"]
 
 
 def prepare(table: PublicTable, ask: Ask) -> Prepared:
@@ -93,15 +35,15 @@ def prepare(table: PublicTable, ask: Ask) -> Prepared:
 def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     if not table.bound:
         raise ParameterError("this session has no constraints to measure; give constraints= when opening it")
-    whole = measure_part(ask, rows_per_person=table.unit.divisor(table.constraints))
+    whole = measure_part(ask, table.bound, rows_per_person=table.unit.divisor(table.constraints))
     graphs: tuple[MeasurePart, ...] = (whole,)
     if ask.each_constraint:
-        graphs = for_each_constraint(ask, table.bound, table.unit)
-    graphs = tuple(part.shaped(table.bound, named=ask.mechanism is not None) for part in graphs)
+        graphs = _for_each_constraint(ask, table)
+    graphs = tuple(part.shaped(named=ask.mechanism is not None) for part in graphs)
     if ask.theta is not None and all(part.on_one_row for part in graphs):
         takes_theta(ask.measures[0], graphs[0].measures[0][1])
-    graphs = tuple(part.within_groups(table.bound, table.max_group) for part in graphs)
-    graphs = tuple(part.fitted(table.bound, table.opened.schema) for part in graphs)
+    graphs = tuple(part.within_groups(table.max_group) for part in graphs)
+    graphs = tuple(part.fitted(table.opened.schema) for part in graphs)
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
     parts = [replace(part, predicate=predicate) for predicate in slices.predicates for part in graphs]
     request: dict[str, Any] = {
@@ -127,46 +69,100 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     theta = ask.public_theta
     if theta is not None:
         request |= theta.public
-        parts = [part.at_theta(theta.of(position)) for position, part in enumerate(parts)]
-    return _charged(table, ask, request, tuple(parts), slices)
+        parts = [part.at_theta(theta, position) for position, part in enumerate(parts)]
+    return _charged(table, ask, request, tuple(parts), slices, one_slice=parts[: len(graphs)])
 
 
 def _prepared_count(table: PublicTable, ask: Ask) -> Prepared:
-    part = count_part(ask, rows_per_person=table.unit.divisor())
+    """Divide what is paid among the k rows of a unit: epsilon / k or rho / k^2 for each.
+
+    That is group privacy; see Bun and Steinke 2016, Proposition 1.9.
+    """
+    rows, rho = table.unit.divisor(), ask.charged_rho
+    epsilon = ask.charged if rho is None else None
+    per_row = parse_share(ask.charged, rows) if rho is None else rho // rows**2
+    if per_row == 0:
+        raise ParameterError(f"rho {format_rho(rho or 0)} leaves less than 1e-12 per row: too small to use")
     slices = parse_slices(table.opened, ask.where, ask.by, ask.keys)
-    parts = tuple(replace(part, predicate=predicate) for predicate in slices.predicates)
+    part = CountPart(epsilon, rho, per_row, ask.confidence, slices.predicates)
     request = {
         "measure": ask.measure,
-        **part.cost,
+        **({"epsilon": format_epsilon(ask.charged)} if rho is None else {"rho": format_rho(rho)}),
         "where": ask.where,
         "by": ask.by,
         "keys": slices.keys,
         "confidence": ask.confidence,
         **table.unit.public,
     }
-    return _charged(table, ask, request, parts, slices)
+    return _charged(table, ask, request, (part,), slices, one_slice=(part,))
 
 
 def _charged(
     table: PublicTable,
     ask: Ask,
     request: dict[str, Any],
-    parts: tuple[MeasurePart, ...] | tuple[CountPart, ...],
+    parts: tuple[Part, ...],
     slices: Slices,
+    *,
+    one_slice: Sequence[Part],
 ) -> Prepared:
-    """Charge the rows of the slices: both tuples of a conflict lie in one slice, so no other row changes an answer."""
-    one_slice = parts[: len(parts) // len(slices.predicates)]  # what the others cost is the same, and of other rows
-    costs = tuple(cost for part in one_slice for cost in _costs(part))
+    """Charge the rows of the slices: both tuples of a conflict lie in one slice, so no other row changes an answer.
+
+    It costs what the parts of one slice do: what the others cost is the same, and of other rows.
+    """
+    costs = tuple(cost for part in one_slice for cost in part.costs)
     assert sum(costs) == ask.charged, "a call costs what was asked for"
     if len(costs) > 1:  # what else a ledger's owner would need to compute a charge again
         request["parts"] = {format_epsilon(cost): times for cost, times in Counter(costs).items()}
     rule_set = table.constraints_sha256 if table.bound else None
-    charge = Charge(costs, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
+    charge = Charge(costs, table.unit.rows, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
     return Prepared(ask, charge, parts, slices, table)
 
 
-def _costs(part: MeasurePart | CountPart) -> tuple[int, ...]:
-    """Return what each draw of a part costs a unit, in nano-epsilon."""
-    if isinstance(part, CountPart):
-        return () if part.epsilon is None else (part.epsilon,)
-    return tuple(cost for share in unit_shares(part) for cost in share.parts)
+def measure_part(
+    ask: Ask,
+    rules: Sequence[BoundConstraint],
+    *,
+    rows_per_person: int,
+    charged: int | None = None,
+    alone: int | None = None,
+) -> MeasurePart:
+    """Return what an ask of measures spends on the conflict graph of some constraints.
+
+    It spends nano-epsilon `charged`, by default all that the ask has; `alone` is the position of the only one of them.
+
+    Raises
+    ------
+    ParameterError
+        If a mechanism lacks what it needs or has no theta to be given, or epsilon is too small for so many rows.
+    """
+    measures = tuple((name, measure_named(name).mechanism(ask.mechanism)) for name in ask.measures)
+    for name, mechanism in measures:
+        if ask.theta is not None:
+            takes_theta(name, mechanism)
+        elif mechanism.needs_max_degree and ask.max_degree is None:
+            raise ParameterError(
+                f"mechanism {mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts "
+                "per tuple that you state without looking at the data"
+            )
+    charged = ask.charged if charged is None else charged
+    epsilon = parse_share(charged, rows_per_person)
+    return MeasurePart(measures, charged, epsilon, ask.confidence, ask.max_degree, ask.rate, tuple(rules), alone)
+
+
+def _for_each_constraint(ask: Ask, table: PublicTable) -> tuple[MeasurePart, ...]:
+    """Split an ask evenly among the constraints, in their order, each to be measured alone.
+
+    All parts read the same rows, so they compose sequentially: their exact shares of epsilon add up to the ask's,
+    which is debited once. The split reads the number of constraints only, which is public.
+
+    Raises
+    ------
+    ParameterError
+        If a share is too small to use.
+    """
+    shares = split(ask.charged, [1] * len(table.bound))
+    return tuple(
+        measure_part(ask, [rule], rows_per_person=table.unit.divisor([rule.constraint]), charged=share, alone=position)
+        for position, (share, rule) in enumerate(zip(shares, table.bound, strict=True))
+    )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from dpdb.errors import EngineError, SourceError
 from dpdb.owner_log import OWNER_LOG
-from dpdb.release.accounts.account import Account
-from dpdb.release.prepare import Prepared
 from dpdb.release.published.release import Releases, recorded_releases
 from dpdb.stopping import debit_begins
+
+if TYPE_CHECKING:
+    from dpdb.release.accounts.account import Account, Reservation
+    from dpdb.release.accounts.charge import Charge
 
 __all__ = ["publish"]
 
@@ -25,8 +28,14 @@ _OUT_OF_MEMORY = (
 )
 
 
-def publish(account: Account, prepared: Prepared, load: Callable[[], object], draw: Callable[[], Releases]) -> Releases:
-    """Make a release, or return the recorded answer of its run.
+def publish(
+    account: Account,
+    charge: Charge,
+    load: Callable[[], object],
+    draws: Sequence[Callable[[], Releases]],
+    settle: Callable[[Reservation], object] | None = None,
+) -> Releases:
+    """Make a release step by step, or return the recorded answer of its run.
 
     What can fail for public reasons fails before the debit: `load` compiles what `draw` will use, and raises
     `SourceError` if the table is no longer what was opened. The debit covers the
@@ -37,12 +46,15 @@ def publish(account: Account, prepared: Prepared, load: Callable[[], object], dr
     ----------
     account
         Pays, and keeps the answer before it is published.
-    prepared
-        What is charged.
+    charge
+        What all steps together may cost.
     load
         Called if there will be a draw, before the debit.
-    draw
-        Reads private rows and draws the noise; called at most once, after the debit.
+    draws
+        The steps: each reads private rows and draws noise, after the debit, and is recorded before the next one
+        begins.
+    settle
+        Called when the last step is recorded, before anything is returned.
 
     Raises
     ------
@@ -51,18 +63,23 @@ def publish(account: Account, prepared: Prepared, load: Callable[[], object], dr
     EngineError
         Loading failed, and nothing is spent, or the draw failed, and what was debited stays spent.
     """
-    if account.will_draw(prepared.charge):
+    if account.will_draw(charge):
         with _said_before_the_debit():
             load()
     debit_begins()
-    reservation = account.debit(prepared.charge)
+    reservation = account.debit(charge)
     try:
         if reservation.answer is not None:
             return recorded_releases(reservation.answer)
-        with _one_message():
-            releases = draw()
-        account.record(reservation, json.dumps([release.to_dict() for release in releases]))
-        return releases
+        published = Releases()
+        for draw in draws:
+            with _one_message():
+                releases = draw()
+            account.record(reservation, json.dumps([release.to_dict() for release in releases]))
+            published += releases
+        if settle is not None:
+            settle(reservation)
+        return published
     finally:
         reservation.close()
 

@@ -7,23 +7,24 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import Progress, SourceLike, TableSettings, TableSpec, no_progress, open_table, with_settings
 from dpdb.errors import LittleBudgetWarning, ParameterError
-from dpdb.release.accounts.account import Account, Charge
 from dpdb.release.accounts.budget import Budget, as_budget
+from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask, Epsilon
-from dpdb.release.draw import draw, labelled, load
 from dpdb.release.prepare import Prepared, PublicTable, prepare
-from dpdb.release.prepared.parts import MeasurePart
 from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.publish import publish
 from dpdb.release.published.release import Releases
 from dpdb.release.units.privacy_unit import unit_of
 from dpdb.release.units.private_parents import unit_of_table
 from dpdb.release.verbs import Verbs
+
+if TYPE_CHECKING:
+    from dpdb.release.accounts.account import Account
 
 __all__ = ["Session", "open_session"]
 
@@ -129,15 +130,15 @@ class Session(Verbs):
 
             def load_all() -> None:
                 self._table.refuse_change(all_rows=self._compares_rows)
-                load(prepared, again=len(self._private) > 0)
+                prepared.load(again=len(self._private) > 0)
 
             def drawn() -> Releases:
                 since_draw.enter_context(self._private.forgotten_if_unpublished())
-                releases = labelled(prepared, draw(prepared, self._private, self._progress))
+                releases = prepared.draw(self._private, self._progress)
                 self._table.refuse_change(all_rows=self._compares_rows)
                 return releases
 
-            releases = publish(self._account, prepared, load=load_all, draw=drawn)
+            releases = publish(self._account, prepared.charge, load_all, [drawn])
         self._warn_of_little()
         return releases
 
@@ -148,7 +149,7 @@ class Session(Verbs):
         """
         self._refuse_closed()
         prepared = prepare(self.public, ask)
-        if any(isinstance(part, MeasurePart) and part.reads_graph for part in prepared.parts):
+        if any(part.reads_graph for part in prepared.parts):
             self._table.admit_graph()
         if ask.run_id is not None and not self._has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")

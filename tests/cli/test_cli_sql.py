@@ -338,7 +338,7 @@ def test_an_interrupted_statement_does_not_end_the_prompt(
         raise KeyboardInterrupt
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("dpdb.release.draw.draw_measures", interrupted)
+    monkeypatch.setattr("dpdb.release.prepared.measure_part.MeasurePart.answers", interrupted)
     run_prompt(front_end, typed("FROM dp_inconsistency('hospital', epsilon := 0.5);", ".budget"))  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert "cancelled; what was debited stays spent" in shown

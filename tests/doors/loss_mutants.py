@@ -15,10 +15,10 @@ from dpdb.engine import unit_rows
 from dpdb.engine.parents import children
 from dpdb.predicates import Region
 from dpdb.privacy import noise as randomness
-from dpdb.release import draw, prepare, session
+from dpdb.release import prepare, session
 from dpdb.release.accounts import budget, ledger_account
-from dpdb.release.accounts.account import Charge
-from dpdb.release.prepared import parts, shares, slices
+from dpdb.release.accounts.charge import Charge
+from dpdb.release.prepared import measure_part, shares, slices
 
 Parts = tuple[int, ...]
 Mutant = Callable[[pytest.MonkeyPatch], None]
@@ -27,9 +27,9 @@ Mutant = Callable[[pytest.MonkeyPatch], None]
 def half_the_charge(patch: pytest.MonkeyPatch) -> None:
     """Every door pays half."""
 
-    def halved(parts: Parts, coverage: Region, asked: Any, run: Any, rho: int | None, *more: Any) -> Charge:
+    def halved(parts: Parts, rows: int, where: Region, asked: Any, run: Any, rho: int | None, *more: Any) -> Charge:
         halves = tuple(part // 2 for part in parts)
-        return Charge(halves, coverage, asked, run, None if rho is None else rho // 2, *more)
+        return Charge(halves, rows, where, asked, run, None if rho is None else rho // 2, *more)
 
     patch.setattr(prepare, "Charge", halved)
 
@@ -50,16 +50,16 @@ def twice_the_epsilon(patch: pytest.MonkeyPatch) -> None:
 def every_constraint_gets_all(patch: pytest.MonkeyPatch) -> None:
     """Of two constraints each is answered with what both are charged."""
     real = shares.measure_shares
-    patch.setattr(draw, "measure_shares", lambda asked: real(replace(asked, epsilon=2 * asked.epsilon)))
+    patch.setattr(measure_part, "measure_shares", lambda asked, epsilon, rate: real(asked, 2 * epsilon, rate=rate))
 
 
 def every_measure_gets_all(patch: pytest.MonkeyPatch) -> None:
     real = shares.measure_shares
 
-    def generous(asked: parts.MeasurePart) -> tuple[shares.Share, ...]:
-        return tuple(replace(share, rest=asked.epsilon) for share in real(asked))
+    def generous(asked: Any, epsilon: int, *, rate: bool) -> tuple[shares.Share, ...]:
+        return tuple(replace(share, rest=epsilon) for share in real(asked, epsilon, rate=rate))
 
-    patch.setattr(draw, "measure_shares", generous)
+    patch.setattr(measure_part, "measure_shares", generous)
 
 
 def the_count_of_a_rate_is_free(patch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def the_count_of_a_rate_is_free(patch: pytest.MonkeyPatch) -> None:
 
 
 def rows_of_a_person_get_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(parts, "parse_share", lambda charged, rows: charged)
+    patch.setattr(prepare, "parse_share", lambda charged, rows: charged)
 
 
 def rows_of_a_unit_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
@@ -109,10 +109,10 @@ def every_second_debit_is_free(patch: pytest.MonkeyPatch) -> None:
 def a_repeated_run_draws_again(patch: pytest.MonkeyPatch) -> None:
     real, drawn = session.publish, {}
 
-    def published(account: Any, prepared: Any, load: Any, draw: Any) -> Any:
-        found, run = real(account, prepared, load, draw), prepared.charge.run_id
+    def published(account: Any, charge: Any, load: Any, draws: Any) -> Any:
+        found, run = real(account, charge, load, draws), charge.run_id
         again = run is not None and drawn.setdefault((id(account), run), found) is not found
-        return draw() if again else found
+        return draws[0]() if again else found
 
     patch.setattr(session, "publish", published)
 

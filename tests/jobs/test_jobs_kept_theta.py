@@ -16,7 +16,9 @@ from dpdb.doors.jobs import RESULT_SCHEMA, read_results
 from dpdb.ledger import Ledger
 from dpdb.measures import Answer, Mechanism
 from dpdb.measures.degree_cap import DegreeCap
-from dpdb.release import Release, draw
+from dpdb.release import Release
+from dpdb.release.prepared import measure_part
+from dpdb.release.prepared.parts import Prepared
 
 KEEPS = """name = "visits"
 source = "t.parquet"
@@ -105,7 +107,7 @@ def test_a_run_that_was_killed_after_its_debit_keeps_too(keeps: Path, monkeypatc
         raise RuntimeError
 
     with monkeypatch.context() as patched:
-        patched.setattr(draw, "make_release", fail)
+        patched.setattr(Prepared, "release", fail)
         assert run(keeps, "mon") == 3  # debited, without an answer
     assert run(keeps, "tue") == 0
     assert run(keeps, "mon") == 0
@@ -128,11 +130,11 @@ def test_a_kept_theta_says_for_ever_that_it_may_limit_if_the_run_that_chose_it_s
 
     with monkeypatch.context() as patched:
         announced = iter(said.values())
-        patched.setattr(draw, "with_theta_limits", chosen)
+        patched.setattr(measure_part, "with_theta_limits", chosen)
         assert run(keeps, "mon") == 0
     assert run(keeps, "tue") == 0
     with monkeypatch.context() as patched:
-        patched.setattr(draw, "make_release", fail)
+        patched.setattr(Prepared, "release", fail)
         assert run(keeps, "wed") == 3  # debited, without an answer
     assert run(keeps, "wed") == 0
     found = releases(keeps)

@@ -1,13 +1,12 @@
 """What a breakdown by constraint spends and reveals: exactly what its constraints do one after the other."""
 
-from dataclasses import replace
-
 import pytest
 from neighbour_tables import FD, NO_EQUALITY, PAIRS, SINGLE, _table
 from noise_scripts import Script, Zero, joint_loss, paths, recorded
 
 from dpdb.privacy.epsilon import NANO, format_epsilon, split
-from dpdb.release import Session, draw
+from dpdb.release import Session
+from dpdb.release.prepared import measure_part
 
 MEASURES = ("minimal_inconsistency", "problematic", "repair")
 RULES = [FD, SINGLE, NO_EQUALITY]
@@ -61,6 +60,7 @@ def test_the_joint_loss_of_a_breakdown_is_epsilon_at_most(measure, pair):
 # The selection of `witness` does not attain its loss on this pair.
 @pytest.mark.parametrize("measure", ["minimal_inconsistency", "repair"])
 def test_epsilon_for_each_constraint_instead_of_all_is_caught(measure, monkeypatch):
-    real = draw.measure_shares
-    monkeypatch.setattr(draw, "measure_shares", lambda part: real(replace(part, epsilon=2 * part.epsilon)))
+    real = measure_part.measure_shares
+    twice = lambda measures, epsilon, rate: real(measures, 2 * epsilon, rate=rate)  # noqa: E731
+    monkeypatch.setattr(measure_part, "measure_shares", twice)
     assert worst_joint_loss(measure, "two constraints") > 1 + 1e-9

@@ -14,7 +14,6 @@ from dpdb.measures.answer import Answer
 from dpdb.privacy.epsilon import format_epsilon, parse_epsilon
 from dpdb.release import Session
 from dpdb.release.ask import Ask
-from dpdb.release.draw import draw_measures, labelled
 from dpdb.release.prepare import prepare
 from dpdb.release.units.privacy_unit import PrivacyUnit
 
@@ -55,7 +54,7 @@ def test_all_never_fails(session, graph, epsilon, rows_per_person):
     ask = Ask("all", format_epsilon(min(epsilon * rows_per_person, 10**15)))
     prepared = prepare(replace(session.public, unit=PrivacyUnit(rows_per_person)), ask)
     (part,) = prepared.parts
-    releases = labelled(prepared, [draw_measures(part, graph)])
+    releases = part.label(prepared, part.answers(graph))
     assert sum(parse_epsilon(release.epsilon) for release in releases) == prepared.charge.epsilon
 
 

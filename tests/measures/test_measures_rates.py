@@ -27,9 +27,8 @@ from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
 from dpdb.release.ask import Ask
-from dpdb.release.draw import draw_measures
+from dpdb.release.prepare import measure_part
 from dpdb.release.prepared import shares as shares_room
-from dpdb.release.prepared.parts import measure_part
 
 RATED = tuple(measure.name for measure in MEASURES if measure.has_rate)
 RATED_MECHANISMS = [key for key in ALL if key[0] in RATED]
@@ -157,13 +156,13 @@ def test_both_rates_share_one_count_and_their_costs_add_up(epsilon):
 
 def worst_joint_loss(measure, epsilon):
     """Exact loss of a whole rate release over all graphs on 3 rows, every removal, and hubs; every path."""
-    part = measure_part(Ask(measure, epsilon, rate=True), rows_per_person=1)
+    part = measure_part(Ask(measure, epsilon, rate=True), (), rows_per_person=1)
     probe = SmallGraph(3, ((0, 1),))
 
     def draws(graph, outputs):
-        return recorded(lambda: draw_measures(part, graph), Script(outputs))[1]
+        return recorded(lambda: part.answers(graph), Script(outputs))[1]
 
-    every = list(paths(lambda: draw_measures(part, probe), [(0,), (1, 2, 3)]))
+    every = list(paths(lambda: part.answers(probe), [(0,), (1, 2, 3)]))
     pairs = [*neighbours(3), *((star(leaves), SmallGraph(leaves, ())) for leaves in (1, 2, 3, 5))]
     return max(joint_loss(draws(larger, path), draws(smaller, path)) for larger, smaller in pairs for path in every)
 

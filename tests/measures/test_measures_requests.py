@@ -16,8 +16,7 @@ from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.privacy.epsilon import NANO, as_fraction, parse_epsilon
 from dpdb.release import Session
 from dpdb.release.ask import Ask
-from dpdb.release.draw import draw_measures
-from dpdb.release.prepared.parts import measure_part
+from dpdb.release.prepare import measure_part
 
 ROWS = ((1, 0), (1, 0), (1, 1), (2, 5))
 EPSILONS = ["0.000001", "0.0000019", "0.123456789", "1", "2.999999999", "1000000"]
@@ -79,14 +78,14 @@ def test_all_draws_one_cap_and_spends_its_total(session, epsilon):
 
 
 def all_draws(graph, outputs, epsilon):
-    part = measure_part(Ask("all", epsilon), rows_per_person=1)
-    return recorded(lambda: draw_measures(part, graph), Script(outputs))[1]
+    part = measure_part(Ask("all", epsilon), (), rows_per_person=1)
+    return recorded(lambda: part.answers(graph), Script(outputs))[1]
 
 
 def worst_joint_loss(epsilon):
     probe = SmallGraph(3, ((0, 1),))
-    part = measure_part(Ask("all", epsilon), rows_per_person=1)
-    every = list(paths(lambda: draw_measures(part, probe), [(1, 2, 3)]))
+    part = measure_part(Ask("all", epsilon), (), rows_per_person=1)
+    every = list(paths(lambda: part.answers(probe), [(1, 2, 3)]))
     pairs = [*neighbours(3), *((star(leaves), SmallGraph(leaves, ())) for leaves in (1, 2, 3, 5))]
     return max(
         joint_loss(all_draws(larger, path, epsilon), all_draws(smaller, path, epsilon))

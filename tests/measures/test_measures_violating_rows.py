@@ -23,7 +23,7 @@ from dpdb.errors import ParameterError
 from dpdb.measures.answer import FROM_BELOW
 from dpdb.measures.registry import MEASURES
 from dpdb.privacy.epsilon import NANO
-from dpdb.release import Ask, Release, Session, draw
+from dpdb.release import Ask, Release, Session
 from dpdb.release.explain import explain
 from dpdb.release.published.release import recorded_releases
 
@@ -145,7 +145,7 @@ def sampler(rows: Sequence[Row], epsilon: float, *, apart: bool = False) -> Any:
     statistics = session._private.statistics()
 
     def outcome() -> tuple[float, ...]:
-        answers = [one for part in parts for one in draw.draw_measures(part, statistics)]  # type: ignore[arg-type]
+        answers = [one for part in parts for one in part.answers(statistics)]  # type: ignore[attr-defined]
         return tuple(min(max(answer.unclamped, -1), 6) for answer in answers)
 
     def sample(count: int) -> list[Any]:

@@ -18,7 +18,7 @@ from dpdb.engine.duckdb.database import Database
 from dpdb.errors import BudgetExceededError, ParameterError, PredicateError
 from dpdb.ledger import Ledger
 from dpdb.release import Session
-from dpdb.release.accounts.account import Charge
+from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
 from dpdb.release.prepared.slices import parse_slices
 
@@ -140,4 +140,4 @@ def test_keys_that_the_predicate_excludes_are_answered_and_charged(tmp_path: Pat
 def test_a_charge_for_no_row_cannot_be_made() -> None:
     """The last line of defence, in front of every account."""
     with pytest.raises(PredicateError, match="selects no row"):
-        Charge((1,), read_as_text("false"), {})
+        Charge((1,), 1, read_as_text("false"), {})

@@ -239,7 +239,7 @@ def test_neither_on_the_other_side_of_a_threshold(end: str, calls: Calls) -> Non
 
 
 def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.release.draw.load_kernels", lambda constraints, statistics, again: None)
+    monkeypatch.setattr("dpdb.release.prepared.measure_part.load_kernels", lambda constraints, statistics, again: None)
     with dpdb.open(table(300), constraints=FD) as session, nothing_loaded(calls):
         session.dp_inconsistency("all", 1)
         assert not calls.after <= calls.before
@@ -264,7 +264,7 @@ def test_a_noise_library_that_does_not_load_costs_nothing(
     release: Callable[[dpdb.Session], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Ledger.create(tmp_path / "t.ledger", 1).close()
-    monkeypatch.setattr("dpdb.release.draw.check_samplers", broken)
+    monkeypatch.setattr("dpdb.release.prepared.parts.check_samplers", broken)
     with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
         with pytest.raises(EngineError, match=r"nothing was spent .*No space left"):
             release(session)
@@ -275,7 +275,7 @@ def test_a_noise_library_that_does_not_load_costs_nothing(
 def test_a_kernel_that_does_not_load_costs_nothing(
     release: Callable[[dpdb.Session], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpdb.release.draw.load_kernels", broken)
+    monkeypatch.setattr("dpdb.release.prepared.measure_part.load_kernels", broken)
     with dpdb.open(table(30), constraints=FD, budget=1) as session:
         with pytest.raises(EngineError, match="nothing was spent"):
             release(session)
@@ -287,12 +287,12 @@ def test_a_run_that_is_answered_loads_nothing(tmp_path: Path, monkeypatch: pytes
     Ledger.create(tmp_path / "t.ledger", 1).close()
     with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
         first = session.dp_inconsistency("repair", 0.5, run_id="monday")
-        monkeypatch.setattr("dpdb.release.draw.load_kernels", broken)
+        monkeypatch.setattr("dpdb.release.prepared.measure_part.load_kernels", broken)
         assert session.dp_inconsistency("repair", 0.5, run_id="monday") == first
 
 
 def test_preparing_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.release.draw.load_kernels", broken)
+    monkeypatch.setattr("dpdb.release.prepared.measure_part.load_kernels", broken)
     with dpdb.open(table(30), constraints=FD) as session:
         assert session.prepare(Ask("all", 1)).charge.epsilon == 10**9
 

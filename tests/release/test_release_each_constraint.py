@@ -12,7 +12,8 @@ from dpdb.engine.slice import LocalSlice
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.epsilon import NANO, parse_epsilon, split
-from dpdb.release import Release, Session, draw
+from dpdb.release import Release, Session
+from dpdb.release.prepared.measure_part import MeasurePart
 
 CERTAIN = 1_000_000  # the noise is 0 except with probability below exp(-1,000)
 TABLE = pa.table(
@@ -147,14 +148,14 @@ def test_refusals_cost_nothing_and_failures_cost_all(monkeypatch: pytest.MonkeyP
         assert session.spent() == 0
         assert not session._private
         seen = 0
-        real = draw.draw_measures
+        real = MeasurePart.answers
 
         def second_fails(*args: object) -> object:
             nonlocal seen
             seen += 1
             return real(*args) if seen == 1 else broken()  # type: ignore[arg-type]
 
-        monkeypatch.setattr(draw, "draw_measures", second_fails)
+        monkeypatch.setattr(MeasurePart, "answers", second_fails)
         with pytest.raises(EngineError, match="after its budget was debited"):
             breakdown(session, "repair", 1)
         assert (seen, session.spent()) == (2, 1)

@@ -19,7 +19,7 @@ from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion, noise
 from dpdb.privacy.epsilon import parse_epsilon, split
 from dpdb.privacy.notions import gdp_of_pure
 from dpdb.release import Ask, pure_units
-from dpdb.release.accounts import ledger_account
+from dpdb.release.accounts import charge
 from dpdb.release.explain import explain
 
 TABLE = pa.table({"a": [1, 1, 2, 3], "b": [1, 2, 3, 4], "c": ["x", None, "y", "z"]})
@@ -212,7 +212,7 @@ def test_the_exact_divergence_of_a_call_is_within_its_rho(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("mutant", [only_the_first, all_but_the_first])
 def test_a_part_that_rho_does_not_count_is_caught(mutant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_account, "pure_units", mutant)
+    monkeypatch.setattr(charge, "pure_units", mutant)
     draws, charged = drawn(MIXED, "zcdp", monkeypatch, tmp_path)
     assert divergence(draws) > ZCDP.value(charged)
 
@@ -222,5 +222,5 @@ def test_the_exact_delta_of_a_call_is_within_its_mu(tmp_path: Path, monkeypatch:
 
 
 def test_parts_that_mu_does_not_count_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_account, "pure_units", only_the_first)
+    monkeypatch.setattr(charge, "pure_units", only_the_first)
     assert excess(*drawn(ON_ROWS, "gdp", monkeypatch, tmp_path)) > 0

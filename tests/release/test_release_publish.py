@@ -10,7 +10,8 @@ import pytest
 
 import dpdb
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError
-from dpdb.release.accounts.account import Charge, Reservation
+from dpdb.release.accounts.account import Reservation
+from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
 from dpdb.release.prepare import Prepared
 from dpdb.release.publish import publish
@@ -79,7 +80,7 @@ def made(account: NotingAccount, prepared: Prepared, drawn: Any = ()) -> Release
         account.note("draw")
         return Releases(drawn)
 
-    return publish(account, prepared, load=lambda: account.note("load"), draw=draw)
+    return publish(account, prepared.charge, lambda: account.note("load"), [draw])
 
 
 def test_the_order_is_always_the_same(prepared: Prepared) -> None:
@@ -87,6 +88,29 @@ def test_the_order_is_always_the_same(prepared: Prepared) -> None:
     assert made(account, prepared) == ()
     assert account.steps == ORDER
     assert account.charges == [prepared.charge]
+
+
+def test_each_step_is_recorded_before_the_next_is_drawn_and_what_is_left_is_settled_last(prepared: Prepared) -> None:
+    account = NotingAccount()
+
+    def draw() -> Releases:
+        account.note("draw")
+        return Releases()
+
+    publish(account, prepared.charge, lambda: None, [draw, draw], settle=lambda reservation: account.note("settle"))
+    assert account.steps == ["will draw", "debit", "draw", "record", "draw", "record", "settle", "close"]
+
+
+def test_what_was_recorded_before_a_step_failed_stays_and_nothing_is_settled(prepared: Prepared) -> None:
+    account = NotingAccount()
+
+    def fails() -> Releases:
+        raise ValueError("alice")
+
+    settled: list[Reservation] = []
+    with pytest.raises(EngineError, match="after its budget was debited"):
+        publish(account, prepared.charge, lambda: None, [Releases, fails, Releases], settle=settled.append)
+    assert (account.steps, settled) == (["will draw", "debit", "record", "close"], [])
 
 
 def test_an_answered_run_neither_loads_nor_draws(prepared: Prepared) -> None:

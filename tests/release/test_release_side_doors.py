@@ -116,7 +116,12 @@ def broken(*args: object, **kwargs: object) -> None:
 
 @pytest.mark.parametrize("measure", [*MEASURES, "all"])
 @pytest.mark.parametrize(
-    "target", ["dpdb.engine.table.LocalSlice", "dpdb.engine.slice.LocalSlice._code", "dpdb.release.draw.draw_measures"]
+    "target",
+    [
+        "dpdb.engine.table.LocalSlice",
+        "dpdb.engine.slice.LocalSlice._code",
+        "dpdb.release.prepared.measure_part.MeasurePart.answers",
+    ],
 )
 def test_a_failure_after_the_debit_says_one_constant_thing(
     session: dpdb.Session, measure: str, target: str, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]

@@ -11,7 +11,7 @@ import dpdb
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy import ZCDP
-from dpdb.release.accounts.account import Charge
+from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
 
 TABLE = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})

@@ -100,7 +100,7 @@ def test_answers_made_before_a_failing_release_are_kept(
 
     with dpdb.open(folder / "visits.parquet", constraints=RULE) as session, FrontEnd(session, "visits") as door:
         with monkeypatch.context() as patch:
-            patch.setattr("dpdb.release.draw.draw_measures", broken)
+            patch.setattr("dpdb.release.prepared.measure_part.MeasurePart.answers", broken)
             with pytest.raises(EngineError, match="after its budget was debited") as caught:
                 door.run("SELECT c.value, r.value FROM dp_count('visits') c, dp_inconsistency('visits') r")
         assert "canary" not in str(caught.value)

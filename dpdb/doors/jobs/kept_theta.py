@@ -47,7 +47,7 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
 def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_id: str) -> Ask:
     try:
         prepared = session.prepare(release.ask)
-        if all(getattr(part, "on_one_row", False) for part in prepared.parts):
+        if all(part.on_one_row for part in prepared.parts):
             return release.ask  # a count without a theta: its runs can be compared as they are
         session.prepare(replace(release.ask, theta=1))  # it has a theta at all
         asked = prepared.charge.request_text

@@ -2,66 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 from dpdb.ledger import Reservation
-from dpdb.predicates import Region
+from dpdb.release.accounts.charge import Charge
 
-__all__ = ["Account", "Charge", "Reservation"]
-
-
-@dataclass(frozen=True)
-class Charge:
-    """The cost of a release, before it is made.
-
-    Parameters
-    ----------
-    parts
-        What the call's draws cost one unit, in nano-epsilon: each of them pure, with randomness of its own, whatever
-        those before it have shown. A pure account adds them; others add what they cost in rho or mu squared
-        (`pure_units`). Empty if it is paid in rho.
-    coverage
-        The rows that can change its answer.
-    request
-        Everything public that was asked: a run id may be used again for the same request only.
-    run_id
-        Name of the run, if it may be retried.
-    rho
-        Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
-    rule_set
-        Digest of the constraints, for the history of a ledger.
-    label
-        A word for that history.
-
-    Raises
-    ------
-    PredicateError
-        If it covers no row: a ledger would take it for nothing, so no account is ever asked.
-    """
-
-    parts: tuple[int, ...]
-    coverage: Region
-    request: Mapping[str, Any]
-    run_id: str | None = None
-    rho: int | None = None
-    rule_set: str | None = None
-    label: str | None = None
-
-    def __post_init__(self) -> None:
-        self.coverage.refuse_no_row()
-
-    @property
-    def epsilon(self) -> int:
-        """Nano-epsilon of all parts together, for which the call is pure; 0 if it is paid in rho."""
-        return sum(self.parts)
-
-    @property
-    def request_text(self) -> str:
-        """The request as canonical JSON."""
-        return json.dumps(self.request, sort_keys=True, default=str)
+__all__ = ["Account", "Reservation"]
 
 
 class Account(Protocol):

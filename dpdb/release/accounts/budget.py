@@ -7,8 +7,9 @@ from decimal import Decimal
 from threading import Lock
 
 from dpdb.errors import BudgetExceededError, ParameterError
+from dpdb.ledger import Reservation
 from dpdb.privacy import as_float, format_epsilon, parse_epsilon
-from dpdb.release.accounts.account import Charge, Reservation
+from dpdb.release.accounts.charge import Charge
 
 __all__ = ["Budget", "as_budget"]
 
@@ -42,10 +43,14 @@ class Budget:
         ParameterError
             If it is paid in rho.
         """
-        with self._lock:
-            self.check(_epsilon(charge))
-            self._spent += _epsilon(charge)
+        self.spend(_epsilon(charge))
         return Reservation(0)
+
+    def spend(self, epsilon: int) -> None:
+        """Spend nano-epsilon, or raise as `check`."""
+        with self._lock:
+            self.check(epsilon)
+            self._spent += epsilon
 
     def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
         """Raise as `debit` if the charges together are more than what remains or are paid in rho; spend nothing."""

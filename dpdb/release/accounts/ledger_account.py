@@ -13,10 +13,10 @@ from dpdb.ledger import Ledger, SourceMark, rows_of
 from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
 from dpdb.owner_log import OWNER_LOG
-from dpdb.privacy import GDP, PURE, ZCDP
-from dpdb.release.accounts.account import Charge, Reservation
+from dpdb.privacy import PURE
+from dpdb.release.accounts.account import Reservation
 from dpdb.release.accounts.budget import Budget, as_budget
-from dpdb.release.accounts.pure_units import pure_units
+from dpdb.release.accounts.charge import Charge
 from dpdb.release.units.privacy_unit import PrivacyUnit
 
 __all__ = ["LedgerAccount", "table_text"]
@@ -85,7 +85,7 @@ class LedgerAccount:
     def debit(self, charge: Charge) -> Reservation:
         """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
         units = self._units(charge)
-        if charge.rho is None and self.will_draw(charge):
+        if self.will_draw(charge):
             self._budget.check(charge.epsilon)
         reservation = self._ledger.reserve(
             charge.coverage,
@@ -98,8 +98,8 @@ class LedgerAccount:
             label=charge.label,
             rule_set=charge.rule_set,
         )
-        if reservation.answer is None and charge.rho is None:
-            self._budget.debit(charge)
+        if reservation.answer is None:
+            self._budget.spend(charge.epsilon)
         self._is_low = reservation.is_low
         return reservation
 
@@ -117,7 +117,7 @@ class LedgerAccount:
         if changed and not new_epoch:
             self._ledger.check_rows(self._source)
         new = [each for each, earlier in zip(found, tries, strict=True) if earlier is None]
-        self._budget.check_together([charge for charge, _ in new if charge.rho is None])
+        self._budget.check(sum(charge.epsilon for charge, _ in new))
         self._ledger.check_together([(charge.coverage, units) for charge, units in new], new_epoch=changed)
 
     def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
@@ -168,23 +168,11 @@ class LedgerAccount:
         return repr(self._ledger)
 
     def _units(self, charge: Charge) -> int:
-        """Units of the ledger for a charge; one in rho is of the whole unit already, for a zcdp ledger only."""
-        if charge.rho is None:
-            return pure_units(self._ledger.notion, charge.parts, self._source.rows_per_person)
-        self._refuse_rho()
-        return charge.rho
-
-    def _refuse_rho(self) -> None:
-        """Refuse a charge in rho where it cannot be counted."""
-        if self._ledger.notion is not ZCDP:
-            why = "Gaussian noise is never pure epsilon-DP"
-            if self._ledger.notion is GDP:
-                why = "discrete Gaussian noise is rho-zCDP, which bounds no mu, and it is not 1/sigma-GDP"
-            raise ParameterError(
-                f"rho= needs a zcdp ledger and this one is {self._ledger.notion.name}: {why}; ask with epsilon="
-            )
-        if self._budget.remaining() is not None:
+        """Units of the ledger for a charge, refused where either budget cannot count it."""
+        units = charge.units(self._ledger.notion)
+        if charge.rho is not None and self._budget.remaining() is not None:
             raise ParameterError("the budget of this session is in epsilon and cannot hold a charge in rho")
+        return units
 
     @property
     def compares_rows(self) -> bool:

@@ -1,222 +1,189 @@
-"""The parts of a prepared release: what is drawn from one slice, or from one conflict graph of it."""
+"""`Prepared`: a release that only waits for its budget; `Part`: what it draws together, such as `CountPart`."""
 
 from __future__ import annotations
 
+import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
+from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
-from dpdb.engine import (
-    BoundConstraint,
-    TableSchema,
-    WherePredicate,
-    class_histograms,
-    degree_terms,
-    has_class_histogram,
-)
-from dpdb.errors import ParameterError
-from dpdb.measures import VIOLATING_ROWS, Mechanism, at_theta, declared, measure_named, takes_theta
-from dpdb.privacy import format_epsilon, format_rho, split
+from dpdb.engine import BoundConstraint, Progress, Table, TableSchema, WherePredicate, no_progress
+from dpdb.measures import Answer, counted, noisy_count, noisy_gaussian_count
+from dpdb.privacy import as_float, check_samplers, rho_as_float
+from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask
-from dpdb.release.numbers import parse_share
+from dpdb.release.prepared.slices import Slices
+from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.published.release import Release, Releases, constraints_digest
+from dpdb.release.published.words import SHARE
 from dpdb.release.units.privacy_unit import PrivacyUnit
 
-__all__ = ["CountPart", "MeasurePart", "count_part", "for_each_constraint", "measure_part", "refuse_by_rule"]
+__all__ = ["CountPart", "Part", "Prepared", "PublicTable"]
 
 
 @dataclass(frozen=True)
-class MeasurePart:
-    """Measures of one conflict graph.
+class PublicTable:
+    """The public facts of a table: all that a release is prepared from.
 
     Attributes
     ----------
-    measures : tuple of (name, Mechanism)
-        One, or all three; of rates, one or both.
-    charged : int
-        Nano-epsilon of the call that goes to this part.
-    epsilon : int
-        Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one unit changes.
-    confidence : float
-    max_degree : int or None
-    rate : bool
-        Whether the measures are divided by a private count of the slice's rows.
-    position : int or None
-        Of the constraint that is measured alone; None for all constraints together.
-    constraint : DenialConstraint or None
-        Its text.
-    predicate : WherePredicate or None
-        The slice; None is the whole table.
+    opened : Table
+        Its schema and constraints are public; it reads literals as values of the columns' types, and no row.
+    unit : PrivacyUnit
+    max_group : int or None
+        How many rows the owner declares the largest group to have.
     """
 
-    measures: tuple[tuple[str, Mechanism], ...]
-    charged: int
-    epsilon: int
-    confidence: float
-    max_degree: int | None
-    rate: bool
-    position: int | None = None
-    constraint: DenialConstraint | None = None
-    predicate: WherePredicate | None = None
+    opened: Table
+    unit: PrivacyUnit
+    max_group: int | None = None
 
     @property
-    def mechanisms(self) -> dict[str, str]:
-        """The mechanism's name for each measure."""
-        return {name: mechanism.name for name, mechanism in self.measures}
+    def bound(self) -> tuple[BoundConstraint, ...]:
+        """The constraints, bound to the table's columns."""
+        return self.opened.constraints
 
     @property
-    def by_rule(self) -> bool:
-        """Whether class histograms are read instead of a conflict graph."""
-        return any(mechanism.fit is not None for _, mechanism in self.measures)
+    def constraints(self) -> tuple[DenialConstraint, ...]:
+        """The constraints, without what the engine made of them."""
+        return tuple(bound.constraint for bound in self.bound)
 
-    @property
-    def on_one_row(self) -> bool:
-        """Whether rows that break a rule by themselves are counted: one number, whatever the measures."""
-        return all(mechanism.on_one_row for _, mechanism in self.measures)
+    @cached_property
+    def constraints_sha256(self) -> str:
+        """Digest of the constraints."""
+        return constraints_digest(self.constraints)
+
+
+class Part(ABC):
+    """What a release draws together: loaded before the debit, drawn after it, then labelled."""
 
     @property
     def reads_graph(self) -> bool:
         """Whether a conflict graph is built."""
-        return not self.by_rule and not self.on_one_row
+        return False
 
-    def measured(self, constraints: Sequence[BoundConstraint]) -> Sequence[BoundConstraint]:
-        """Return those of all constraints that the graph has."""
-        return constraints if self.position is None else [constraints[self.position]]
+    @property
+    def on_one_row(self) -> bool:
+        """Whether rows that break a rule by themselves are counted: one number, whatever the measures."""
+        return False
 
-    def at_theta(self, theta: int | None) -> MeasurePart:
-        """Return the same part, of one measure, at a public theta; see `dpdb.measures.mechanisms.fixed_theta`.
+    @property
+    @abstractmethod
+    def costs(self) -> tuple[int, ...]:
+        """What each of its draws costs a unit, in nano-epsilon; empty if it is paid in rho."""
 
-        A count of rows has none.
-        """
-        if theta is None or self.on_one_row:
-            return self
-        return replace(self, measures=tuple((name, at_theta(mechanism, theta)) for name, mechanism in self.measures))
+    def load(self, *, again: bool) -> None:  # noqa: B027 - most have nothing to load
+        """Load and compile what the draw will use. Reads constraint shapes only. `again`: see `load_kernels`."""
 
-    def shaped(self, constraints: Sequence[BoundConstraint], *, named: bool) -> MeasurePart:
-        """Return the same part with the count of violating rows as the default where all constraints are on one tuple.
+    @abstractmethod
+    def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
+        """Read private rows and draw the noise, once."""
 
-        Parameters
-        ----------
-        named : bool
-            Whether the caller named the mechanism, which then stays.
+    @abstractmethod
+    def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
+        """Return the answers with everything published about them. Reads what is published only."""
 
-        Raises
-        ------
-        ParameterError
-            If that count was named and a constraint compares rows.
-        """
-        measured = self.measured(constraints)
-        pairwise = [bound.constraint for bound in measured if not bound.constraint.is_single_tuple]
-        if not pairwise and not named:
-            return replace(self, measures=tuple((name, VIOLATING_ROWS) for name, _ in self.measures))
-        if pairwise and self.on_one_row:
-            name, mechanism = self.measures[0]
-            raise ParameterError(
-                f"mechanism {mechanism.name!r} of {name} counts rows that break a rule by themselves, and "
-                f"{pairwise[0].label} compares rows; leave out the rule, or the mechanism"
-            )
-        return self
+    def expected(self) -> list[dict[str, Any]]:
+        """Return what `explain` says of each of its releases."""
+        return []
 
-    def fitted(self, constraints: Sequence[BoundConstraint], schema: TableSchema) -> MeasurePart:
-        """Return the same part with `by_rule` for as many class histograms as constraints and schema make.
-
-        Raises
-        ------
-        ParameterError
-            If a constraint has none, or a rate is asked.
-        """
-        if not self.by_rule:
-            return self
-        measured = self.measured(constraints)
-        for name, mechanism in self.measures:
-            refuse_by_rule(mechanism.name, name, measured, rate=self.rate)
-        histograms = len(class_histograms(measured, schema))
-        return replace(
-            self, measures=tuple((name, one.fit(histograms) if one.fit else one) for name, one in self.measures)
-        )
-
-    def within_groups(self, constraints: Sequence[BoundConstraint], max_group: int | None) -> MeasurePart:
-        """Return the same part with `two_sided` at a theta that bounds every degree if the owner's word is true.
-
-        `max_group` is how large the owner declares the largest group of rows to be; None: nothing is declared.
-        """
-        if max_group is None:
-            return self
-        theta = degree_terms(self.measured(constraints)).within(max_group)
-        return replace(
-            self,
-            measures=tuple(
-                (name, declared(mechanism, name, theta) if mechanism.name == "two_sided" else mechanism)
-                for name, mechanism in self.measures
-            ),
-        )
-
-
-def measure_part(ask: Ask, *, rows_per_person: int) -> MeasurePart:
-    """Return what an ask of measures spends on a conflict graph, if there is one only.
-
-    Raises
-    ------
-    ParameterError
-        If a mechanism lacks what it needs or has no theta to be given, or epsilon is too small for so many rows.
-    """
-    measures = tuple((name, measure_named(name).mechanism(ask.mechanism)) for name in ask.measures)
-    for name, mechanism in measures:
-        if ask.theta is not None:
-            takes_theta(name, mechanism)
-        elif mechanism.needs_max_degree and ask.max_degree is None:
-            raise ParameterError(
-                f"mechanism {mechanism.name!r} of {name} needs a public max_degree: a bound of the conflicts "
-                "per tuple that you state without looking at the data"
-            )
-    epsilon = parse_share(ask.charged, rows_per_person)
-    return MeasurePart(measures, ask.charged, epsilon, ask.confidence, ask.max_degree, ask.rate)
-
-
-def refuse_by_rule(mechanism: str, measure: str, constraints: Sequence[BoundConstraint], *, rate: bool = False) -> None:
-    """Raise `ParameterError` where class histograms do not say what is asked."""
-    if rate:
-        raise ParameterError(
-            f"mechanism {mechanism!r} of {measure} has no rate: it counts a row once for each left-hand side, which is "
-            "no share of the rows; leave out rate (--rate), or the mechanism"
-        )
-    for bound in constraints:
-        if bound.constraint.inclusion is not None or (
-            not bound.constraint.is_single_tuple and not has_class_histogram(bound)
-        ):
-            raise ParameterError(
-                f"mechanism {mechanism!r} of {measure} does not count {bound.constraint.label}: only what rows with "
-                "equal left-hand sides have in common (functional dependencies and keys, with or without conditions); "
-                "leave out the rule, or ask with another mechanism"
-            )
-
-
-def for_each_constraint(ask: Ask, constraints: Sequence[BoundConstraint], unit: PrivacyUnit) -> tuple[MeasurePart, ...]:
-    """Split an ask evenly among the constraints, in their order, each to be measured alone.
-
-    All parts read the same rows, so they compose sequentially: their exact shares of epsilon add up to the ask's,
-    which is debited once. The split reads the number of constraints only, which is public.
-
-    Raises
-    ------
-    ParameterError
-        If a share is too small to use.
-    """
-    shares = split(ask.charged, [1] * len(constraints))
-    return tuple(
-        replace(
-            measure_part(ask, rows_per_person=1),
-            charged=share,
-            epsilon=parse_share(share, unit.divisor([dc.constraint])),
-            position=position,
-            constraint=dc.constraint,
-        )
-        for position, (share, dc) in enumerate(zip(shares, constraints, strict=True))
-    )
+    def offer(self, schema: TableSchema, rows: int) -> str | None:
+        """Say what else may be asked on a table of about so many rows; None if nothing."""
+        del schema, rows
+        return None
 
 
 @dataclass(frozen=True)
-class CountPart:
-    """A count of the rows of one slice; exactly one of `epsilon` and `rho` is set.
+class Prepared:
+    """A release that only waits for its budget.
+
+    Attributes
+    ----------
+    ask : Ask
+    charge : Charge
+        What it costs, for which rows. Its `request` is the identity of the release: two asks whose requests are equal
+        are one release, and a ledger gives a run its recorded answer for the same request only.
+    parts : tuple of Part
+        In the order of the answers: of measures for each slice, for each conflict graph; of a count one.
+    slices : Slices
+    table : PublicTable
+    """
+
+    ask: Ask
+    charge: Charge
+    parts: tuple[Part, ...]
+    slices: Slices
+    table: PublicTable
+
+    def load(self, *, again: bool = False) -> None:
+        """Load and compile all that the draw will use, before the debit. Reads constraint shapes only."""
+        check_samplers(gaussian=self.ask.rho is not None)
+        self.table.opened.rehearse(self.slices.predicates, counts=self.ask.counts_rows)
+        for part in self.parts:
+            part.load(again=again)
+
+    def draw(self, slices: PrivateSlices, progress: Progress = no_progress) -> Releases:
+        """Draw the noise of all parts, once, and label what was drawn."""
+        return Releases(found for part in self.parts for found in part.label(self, part.draw(slices, progress)))
+
+    def release(
+        self,
+        answer: Answer,
+        *,
+        measure: str,
+        mechanism: str,
+        epsilon: int | None,
+        predicate: WherePredicate | None,
+        constraint: DenialConstraint | None = None,
+        rate: bool = False,
+        theta_from: str | None = None,
+    ) -> Release:
+        """Label an answer that costs nano-`epsilon` of the charge, or all its rho. Reads what is published only."""
+        counts, unit, rho = counted(measure), self.table.unit, self.charge.rho
+        assert counts is not None, "sessions release what is registered"
+        together = self.ask.by is not None or (epsilon or 0) != self.charge.epsilon
+        return Release(
+            measure=measure,
+            estimand=unit.estimand(answer.estimand),
+            value=_number(answer.value),
+            lower=_number(answer.lower),
+            upper=None if answer.upper is None else _number(answer.upper),
+            confidence=self.ask.confidence,
+            epsilon=None if epsilon is None else as_float(epsilon),
+            mechanism=mechanism,
+            theta=answer.theta,
+            noise_scale=answer.noise_scale,
+            where=None if predicate is None else predicate.text,
+            constraints_sha256=self.table.constraints_sha256,
+            guarantee=f"{'together with the releases of the same call, ' if together else ''}{self.charge.promise} for "
+            f"adding or removing {unit.words}, for any unknown number of rows; covers the value, its bounds, theta and "
+            "the noise scale",
+            release_id=secrets.token_hex(16),
+            version=__version__,
+            rho=None if rho is None else rho_as_float(rho),
+            quantity=SHARE if rate else counts.quantity(mechanism),
+            constraint=None if constraint is None else constraint.identity,
+            upper_reason=answer.upper_reason,
+            raw=_number(answer.unclamped),
+            estimate_lower=None if answer.estimate_lower is None else _number(answer.estimate_lower),
+            estimate_upper=None if answer.estimate_upper is None else _number(answer.estimate_upper),
+            estimate_reason=answer.estimate_reason,
+            unit=unit.words,
+            theta_from=theta_from,
+            handicaps=answer.handicaps,
+            draw_share=answer.draw_share,
+            theta_limits=answer.theta_limits,
+            constraint_text=None if constraint is None else constraint.label,
+        )
+
+
+@dataclass(frozen=True)
+class CountPart(Part):
+    """A count of the rows of each slice; exactly one of `epsilon` and `rho` is set.
 
     Attributes
     ----------
@@ -225,44 +192,37 @@ class CountPart:
     per_row : int
         What the noise of one row's change may cost, in the same parameter.
     confidence : float
-    predicate : WherePredicate or None
-        The slice; None is the whole table.
+    predicates : tuple of WherePredicate or None
+        The slices, which one scan counts; None is the whole table.
     """
 
     epsilon: int | None
     rho: int | None
     per_row: int
     confidence: float
-    predicate: WherePredicate | None = None
+    predicates: tuple[WherePredicate | None, ...]
 
     @property
-    def mechanism(self) -> str:
-        """Name of the mechanism."""
-        return "laplace" if self.rho is None else "gaussian"
+    def costs(self) -> tuple[int, ...]:
+        """Of one slice: the others are of other rows."""
+        return () if self.epsilon is None else (self.epsilon,)
 
-    @property
-    def cost(self) -> dict[str, str]:
-        """The parameter and its exact value, for the ledger."""
-        if self.epsilon is not None:
-            return {"epsilon": format_epsilon(self.epsilon)}
-        assert self.rho is not None
-        return {"rho": format_rho(self.rho)}
+    def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
+        """Count the rows of all slices and draw a noise for each."""
+        del progress
+        noisy = noisy_count if self.rho is None else noisy_gaussian_count
+        return [noisy(count, self.per_row, 1 - self.confidence) for count in slices.counts(self.predicates)]
+
+    def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
+        """Return a release for each slice."""
+        mechanism = "laplace" if self.rho is None else "gaussian"
+        return [
+            call.release(
+                answer, measure=call.ask.measure, mechanism=mechanism, epsilon=self.epsilon, predicate=predicate
+            )
+            for answer, predicate in zip(answers, self.predicates, strict=True)
+        ]
 
 
-def count_part(ask: Ask, *, rows_per_person: int) -> CountPart:
-    """Return what an ask of a count spends on a slice.
-
-    A unit of k rows runs at epsilon / k or at rho / k^2 (group privacy; Bun and Steinke 2016, Proposition 1.9).
-
-    Raises
-    ------
-    ParameterError
-        If the cost is too small for so many rows.
-    """
-    rho = ask.charged_rho
-    if rho is None:
-        return CountPart(ask.charged, None, parse_share(ask.charged, rows_per_person), ask.confidence)
-    per_row = rho // rows_per_person**2
-    if per_row == 0:
-        raise ParameterError(f"rho {format_rho(rho)} leaves less than 1e-12 per row: too small to use")
-    return CountPart(None, rho, per_row, ask.confidence)
+def _number(value: float) -> float:
+    return int(value) if value == int(value) else value

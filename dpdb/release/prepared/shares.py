@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpdb.measures import measure_named, rate_shares
+from dpdb.measures import Mechanism, measure_named, rate_shares
 from dpdb.privacy import split
-from dpdb.release.prepared.parts import MeasurePart
 
 __all__ = ["Share", "measure_shares", "unit_shares"]
 
@@ -40,40 +39,33 @@ class Share:
         return tuple(filter(None, (self.count, self.cap, self.rest)))
 
 
-def measure_shares(part: MeasurePart) -> tuple[Share, ...]:
-    """Share `part.epsilon` among its measures; the shares' totals add up to it.
+def measure_shares(measures: Sequence[tuple[str, Mechanism]], epsilon: int, *, rate: bool) -> tuple[Share, ...]:
+    """Share nano-epsilon among measures of one conflict graph; the shares' totals add up to it.
 
     One measure alone is shared as its mechanism says. Several share one degree cap, booked with the first. Rates share
-    one row count, booked with the first. Where all are one number (`MeasurePart.on_one_row`) it is drawn for the first.
+    one row count, booked with the first. Where all are one number (`Mechanism.on_one_row`) it is drawn for the first.
     """
-    if part.rate:
-        return _rate_shares(part)
-    if part.on_one_row:
-        return (Share(0, part.epsilon), *[Share(0, 0)] * (len(part.measures) - 1))
-    if len(part.measures) == 1:
-        return (Share(*part.measures[0][1].shares(part.epsilon)),)
-    cap, *rest = split(part.epsilon, (_CAP_WEIGHT, *(measure_named(name).weight for name, _ in part.measures)))
+    count, left = rate_shares(epsilon) if rate else (0, epsilon)
+    if all(mechanism.on_one_row for _, mechanism in measures):
+        return (Share(0, left, count), *[Share(0, 0)] * (len(measures) - 1))
+    if rate:
+        budgets = split(left, [measure_named(name).rate_weight or 0 for name, _ in measures])
+        shares = [mechanism.shares(budget) for (_, mechanism), budget in zip(measures, budgets, strict=True)]
+        return tuple(Share(cap, rest, 0 if position else count) for position, (cap, rest) in enumerate(shares))
+    if len(measures) == 1:
+        return (Share(*measures[0][1].shares(epsilon)),)
+    cap, *rest = split(epsilon, (_CAP_WEIGHT, *(measure_named(name).weight for name, _ in measures)))
     return tuple(Share(0 if position else cap, share) for position, share in enumerate(rest))
 
 
-def _rate_shares(part: MeasurePart) -> tuple[Share, ...]:
-    count, left = rate_shares(part.epsilon)
-    if part.on_one_row:
-        return (Share(0, left, count), *[Share(0, 0)] * (len(part.measures) - 1))
-    budgets = split(left, [measure_named(name).rate_weight or 0 for name, _ in part.measures])
-    shares = [mechanism.shares(epsilon) for (_, mechanism), epsilon in zip(part.measures, budgets, strict=True)]
-    return tuple(Share(cap, rest, 0 if position else count) for position, (cap, rest) in enumerate(shares))
+def unit_shares(shares: Sequence[Share], charged: int) -> tuple[Share, ...]:
+    """Share `charged`, what one unit pays, as `shares` share what one row pays.
 
-
-def unit_shares(part: MeasurePart) -> tuple[Share, ...]:
-    """Share `part.charged`, what one unit pays, as `measure_shares` shares `part.epsilon`, what one row pays.
-
-    The totals add up to `part.charged`. A unit changes d rows, and `part.epsilon` is `part.charged` / d, rounded down:
-    so a share of w nano-epsilon costs the unit w d at most. It is charged at least that: charged w / epsilon is at
-    least the integer w d, also rounded down, and what is left goes to the last one; likewise within a measure.
+    The totals add up to `charged`. A unit changes d rows, and what one row pays, epsilon, is `charged` / d, rounded
+    down: so a share of w nano-epsilon costs the unit w d at most. It is charged at least that: charged w / epsilon is
+    at least the integer w d, also rounded down, and what is left goes to the last one; likewise within a measure.
     """
-    shares = measure_shares(part)
-    costs = _split(part.charged, [share.total for share in shares])
+    costs = _split(charged, [share.total for share in shares])
     return tuple(
         Share(*_split(cost, [share.cap, share.rest, share.count])) for cost, share in zip(costs, shares, strict=True)
     )

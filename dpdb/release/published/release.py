@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.measures import Answer, Measure, counted
-from dpdb.privacy import as_float, format_epsilon, format_rho, rho_as_float
 from dpdb.release.published.release_fields import ReleaseFields
-from dpdb.release.published.words import SHARE, releases_words
-from dpdb.release.units.privacy_unit import PrivacyUnit
+from dpdb.release.published.words import release_words, releases_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpdb.release.published.change import Change
 
-__all__ = ["Release", "Releases", "constraints_digest", "make_release", "recorded_releases"]
+__all__ = ["Release", "Releases", "constraints_digest", "recorded_releases"]
 
 
 class Release(ReleaseFields):
@@ -72,6 +67,11 @@ class Release(ReleaseFields):
         from dpdb.release.published.plot import draw_releases
 
         return draw_releases([self], axes)
+
+    @property
+    def words(self) -> str:
+        """What it means, with its bounds, cost and noise."""
+        return release_words(self)
 
     def __str__(self) -> str:
         """Say it in words, as ``dpdb measure --verbose`` prints it: meaning, bounds, cost and guarantee."""
@@ -183,75 +183,3 @@ def recorded_releases(answer: str) -> Releases:
 def constraints_digest(constraints: tuple[DenialConstraint, ...]) -> str:
     """SHA-256 of the constraints' canonical texts, one per line."""
     return hashlib.sha256("\n".join(str(dc) for dc in constraints).encode()).hexdigest()
-
-
-def make_release(
-    answer: Answer,
-    *,
-    measure: str,
-    mechanism: str,
-    epsilon: int | None,
-    joint_epsilon: int | None,
-    confidence: float,
-    where: str | None,
-    constraints_sha256: str,
-    unit: PrivacyUnit,
-    several_slices: bool = False,
-    rho: int | None = None,
-    constraint: str | None = None,
-    constraint_text: str | None = None,
-    rate: bool = False,
-    theta_from: str | None = None,
-) -> Release:
-    """Label an answer; the call cost `joint_epsilon`, or `rho` where that is None. Reads what is published only."""
-    if joint_epsilon is not None:
-        promise = f"pure {format_epsilon(joint_epsilon)}-differential privacy"
-    else:
-        assert rho is not None
-        promise = f"{format_rho(rho)}-zCDP (zero-concentrated differential privacy, rho = {format_rho(rho)})"
-    counts = counted(measure)
-    assert counts is not None, "sessions release what is registered"
-    known = counts.by_name.get(mechanism) if isinstance(counts, Measure) else None
-    return Release(
-        measure=measure,
-        estimand=unit.estimand(answer.estimand),
-        value=_number(answer.value),
-        lower=_number(answer.lower),
-        upper=None if answer.upper is None else _number(answer.upper),
-        confidence=confidence,
-        epsilon=None if epsilon is None else as_float(epsilon),
-        mechanism=mechanism,
-        theta=answer.theta,
-        noise_scale=answer.noise_scale,
-        where=where,
-        constraints_sha256=constraints_sha256,
-        guarantee=_guarantee(promise, unit, together=several_slices or epsilon != joint_epsilon),
-        release_id=secrets.token_hex(16),
-        version=__version__,
-        rho=None if rho is None else rho_as_float(rho),
-        quantity=SHARE if rate else (known and known.counts) or counts.counts,
-        constraint=constraint,
-        upper_reason=answer.upper_reason,
-        raw=_number(answer.unclamped),
-        estimate_lower=None if answer.estimate_lower is None else _number(answer.estimate_lower),
-        estimate_upper=None if answer.estimate_upper is None else _number(answer.estimate_upper),
-        estimate_reason=answer.estimate_reason,
-        unit=unit.words,
-        theta_from=theta_from,
-        handicaps=answer.handicaps,
-        draw_share=answer.draw_share,
-        theta_limits=answer.theta_limits,
-        constraint_text=constraint_text,
-    )
-
-
-def _guarantee(promise: str, unit: PrivacyUnit, *, together: bool) -> str:
-    jointly = "together with the releases of the same call, " if together else ""
-    return (
-        f"{jointly}{promise} for adding or removing {unit.words}, "
-        "for any unknown number of rows; covers the value, its bounds, theta and the noise scale"
-    )
-
-
-def _number(value: float) -> float:
-    return int(value) if value == int(value) else value

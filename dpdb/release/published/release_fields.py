@@ -1,15 +1,42 @@
-"""`ReleaseFields`: what is published with one noisy answer. Whatever words or draws a release reads these alone."""
+"""`Published`: what every published thing tells; `ReleaseFields`: what one noisy answer does, and nothing else."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["ReleaseFields"]
+__all__ = ["Published", "ReleaseFields"]
+
+
+class Published(ABC):
+    """A published thing: which it is, of what, for whom, at what cost; `ReleaseFields` says what each field is.
+
+    A kind is a frozen dataclass, whose own order is that of its record.
+    """
+
+    release_id: str
+    version: str
+    constraints_sha256: str
+    where: str | None
+    unit: str | None
+    confidence: float
+    epsilon: float | None
+    rho: float | None
+    guarantee: str
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON: what an account records."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it means, without its guarantee."""
 
 
 @dataclass(frozen=True)
-class ReleaseFields:
+class ReleaseFields(Published):
     """The fields of a `Release`: all that is published, and nothing else.
 
     Attributes

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.measures import Measure, Words, counted
-from dpdb.release.published.release_fields import ReleaseFields
+from dpdb.measures import Words, counted
+from dpdb.release.published.release_fields import Published, ReleaseFields
 
 __all__ = [
     "SHARE",
@@ -74,14 +74,14 @@ def bounds_words(release: ReleaseFields) -> str:
     return f"at least {number_words(release.lower, release.quantity)}, {upper} ({sure_words(release.confidence)})"
 
 
-def cost_words(release: ReleaseFields) -> str:
+def cost_words(release: Published) -> str:
     """Write what a release cost, with its parameter."""
     if release.epsilon == 0:
         return "nothing more: one number with the release before it"
     return f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
 
 
-def slice_words(release: ReleaseFields) -> str:
+def slice_words(release: Published) -> str:
     """Write the slice as it was asked for."""
     return release.where or "whole table"
 
@@ -99,8 +99,7 @@ def words_of(release: ReleaseFields) -> Words:
     if known is None:
         heading = release.measure.replace("_", " ").capitalize()
         return Words(heading=heading, counted=release.estimand, short=release.quantity, meaning="about {value}")
-    mechanism = known.by_name.get(release.mechanism) if isinstance(known, Measure) else None
-    return (mechanism and mechanism.words) or known.words
+    return known.words_of(release.mechanism)
 
 
 def is_within_noise(release: ReleaseFields) -> bool:
@@ -141,7 +140,7 @@ def release_words(release: ReleaseFields) -> str:
 def releases_words(releases: Sequence[ReleaseFields]) -> str:
     """Say what the releases of one call mean, at least one, and their guarantee once; a breakdown as tables."""
     broken_down = releases[0].constraint is not None
-    said = breakdown_words(releases) if broken_down else "\n".join(release_words(release) for release in releases)
+    said = breakdown_words(releases) if broken_down else "\n".join(release.words for release in releases)
     return f"{said}\nGuarantee: {releases[0].guarantee}."
 
 

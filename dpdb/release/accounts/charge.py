@@ -1,0 +1,138 @@
+"""`Charge`: what a release costs, in every notion of privacy loss; money, in exact integers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpdb.errors import ParameterError
+from dpdb.predicates import Region
+from dpdb.privacy import NANO, format_epsilon, format_rho
+
+if TYPE_CHECKING:
+    from dpdb.privacy import Notion
+
+__all__ = ["Charge", "pure_units"]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The cost of a release, before it is made.
+
+    Parameters
+    ----------
+    parts
+        What the call's draws cost one unit, in nano-epsilon: each of them pure, with randomness of its own, whatever
+        those before it have shown. Empty if it is paid in rho.
+    rows
+        How many rows one unit may have.
+    coverage
+        The rows that can change its answer.
+    request
+        Everything public that was asked: a run id may be used again for the same request only.
+    run_id
+        Name of the run, if it may be retried.
+    rho
+        Pico-rho of a release that is zCDP and not pure; only a zcdp ledger can take it.
+    rule_set
+        Digest of the constraints, for the history of a ledger.
+    label
+        A word for that history.
+
+    Raises
+    ------
+    PredicateError
+        If it covers no row: a ledger would take it for nothing, so no account is ever asked.
+    """
+
+    parts: tuple[int, ...]
+    rows: int
+    coverage: Region
+    request: Mapping[str, Any]
+    run_id: str | None = None
+    rho: int | None = None
+    rule_set: str | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        self.coverage.refuse_no_row()
+
+    @property
+    def epsilon(self) -> int:
+        """Nano-epsilon of all parts together, for which the call is pure; 0 if it is paid in rho."""
+        return sum(self.parts)
+
+    @property
+    def promise(self) -> str:
+        """What the whole call is, in words."""
+        if self.rho is None:
+            return f"pure {format_epsilon(self.epsilon)}-differential privacy"
+        rho = format_rho(self.rho)
+        return f"{rho}-zCDP (zero-concentrated differential privacy, rho = {rho})"
+
+    def units(self, notion: Notion) -> int:
+        """Return what a ledger of a notion charges for it, in exact units; see `pure_units`.
+
+        Raises
+        ------
+        ParameterError
+            If the notion cannot count it: rho anywhere but in zCDP, and a very large epsilon in GDP.
+        """
+        from dpdb.privacy import GDP, ZCDP  # only ledgers and `explain` have notions
+
+        if self.rho is None:
+            return pure_units(notion, self.parts, self.rows)
+        if notion is not ZCDP:
+            why = "Gaussian noise is never pure epsilon-DP"
+            if notion is GDP:
+                why = "discrete Gaussian noise is rho-zCDP, which bounds no mu, and it is not 1/sigma-GDP"
+            raise ParameterError(f"rho= needs a zcdp ledger and this one is {notion.name}: {why}; ask with epsilon=")
+        return self.rho
+
+    def in_each_notion(self) -> dict[str, float]:
+        """Return what ledgers charge for it, by the parameters of those notions that can count it: epsilon, rho, mu."""
+        from dpdb.privacy import NOTIONS
+
+        costs = {}
+        for notion in NOTIONS.values():
+            with suppress(ParameterError):
+                costs[notion.parameter] = notion.value(self.units(notion))
+        return costs
+
+    @property
+    def request_text(self) -> str:
+        """The request as canonical JSON."""
+        return json.dumps(self.request, sort_keys=True, default=str)
+
+
+def pure_units(notion: Notion, parts: Iterable[int], rows: int) -> int:
+    """Units of a ledger for a call of pure parts, such that its overlap per row bounds what a unit of k `rows` loses.
+
+    Each part (a row count, a degree cap, the mechanism of one measure of one conflict graph) draws noise of its own and
+    is e-DP for one row whatever the parts before it have shown; what it costs, `parts` in nano-epsilon for the unit, is
+    fixed before anything is drawn. So they compose adaptively: epsilons add up, rho = e^2/2 of each adds up in zCDP
+    (Bun & Steinke 2016, Proposition 1.4 and Lemma 2.3), mu^2 of each in GDP (`Notion.charge_pure`; Dong, Roth & Su
+    2019, Theorem 3.2 and Corollary 3.3). A mechanism that chooses before it answers is one part: how it shares its
+    epsilon hangs on what it saw, and one way is a single draw at all of it (`Ladder.plan` with one candidate).
+    Each charge is rounded up. Slices of one call are disjoint, and `parts` are those of one of them.
+
+    Release i runs at e_i = epsilon_i / k for each row that it covers. A unit has a set U of at most k rows, the same
+    for all releases of an epoch, of which release i covers m_i. It loses at most sum m_i e_i, which is the sum over the
+    rows r of U of what r collects, sum of e_i over the i that cover r: at most k times the overlap of the e_i, and that
+    is the overlap of the epsilon_i charged here, also when the rows lie in k disjoint slices.
+
+    In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su 2019,
+    Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are charged, with
+    c_i the cost of an e_i-DP release of one row.
+    """
+    from dpdb.privacy import PURE
+
+    if notion is PURE:
+        return sum(parts)
+    alike = Counter(parts)  # mostly few amounts, also of thousands of constraints
+    return rows**2 * sum(times * notion.charge_pure(Fraction(part, NANO * rows)) for part, times in alike.items())

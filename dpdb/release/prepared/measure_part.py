@@ -1,0 +1,298 @@
+"""`MeasurePart`: what a call draws from one conflict graph of one slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, cast
+
+from dpdb.constraints import DenialConstraint
+from dpdb.engine import (
+    BoundConstraint,
+    GroupTerm,
+    Progress,
+    TableSchema,
+    WherePredicate,
+    class_histograms,
+    degree_terms,
+    has_class_histogram,
+    no_progress,
+)
+from dpdb.errors import ParameterError
+from dpdb.measures import (
+    VIOLATING_ROWS,
+    Answer,
+    Mechanism,
+    Run,
+    at_theta,
+    declared,
+    noisy_count,
+    rate_answer,
+    rate_beta,
+    read_together,
+    release_degree_cap,
+    why_no_upper,
+    with_estimate,
+    with_theta_limits,
+)
+from dpdb.privacy import as_fraction
+from dpdb.release.conflict_graph import load_kernels
+from dpdb.release.prepared.parts import Part, Prepared
+from dpdb.release.prepared.public_theta import PublicTheta
+from dpdb.release.prepared.shares import Share, measure_shares, unit_shares
+from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.published.release import Release
+from dpdb.release.statistics import SliceStatistics
+
+__all__ = ["MeasurePart"]
+
+
+@dataclass(frozen=True)
+class MeasurePart(Part):
+    """Measures of one conflict graph.
+
+    Attributes
+    ----------
+    measures : tuple of (name, Mechanism)
+        One, or all three; of rates, one or both.
+    charged : int
+        Nano-epsilon of the call that goes to this part.
+    epsilon : int
+        Nano-epsilon that the mechanisms spend per row: `charged` divided by the rows that one unit changes.
+    confidence : float
+    max_degree : int or None
+    rate : bool
+        Whether the measures are divided by a private count of the slice's rows.
+    rules : tuple of BoundConstraint
+        The constraints of the graph.
+    position : int or None
+        Of the constraint that is measured alone; None for all constraints together.
+    predicate : WherePredicate or None
+        The slice; None is the whole table.
+    theta_from : str or None
+        Where a public theta comes from.
+    limited : bool or None
+        Whether the release that chose this theta announced that it may limit.
+    """
+
+    measures: tuple[tuple[str, Mechanism], ...]
+    charged: int
+    epsilon: int
+    confidence: float
+    max_degree: int | None
+    rate: bool
+    rules: tuple[BoundConstraint, ...]
+    position: int | None = None
+    predicate: WherePredicate | None = None
+    theta_from: str | None = None
+    limited: bool | None = None
+
+    @property
+    def constraint(self) -> DenialConstraint | None:
+        """The constraint that is measured alone."""
+        return None if self.position is None else self.rules[0].constraint
+
+    @property
+    def mechanisms(self) -> dict[str, str]:
+        """The mechanism's name for each measure."""
+        return {name: mechanism.name for name, mechanism in self.measures}
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether class histograms are read instead of a conflict graph."""
+        return any(mechanism.fit is not None for _, mechanism in self.measures)
+
+    @property
+    def on_one_row(self) -> bool:
+        """Whether rows that break a rule by themselves are counted: one number, whatever the measures."""
+        return all(mechanism.on_one_row for _, mechanism in self.measures)
+
+    @property
+    def reads_graph(self) -> bool:
+        """Whether a conflict graph is built."""
+        return not self.by_rule and not self.on_one_row
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """The nano-epsilon that each measure spends per row."""
+        return measure_shares(self.measures, self.epsilon, rate=self.rate)
+
+    @property
+    def costs(self) -> tuple[int, ...]:
+        """What each draw costs a unit, in nano-epsilon."""
+        return tuple(cost for share in unit_shares(self.shares, self.charged) for cost in share.parts)
+
+    def at_theta(self, public: PublicTheta, position: int) -> MeasurePart:
+        """Return the same part, of one measure, at a public theta; see `dpdb.measures.mechanisms.fixed_theta`.
+
+        A count of rows has none. `position` is the part's place in the call.
+        """
+        theta = public.of(position)
+        if self.on_one_row:
+            return self
+        found = replace(self, theta_from=public.words, limited=public.limited(position))
+        return found if theta is None else found._changed(lambda _, one: at_theta(one, theta))
+
+    def shaped(self, *, named: bool) -> MeasurePart:
+        """Return the same part with the count of violating rows as the default where all constraints are on one tuple.
+
+        Parameters
+        ----------
+        named : bool
+            Whether the caller named the mechanism, which then stays.
+
+        Raises
+        ------
+        ParameterError
+            If that count was named and a constraint compares rows.
+        """
+        pairwise = [bound.constraint for bound in self.rules if not bound.constraint.is_single_tuple]
+        if not pairwise and not named:
+            return self._changed(lambda *_: VIOLATING_ROWS)
+        if pairwise and self.on_one_row:
+            name, mechanism = self.measures[0]
+            raise ParameterError(
+                f"mechanism {mechanism.name!r} of {name} counts rows that break a rule by themselves, and "
+                f"{pairwise[0].label} compares rows; leave out the rule, or the mechanism"
+            )
+        return self
+
+    def fitted(self, schema: TableSchema) -> MeasurePart:
+        """Return the same part with `by_rule` for as many class histograms as constraints and schema make.
+
+        Raises
+        ------
+        ParameterError
+            If a constraint has none, or a rate is asked.
+        """
+        if not self.by_rule:
+            return self
+        for name, mechanism in self.measures:
+            if self.rate:
+                raise ParameterError(
+                    f"mechanism {mechanism.name!r} of {name} has no rate: it counts a row once for each left-hand "
+                    "side, which is no share of the rows; leave out rate (--rate), or the mechanism"
+                )
+            for bound in self.rules:
+                if bound.constraint.inclusion is not None or (
+                    not bound.constraint.is_single_tuple and not has_class_histogram(bound)
+                ):
+                    raise ParameterError(
+                        f"mechanism {mechanism.name!r} of {name} does not count {bound.constraint.label}: only what "
+                        "rows with equal left-hand sides have in common (functional dependencies and keys, with or "
+                        "without conditions); leave out the rule, or ask with another mechanism"
+                    )
+        histograms = len(class_histograms(self.rules, schema))
+        return self._changed(lambda _, one: one.fit(histograms) if one.fit else one)
+
+    def within_groups(self, max_group: int | None) -> MeasurePart:
+        """Return the same part with `two_sided` at a theta that bounds every degree if the owner's word is true.
+
+        `max_group` is how large the owner declares the largest group of rows to be; None: nothing is declared.
+        """
+        if max_group is None:
+            return self
+        theta = degree_terms(self.rules).within(max_group)
+        return self._changed(lambda name, one: declared(one, name, theta) if one.name == "two_sided" else one)
+
+    def _changed(self, change: Callable[[str, Mechanism], Mechanism]) -> MeasurePart:
+        return replace(self, measures=tuple((name, change(name, mechanism)) for name, mechanism in self.measures))
+
+    def load(self, *, again: bool) -> None:
+        """Load the kernels of its graph, or what reads class histograms."""
+        if self.by_rule:
+            import dpdb.release.rule_statistics  # noqa: F401 - before the debit
+        elif self.reads_graph:
+            load_kernels(self.rules, [mechanism.reads for _, mechanism in self.measures], again=again)
+
+    def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
+        """Compute the statistics of the slice, then answer."""
+        read = slices.by_rule if self.by_rule else slices.statistics  # by_rule reads no more of them than they have
+        return self.answers(cast("SliceStatistics", read(self.predicate, self.position)), progress)
+
+    def answers(self, statistics: SliceStatistics, progress: Progress = no_progress) -> list[Answer]:
+        """Release the row count and the degree cap once, if something needs them, then answer each measure."""
+        progress("drawing noise")
+        shares, beta, count = self.shares, 1 - self.confidence, None
+        count_share = sum(share.count for share in shares)
+        if count_share:
+            count_beta, beta = rate_beta(beta)
+            count = noisy_count(statistics.row_count, count_share, count_beta)
+        cap_share = sum(share.cap for share in shares)
+        cap = release_degree_cap(statistics, cap_share) if cap_share else None
+        if len(self.measures) > 1 and cap is not None:
+            rests = (share.rest for share in shares)
+            read_together(statistics, cap, zip((mechanism for _, mechanism in self.measures), rests, strict=True))
+        answers: list[Answer] = []
+        for (_, mechanism), share in zip(self.measures, shares, strict=True):
+            if answers and self.on_one_row:  # one number, drawn once
+                answers.append(answers[0])
+                continue
+            answer = mechanism.answer(Run(statistics, share.rest, beta, cap, self.max_degree))
+            answers.append(with_theta_limits(with_estimate(answer, mechanism, beta), mechanism, cap, self.max_degree))
+        return answers if count is None else [rate_answer(answer, count) for answer in answers]
+
+    def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
+        """Return a release for each measure, at what it costs the unit."""
+        return [
+            call.release(
+                self._explained(answer),
+                measure=name,
+                mechanism=mechanism.name,
+                epsilon=share.total,
+                predicate=self.predicate,
+                constraint=self.constraint,
+                rate=self.rate,
+                theta_from=self.theta_from,
+            )
+            for (name, mechanism), answer, share in zip(
+                self.measures, answers, unit_shares(self.shares, self.charged), strict=True
+            )
+        ]
+
+    def _explained(self, answer: Answer) -> Answer:
+        """Say what a public theta limits, and why there is no upper end as is true of the constraints. Public."""
+        if self.theta_from is not None:
+            answer = replace(answer, theta_limits=self.limited)
+        if answer.upper_reason is None:
+            return answer
+        terms = degree_terms(self.rules)
+        grouped = all(isinstance(term, GroupTerm) for term in terms.terms)
+        pairs, all_rows = bool(terms.terms), terms.covers_all_rows
+        why = why_no_upper(answer.upper_reason, pairs=pairs, grouped=grouped, all_rows=all_rows)
+        return replace(answer, upper_reason=why)
+
+    def offer(self, schema: TableSchema, rows: int) -> str | None:
+        """Offer `by_rule` where it estimates what is asked and pays; see `by_rule_offer`."""
+        from dpdb.release.offer import by_rule_offer  # only `explain` offers
+
+        if self.rate or self.by_rule or all(name == "repair" for name, _ in self.measures):
+            return None
+        return by_rule_offer(self.rules, schema, rows)
+
+    def expected(self) -> list[dict[str, Any]]:
+        """Return cost, noise and time of each measure."""
+        from dpdb.release.expected_time import expected_time  # only `explain` expects
+
+        shares = self.shares
+        count = sum(share.count for share in shares)
+        paid = [shares[0] if self.on_one_row else share for share in shares]  # one number is drawn once
+        scale = f"{float(1 / as_fraction(count)):.3g}" if count else ""
+        rows = f", divided by a row count with noise of scale about {scale}" if count else ""
+        return [
+            {
+                "measure": name,
+                "constraint": None if self.constraint is None else self.constraint.label,
+                "mechanism": mechanism.name,
+                "epsilon": float(as_fraction(share.total) * Fraction(self.charged, self.epsilon)),
+                "noise": f"discrete Laplace, scale about ({mechanism.noise}) x {_scale(mechanism, noisy):.3g}{rows}",
+                "time": expected_time(mechanism.reads, self.rules) if mechanism.fit is None else "grows with rows",
+            }
+            for (name, mechanism), share, noisy in zip(self.measures, shares, paid, strict=True)
+        ]
+
+
+def _scale(mechanism: Mechanism, share: Share) -> float:
+    """Return the scale of the answer's noise per unit of its sensitivity."""
+    return float(1 / (mechanism.answer_share * as_fraction(share.cap + share.rest)))
