@@ -192,24 +192,6 @@ PAIRS_LOOKED_UP = Threshold(
     most=2**62,
 )
 
-BITS_PROJECT = Threshold(
-    "BITS_PROJECT",
-    1,
-    of="time of a projection of an order rule's graph by bits, in that of a scan of lists, as estimated",
-    below="bits are scanned, 64 rows at a time",
-    above="lists are scanned",
-    agree="both keep edges greedily in the canonical order",
-)
-
-BITS_WITNESS = Threshold(
-    "BITS_WITNESS",
-    1,
-    of="time of a witness count of an order rule's graph by bits, in that of a scan of lists, as estimated",
-    below="bits are scanned, 64 rows at a time",
-    above="lists are scanned",
-    agree="both let rows be covered greedily in the canonical order",
-)
-
 COUNTED_WORK = Threshold(
     "COUNTED_WORK",
     1,

@@ -57,17 +57,11 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     for right in (codes, 1_000 * codes):  # a table of all possible pairs, and too many for one
         factorize(zeros, right)
     graph = BlockGraph(4, constraints)
-    bits = graph.bit_scans
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         _load_degrees(graph, constraints)
         finished(graph.projection.counts(1))
-        if bits is not None:
-            finished(bits.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))
-        if bits is not None:
-            _load_degrees(graph, constraints)  # they tell which scan is faster
-            finished(bits.witness_count(1))
     elif statistic == "twice_fractional_cover":
         finished(Matching(graph.blocks, graph.cover).start())
         finished(Matching(graph.blocks, graph.cover).grow())

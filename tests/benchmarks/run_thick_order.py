@@ -1,7 +1,7 @@
 """Run in a fresh process: one statistic of a thick order rule on generated delays; prints seconds and memory as JSON.
 
-Arguments: rows, values, correlation, statistic (`twice_fractional_cover`, `degrees`, `witnesses`, `projections`), way
-(`chosen`: as a release does it; `pairs`: by the kernels that look at pairs of rows).
+Arguments: rows, values, correlation, statistic (`twice_fractional_cover`, `degrees`), way (`chosen`: as a release does
+it; `pairs`: by the kernels that look at pairs of rows).
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from peak import peak_gigabytes
 from dpdb.graph import BlockGraph, by_order, load_block_kernels
 from dpdb.graph.steps import finished
 from dpdb.graph.unlisted_edges.block_degrees import counted_from_minority
-from dpdb.graph.unlisted_edges.block_scans import maximum_matching, witness_count
-
-THETAS = [3**k for k in range(11)]
+from dpdb.graph.unlisted_edges.block_scans import maximum_matching
 
 rows, values, correlation, statistic, way = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), *sys.argv[4:6]
 first, other = np.random.default_rng(1).standard_normal((2, rows))
@@ -28,7 +26,7 @@ delays = [np.clip((z + 3) / 6 * values, 0, values - 1).astype(np.int32) for z in
 if correlation == 0:
     delays = list(np.random.default_rng(1).integers(0, values, (2, rows)).astype(np.int32))
 
-for kernels in ("twice_fractional_cover", "witnesses", "projected_edges"):
+for kernels in ("twice_fractional_cover", "projected_edges"):
     load_block_kernels(kernels, ordered=True, listed=False, alone=True)
 begin = time.process_time()
 rule = by_order([], *delays, opposite=True, row_count=rows)
@@ -39,10 +37,6 @@ ways: dict[tuple[str, str], Callable[[], int]] = {
     ("twice_fractional_cover", "pairs"): lambda: finished(maximum_matching(graph.blocks, graph.cover)),
     ("degrees", "chosen"): lambda: int(graph.degrees.sum()),
     ("degrees", "pairs"): lambda: int(counted_from_minority(graph.blocks, 0, rule, {}).sum()),
-    ("witnesses", "chosen"): lambda: sum(graph.witness_counts([1, 3, 9, 27])),
-    ("witnesses", "pairs"): lambda: sum(finished(witness_count(graph.blocks, theta)) for theta in (1, 3, 9, 27)),
-    ("projections", "chosen"): lambda: sum(counts.edge_count for counts in graph.projected_counts(THETAS)),
-    ("projections", "pairs"): lambda: sum(finished(graph.projection.counts(theta)).edge_count for theta in THETAS),
 }
 answer = ways[statistic, way]()
 seconds = time.process_time() - laid_out

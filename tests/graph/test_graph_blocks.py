@@ -78,10 +78,6 @@ def dense_ways_agree(
                 by_sums = finished(counted_by_sums(constraint, list(earlier.values())))
                 assert by_sums.tolist() == from_minority.tolist()
             earlier[k] = constraint
-    bits = blocks.bit_scans
-    if bits is not None:
-        assert tuple(finished(bits.counts(theta)) for theta in THETAS) == edges.projected_counts(THETAS)
-        assert tuple(finished(bits.witness_count(theta)) for theta in THETAS) == edges.witness_counts(THETAS)
 
 
 def test_all_statistics_equal_those_of_the_edge_stream(record_property: pytest.FixtureRequest) -> None:

@@ -1,4 +1,4 @@
-"""Groups in which most pairs conflict: 2 tau*, degrees and projections where no pair is looked at by itself."""
+"""Groups in which most pairs conflict: 2 tau* and degrees where no pair is looked at by itself."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from dpdb.graph import BlockConstraint, BlockGraph, by_class, by_order, steps
 from dpdb.graph.steps import Steps, finished
-from dpdb.graph.unlisted_edges.bit_scans import COLUMN, BitScans
 from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums
-from dpdb.graph.unlisted_edges.block_scans import witness_count
 from dpdb.graph.unlisted_edges.range_matching import RangeMatching, dense, range_matching
 
 Ints = NDArray[np.int32]
@@ -124,34 +122,7 @@ def test_equal_classes_are_matched_without_a_search() -> None:
     assert set(BlockGraph(300_000, [rule]).degrees.tolist()) == {200_000}
 
 
-def test_scans_by_bits_equal_those_by_lists_across_columns() -> None:
-    rng = np.random.default_rng(5)
-    rows = COLUMN + 300
-    for correlation, thetas in ((0.0, (1, 2, 700, COLUMN, rows)), (0.995, (3, 64, 65))):
-        x, y = delays(rng, rows, 300, correlation)
-        groups = np.where(rng.random(rows) < 0.3, rng.integers(-1, 3, rows), 0).astype(np.int32)
-        graph = BlockGraph(rows, [by_order([groups], x, y, opposite=True, row_count=rows)])
-        assert graph.bit_scans is not None
-        for theta in thetas:
-            assert finished(graph.bit_scans.counts(theta)) == finished(graph.projection.counts(theta))
-            assert finished(graph.bit_scans.witness_count(theta)) == finished(witness_count(graph.blocks, theta))
-
-
-def test_bits_are_for_large_thetas_only() -> None:
-    x, y = delays(np.random.default_rng(5), 20_000, 300, 0.0)
-    bits = BitScans(by_order([], x, y, opposite=True, row_count=x.size))
-    assert not bits.project_faster(1, 10**8)
-    assert bits.project_faster(5_000, 10**8)
-    assert bits.project_faster(81, 10**6)  # most of what a list shows is no conflict
-
-
-def test_bits_find_witnesses_where_conflicts_are_rare_within_the_group() -> None:
-    bits = BitScans(by_order([], *delays(np.random.default_rng(5), 20_000, 300, 0.9), opposite=True, row_count=20_000))
-    assert not bits.witness_faster(20_000**2 // 4)
-    assert bits.witness_faster(20_000**2 // 2_000)
-
-
-@pytest.mark.parametrize("kind", ["matching", "degrees", "projection", "witnesses"])
+@pytest.mark.parametrize("kind", ["matching", "degrees"])
 def test_work_is_cut_into_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two steps signals are handled: a step is `WORK` looks, whatever the size of the group."""
     monkeypatch.setattr(steps, "WORK", 1_000)
@@ -160,8 +131,6 @@ def test_work_is_cut_into_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     jobs: dict[str, Steps[object]] = {
         "matching": range_matching([rule], x.size),
         "degrees": counted_by_sums(rule, []),
-        "projection": BitScans(rule).counts(5_000),
-        "witnesses": BitScans(rule).witness_count(10),
     }
     assert len(list(islice(jobs[kind], 50))) == 50
 

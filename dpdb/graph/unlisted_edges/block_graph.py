@@ -19,9 +19,8 @@ from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
 from dpdb.graph.projection import ProjectedCounts
-from dpdb.graph.steps import THREADS, Steps, finished, finished_all, ranges
+from dpdb.graph.steps import THREADS, finished, finished_all, ranges
 from dpdb.graph.thetas import theta_lanes
-from dpdb.graph.unlisted_edges.bit_scans import BitScans
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class
 from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
@@ -143,7 +142,7 @@ class BlockGraph:
         }
         scanned = sorted(set(asked) - set(found), reverse=True)  # the longest scans first: threads end together
         if scanned:
-            counts = finished_all([self._project(theta) for theta in scanned])
+            counts = finished_all([self.projection.counts(theta) for theta in scanned])
             found.update(zip(scanned, counts, strict=True))
         return tuple(found[theta] for theta in asked)
 
@@ -157,7 +156,7 @@ class BlockGraph:
         return [edges[theta] for theta in thetas]
 
     def _counted_faster(self, theta: int) -> bool:
-        if self._listed or self.bit_scans is not None or theta >= self.degree_summary().max_degree:
+        if self._listed or theta >= self.degree_summary().max_degree:
             return False
         return self._counted.is_faster(theta, self.most_projected_edges(theta))
 
@@ -165,12 +164,6 @@ class BlockGraph:
         """Return what the projection's edges cannot exceed: each has an end in the cover, which keeps theta at most."""
         covering = self.degrees[self.cover]
         return min(self.degree_summary().edge_count, int(np.minimum(covering, theta).sum()))
-
-    def _project(self, theta: int) -> Steps[ProjectedCounts]:
-        bits = self.bit_scans
-        if bits is not None and bits.project_faster(theta, self.degree_summary().edge_count):
-            return bits.counts(theta)
-        return self.projection.counts(theta)
 
     def witness_counts(self, thetas: Sequence[int]) -> tuple[int, ...]:
         """See `dpdb.graph.witness_counts`.
@@ -182,19 +175,13 @@ class BlockGraph:
         ascending = sorted(set(thetas) - set(found))
         while ascending:
             now, ascending = ascending[:THREADS], ascending[THREADS:]
-            counts = finished_all([self._witness_count(min(theta, self._node_count)) for theta in now])
+            counts = finished_all([witness_count(self.blocks, min(theta, self._node_count)) for theta in now])
             found.update(zip(now, counts, strict=True))
             if counts[-1] == self.problematic_count:
                 self._covering_theta = min(self._covering_theta, now[-1])
                 found.update(dict.fromkeys(ascending, counts[-1]))
                 break
         return tuple(found[theta] for theta in thetas)
-
-    def _witness_count(self, theta: int) -> Steps[int]:
-        bits = self.bit_scans
-        if bits is not None and bits.witness_faster(self.degree_summary().edge_count):
-            return bits.witness_count(theta)
-        return witness_count(self.blocks, theta)
 
     @cached_property
     def problematic_count(self) -> int:
@@ -251,12 +238,6 @@ class BlockGraph:
         from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 
         return CountedProjection(self.blocks, lambda: self.projection, self.degrees)
-
-    @cached_property
-    def bit_scans(self) -> BitScans | None:
-        """Another way to scan, if the graph has it: that of one order rule."""
-        only = self._with_blocks[0] if len(self._constraints) == len(self._with_blocks) == 1 else None
-        return BitScans(only) if only is not None and only.ordered else None
 
     @property
     def _with_blocks(self) -> list[BlockConstraint]:
