@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dpdb.graph.edges import EdgeArrays, OrderedEdges
     from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
     from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
-    from dpdb.graph.greedy_cover import greedy_cover_size
     from dpdb.graph.histogram import Histogram
     from dpdb.graph.loading import (
         load_all_kernels,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     )
     from dpdb.graph.lp_truncation import twice_truncated_edges
     from dpdb.graph.one_scan import ScanResult, scan
-    from dpdb.graph.projection import ProjectedCounts, projected_counts
+    from dpdb.graph.projection import ProjectedCounts, greedy_cover_size, projected_counts
     from dpdb.graph.steps import called_all
     from dpdb.graph.thinned.certified_cover import CertifiedCover, UncertifiedError
     from dpdb.graph.thinned.partners import ChainPartners, chain_partners
@@ -96,12 +95,11 @@ if not TYPE_CHECKING:
             "edges": "EdgeArrays OrderedEdges",
             "exact.cover": "CoverBounds minimum_vertex_cover",
             "exact.maximal_consistent": "count_maximal_independent_sets",
-            "greedy_cover": "greedy_cover_size",
             "histogram": "Histogram",
             "loading": "load_all_kernels load_block_kernels load_counted_projection load_edge_kernels",
             "lp_truncation": "twice_truncated_edges",
             "one_scan": "ScanResult scan",
-            "projection": "ProjectedCounts projected_counts",
+            "projection": "ProjectedCounts greedy_cover_size projected_counts",
             "steps": "called_all",
             "thinned.certified_cover": "CertifiedCover UncertifiedError",
             "thinned.partners": "ChainPartners chain_partners",

@@ -12,7 +12,7 @@ from dpdb.graph.degrees import DegreeCounter
 from dpdb.graph.edges import Batch, OrderedEdges, read_batches
 from dpdb.graph.steps import node_ranges
 
-__all__ = ["Adjacency", "adjacency_of"]
+__all__ = ["Adjacency", "adjacency_of", "false_twin_classes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Adjacency:
 
     def independent_nodes(self, order: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Choose a maximal independent set: every node of `order` that no node chosen before is a neighbour of."""
-        from dpdb.graph.kernels.independent_set import choose_independent
+        from dpdb.graph.kernels.adjacency import choose_independent
 
         chosen = np.zeros(self.node_count, np.bool_)
         for first, last in node_ranges(np.concatenate([[0], np.cumsum(self.degrees[order])])):
@@ -103,3 +103,26 @@ class Adjacency:
 def adjacency_of(edges: OrderedEdges | Adjacency) -> Adjacency:
     """Return `edges` itself if it is an adjacency already, else build one by two scans."""
     return edges if isinstance(edges, Adjacency) else Adjacency.of_edges(edges)
+
+
+def false_twin_classes(graph: Adjacency) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the classes of nodes with equal neighbour sets, such as equal rows in a group that violates an FD.
+
+    Returns
+    -------
+    representatives
+        One node of every class, ascending, shape `(classes,)`.
+    sizes
+        Number of nodes in every class, shape `(classes,)`.
+    """
+    lists = graph.sorted()
+    class_of: dict[bytes, int] = {}
+    representatives: list[int] = []
+    sizes: list[int] = []
+    for node in range(graph.node_count):
+        found = class_of.setdefault(lists.neighbours_of(node).tobytes(), len(sizes))
+        if found == len(sizes):
+            representatives.append(node)
+            sizes.append(0)
+        sizes[found] += 1
+    return np.array(representatives, dtype=np.int64), np.array(sizes, dtype=np.int64)

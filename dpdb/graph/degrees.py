@@ -31,7 +31,7 @@ class DegreeCounter:
 
     def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
         """Add one batch of edges."""
-        from dpdb.graph.kernels.degrees import count_degrees
+        from dpdb.graph.kernels.edge_scans import count_degrees
 
         count_degrees(u, v, self.degrees)
 

@@ -9,9 +9,8 @@ from dpdb.graph.adjacency import Adjacency, adjacency_of
 from dpdb.graph.degrees import DegreeSummary, degree_summary
 from dpdb.graph.edges import OrderedEdges
 from dpdb.graph.fractional_cover import twice_fractional_cover
-from dpdb.graph.greedy_cover import greedy_cover_size
 from dpdb.graph.one_scan import ScanResult, scan
-from dpdb.graph.projection import ProjectedCounts, projected_counts
+from dpdb.graph.projection import ProjectedCounts, greedy_cover_size, projected_counts
 from dpdb.graph.witness import witness_counts
 
 __all__ = ["EdgeGraph"]

@@ -15,9 +15,8 @@ import numpy as np
 from dpdb.graph.adjacency import Adjacency
 from dpdb.graph.edges import EdgeArrays
 from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
-from dpdb.graph.greedy_cover import greedy_cover_size
 from dpdb.graph.grouping import factorize
-from dpdb.graph.projection import projected_counts
+from dpdb.graph.projection import greedy_cover_size, projected_counts
 from dpdb.graph.steps import finished
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
 from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority

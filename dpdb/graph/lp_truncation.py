@@ -15,13 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.adjacency import Adjacency, adjacency_of
+from dpdb.graph.adjacency import Adjacency, adjacency_of, false_twin_classes
 from dpdb.graph.edges import OrderedEdges
 from dpdb.graph.packing_program import PackingProgram, settle
 from dpdb.graph.programs import PackingLP
 from dpdb.graph.solver import solve
 from dpdb.graph.thetas import check_theta
-from dpdb.graph.twins import false_twin_classes
 
 __all__ = ["twice_truncated_edges"]
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from dpdb.graph.adjacency import Adjacency
 from dpdb.graph.degrees import DegreeCounter, DegreeSummary
 from dpdb.graph.edges import Batch, OrderedEdges, read_batches
-from dpdb.graph.greedy_cover import GreedyCover
 from dpdb.graph.projection import ProjectedCounts, Projection
 from dpdb.graph.witness import WitnessCount
 
@@ -21,7 +20,6 @@ class ScanResult:
 
     projections: tuple[ProjectedCounts, ...]
     witnesses: tuple[int, ...]
-    greedy_cover_size: int | None
     degrees: DegreeSummary | None
     adjacency: Adjacency | None
 
@@ -31,7 +29,6 @@ def scan(
     *,
     projection_thetas: Sequence[int] = (),
     witness_thetas: Sequence[int] = (),
-    greedy: bool = False,
     degrees: bool = False,
     keep_adjacency: bool = False,
 ) -> ScanResult:
@@ -43,8 +40,8 @@ def scan(
         The graph, in canonical order.
     projection_thetas, witness_thetas
         See `projected_counts` and `witness_counts`.
-    greedy, degrees
-        Also compute `greedy_cover_size`, `degree_summary`.
+    degrees
+        Also compute `degree_summary`.
     keep_adjacency
         Also keep the graph in memory (16 bytes per edge while building), for `fractional_cover` and others.
 
@@ -56,7 +53,6 @@ def scan(
     nodes = edges.node_count
     projection = Projection(nodes, projection_thetas)
     witness = WitnessCount(nodes, witness_thetas)
-    cover = GreedyCover(nodes)
     counter = DegreeCounter(nodes)
     kept: list[Batch] = []
     for u, v in read_batches(edges):
@@ -64,8 +60,6 @@ def scan(
             projection.add(u, v)
         if witness_thetas:
             witness.add(u, v)
-        if greedy:
-            cover.add(u, v)
         if degrees:
             counter.add(u, v)
         if keep_adjacency:
@@ -73,7 +67,6 @@ def scan(
     return ScanResult(
         projections=projection.counts(),
         witnesses=witness.counts(),
-        greedy_cover_size=cover.size if greedy else None,
         degrees=counter.summary() if degrees else None,
         adjacency=Adjacency.of_batches(nodes, kept) if keep_adjacency else None,
     )

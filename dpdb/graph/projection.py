@@ -12,7 +12,7 @@ from dpdb.graph.edges import OrderedEdges, read_batches
 from dpdb.graph.steps import ranges
 from dpdb.graph.thetas import theta_lanes
 
-__all__ = ["ProjectedCounts", "Projection", "projected_counts"]
+__all__ = ["ProjectedCounts", "Projection", "greedy_cover_size", "projected_counts"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Projection:
 
     def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
         """Add one batch of edges, in order."""
-        from dpdb.graph.kernels.projection import project
+        from dpdb.graph.kernels.edge_scans import project
 
         for first, last in ranges(len(u), self._thetas.cost):
             project(u[first:last], v[first:last], self._thetas.lanes, self._degree, self._full)
@@ -86,3 +86,13 @@ def projected_counts(edges: OrderedEdges, thetas: Sequence[int]) -> tuple[Projec
         for u, v in read_batches(edges):
             projection.add(u, v)
     return projection.counts()
+
+
+def greedy_cover_size(edges: OrderedEdges) -> int:
+    """Size of the vertex cover that takes both ends of every edge not yet covered, in canonical order.
+
+    These edges are the projection at theta = 1 (paper A, Algorithm 5, without its noise). At least the minimum vertex
+    cover and at most twice it. Sensitivity 2, monotone (change 0 or 2; Proposition 3): twice an edge count whose change
+    is in [0, 1].
+    """
+    return 2 * projected_counts(edges, [1])[0].edge_count

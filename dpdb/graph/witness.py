@@ -29,7 +29,7 @@ class WitnessCount:
 
     def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
         """Add one batch of edges, in order."""
-        from dpdb.graph.kernels.witness import witness
+        from dpdb.graph.kernels.edge_scans import witness
 
         for first, last in ranges(len(u), self._thetas.cost):
             witness(u[first:last], v[first:last], self._thetas.lanes, self._state, self._everywhere)

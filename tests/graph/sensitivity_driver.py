@@ -8,20 +8,16 @@ import numpy as np
 from numba import njit
 
 from dpdb.graph.kernels.adjacency import fill_adjacency
-from dpdb.graph.kernels.degrees import count_degrees
-from dpdb.graph.kernels.greedy_cover import cover_greedily
+from dpdb.graph.kernels.edge_scans import count_degrees, project, witness
 from dpdb.graph.kernels.matching import NO_LEVEL, augment, find_levels, match_greedily
-from dpdb.graph.kernels.projection import project
-from dpdb.graph.kernels.witness import witness
 from dpdb.graph.thetas import theta_lanes
 
 # As functions that numba compiles into these.
-augment, count_degrees, cover_greedily, fill_adjacency, find_levels, match_greedily, project, witness = (
+augment, count_degrees, fill_adjacency, find_levels, match_greedily, project, witness = (
     kernel.dispatcher
     for kernel in (
         augment,
         count_degrees,
-        cover_greedily,
         fill_adjacency,
         find_levels,
         match_greedily,
@@ -50,10 +46,10 @@ def _scan_statistics(masks, u, v, nodes, lanes):
     state = np.zeros((nodes, 2, width), lanes.dtype)
     full = np.zeros(nodes, np.bool_)
     everywhere = np.zeros((2, nodes), np.bool_)
-    covered = np.zeros(nodes, np.bool_)
+    one, matched = np.ones(1, lanes.dtype), np.zeros((nodes, 1), lanes.dtype)
     for row in range(masks.shape[0]):
         count = _select(masks[row], u, v, some_u, some_v)
-        degree[:], state[:], full[:], everywhere[:], covered[:] = 0, 0, False, False, False
+        degree[:], state[:], full[:], everywhere[:], matched[:] = 0, 0, False, False, 0
         project(some_u[:count], some_v[:count], lanes, degree, full)
         witness(some_u[:count], some_v[:count], lanes, state, everywhere)
         for k in range(width):
@@ -62,7 +58,9 @@ def _scan_statistics(masks, u, v, nodes, lanes):
                 out[row, width + k] += degree[x, k] > 0
                 out[row, 2 * width + k] += state[x, 1, k]
             out[row, k] //= 2
-        out[row, 3 * width] = cover_greedily(some_u[:count], some_v[:count], covered)
+        full[:] = False
+        project(some_u[:count], some_v[:count], one, matched, full)
+        out[row, 3 * width] = matched.sum()  # the greedy cover is both ends of the edges of pi_1
     return out
 
 

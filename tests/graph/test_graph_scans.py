@@ -59,7 +59,6 @@ def test_witness_with_enough_capacity_counts_positive_degrees(graph):
 def test_greedy_cover_and_degrees(graph):
     edges, pairs = graph
     assert greedy_cover_size(edges) == len(oracle.greedy_cover(pairs))
-    assert greedy_cover_size(edges) == 2 * projected_counts(edges, [1])[0].edge_count
     expected = oracle.graph_of(edges.node_count, pairs)
     assert degrees(edges).tolist() == [degree for _, degree in expected.degree]
     assert degree_summary(edges) == DegreeSummary(
@@ -70,20 +69,18 @@ def test_greedy_cover_and_degrees(graph):
 
 
 @exactly
-@given(oracle.edge_arrays(), some_thetas, some_thetas, st.booleans(), st.booleans(), st.booleans())
-def test_one_scan_equals_the_single_functions(graph, thetas, capacities, greedy, count, keep):
+@given(oracle.edge_arrays(), some_thetas, some_thetas, st.booleans(), st.booleans())
+def test_one_scan_equals_the_single_functions(graph, thetas, capacities, count, keep):
     edges, pairs = graph
     result = scan(
         edges,
         projection_thetas=thetas,
         witness_thetas=capacities,
-        greedy=greedy,
         degrees=count,
         keep_adjacency=keep,
     )
     assert result.projections == projected_counts(edges, thetas)
     assert result.witnesses == witness_counts(edges, capacities)
-    assert result.greedy_cover_size == (greedy_cover_size(edges) if greedy else None)
     assert result.degrees == (degree_summary(edges) if count else None)
     if keep:
         lists = result.adjacency.sorted()
@@ -124,10 +121,10 @@ class ReadOnlyBatches:
 
 
 def test_read_only_and_empty_batches():
-    result = scan(ReadOnlyBatches(), projection_thetas=[1, 2], witness_thetas=[1], greedy=True, degrees=True)
+    result = scan(ReadOnlyBatches(), projection_thetas=[1, 2], witness_thetas=[1], degrees=True)
     assert [count.edge_count for count in result.projections] == [1, 2]
     assert result.witnesses == (2,)
-    assert result.greedy_cover_size == 2
+    assert greedy_cover_size(ReadOnlyBatches()) == 2
     assert result.degrees == DegreeSummary(2, 3, 2)
     assert adjacency_of(ReadOnlyBatches()).edge_count == 2
 
@@ -135,10 +132,10 @@ def test_read_only_and_empty_batches():
 @pytest.mark.parametrize("nodes", [0, 1, 5])
 def test_graphs_without_edges(nodes):
     edges = EdgeArrays(nodes, [], [])
-    result = scan(edges, projection_thetas=[1, 9], witness_thetas=[2], greedy=True, degrees=True, keep_adjacency=True)
+    result = scan(edges, projection_thetas=[1, 9], witness_thetas=[2], degrees=True, keep_adjacency=True)
     assert {(count.edge_count, count.positive_degree_nodes) for count in result.projections} == {(0, 0)}
     assert result.witnesses == (0,)
-    assert result.greedy_cover_size == 0
+    assert greedy_cover_size(edges) == 0
     assert result.degrees == DegreeSummary(0, 0, 0)
     assert isinstance(result.adjacency, Adjacency)
     assert result.adjacency.node_count == nodes

@@ -43,7 +43,7 @@ HARMLESS = {
     "engine/table.py _FEW_SLICES": PUBLIC,
     "graph/exact/cover.py _MAX_COMPONENT_EDGES": OWNER,
     "graph/exact/cover.py _MAX_KERNEL_EDGES": OWNER,
-    "graph/exact/cover_reductions.py _MAX_DEGREE": OWNER,
+    "graph/exact/reductions.py _MAX_DEGREE": OWNER,
     "graph/kernels/block_degrees.py 3": "a place in an array, not a bound",
     "graph/kernels/crossings.py _CLEAR": "which sweep it is",
     "graph/kernels/crossings.py _CLEAR_AGAIN": "which sweep it is",

@@ -92,9 +92,9 @@ def _solve_core(core: Adjacency, deadline: float) -> tuple[int, NDArray[np.int64
 
     Twins have the same neighbours, so a maximal independent set has all of a class or none.
     """
+    from dpdb.graph.adjacency import false_twin_classes
     from dpdb.graph.exact.cover_milp import greedy_cover, solve_cover
-    from dpdb.graph.exact.cover_reductions import reduce_cover
-    from dpdb.graph.twins import false_twin_classes
+    from dpdb.graph.exact.reductions import reduce_cover
 
     representatives, sizes = false_twin_classes(core)
     merged = core.induced(representatives)

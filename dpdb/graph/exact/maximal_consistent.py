@@ -39,8 +39,8 @@ def count_maximal_independent_sets(
     reason
         Which limit, or None.
     """
-    from dpdb.graph.exact.twin_reduction import merge_twins
-    from dpdb.graph.twins import false_twin_classes
+    from dpdb.graph.adjacency import false_twin_classes
+    from dpdb.graph.exact.reductions import merge_twins
 
     full = adjacency_of(edges)
     merged = full.induced(false_twin_classes(full)[0])

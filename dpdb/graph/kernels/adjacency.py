@@ -1,4 +1,4 @@
-"""Adjacency lists in compressed form: fill, sort, induce."""
+"""Adjacency lists in compressed form: fill, sort, induce, choose an independent set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
 
-__all__ = ["fill_adjacency", "induce_adjacency", "sort_adjacency"]
+__all__ = ["choose_independent", "fill_adjacency", "induce_adjacency", "sort_adjacency"]
 
 
 @kernel
@@ -67,3 +67,24 @@ def induce_adjacency(
                 out[at] = other
                 at += 1
         new_offsets[i + 1] = at
+
+
+@kernel
+def choose_independent(
+    offsets: NDArray[np.int64],
+    neighbours: NDArray[np.uint32],
+    order: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    first: int,
+    last: int,
+) -> None:
+    """Choose, first come, first served, every node of `order[first:last]` that has no chosen neighbour."""
+    for i in range(first, last):
+        x = order[i]
+        free = True
+        for at in range(offsets[x], offsets[x + 1]):
+            if chosen[neighbours[at]]:
+                free = False
+                break
+        if free:
+            chosen[x] = True

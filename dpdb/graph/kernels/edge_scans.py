@@ -1,4 +1,4 @@
-"""Witness count (PRIVACY.md): nodes matched to theta copies of a neighbour, many thetas in one pass."""
+"""Scans of listed edges: degrees, projections and witness counts, many thetas in one pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,41 @@ from numpy.typing import NDArray
 from dpdb.compiled import kernel
 from dpdb.graph.thetas import Lanes
 
-__all__ = ["witness"]
+__all__ = ["count_degrees", "project", "witness"]
+
+
+@kernel
+def count_degrees(u: NDArray[np.uint32], v: NDArray[np.uint32], degree: NDArray[np.int64]) -> None:
+    """Add the edges `(u, v)` to `degree`, shape `(nodes,)`."""
+    for i in range(u.shape[0]):
+        degree[u[i]] += 1
+        degree[v[i]] += 1
+
+
+@kernel
+def project(u: NDArray[np.uint32], v: NDArray[np.uint32], lanes: Lanes, degree: Lanes, full: NDArray[np.bool_]) -> None:
+    """Add the edges `(u, v)`, in order, to the projection of every lane (paper A, Algorithm 1).
+
+    `degree[node, lane]` is the degree in the projection at `lanes[lane]`. `full[node]`: the node is at its
+    bound in every lane, so its edges can be skipped (degrees of different lanes are not nested).
+    """
+    width = lanes.shape[0]
+    for i in range(u.shape[0]):
+        a, b = u[i], v[i]
+        if full[a] | full[b]:
+            continue
+        kept = False
+        for k in range(width):
+            keep = (degree[a, k] < lanes[k]) & (degree[b, k] < lanes[k])
+            degree[a, k] += keep
+            degree[b, k] += keep
+            kept |= keep
+        if not kept:
+            full_a, full_b = True, True
+            for k in range(width):
+                full_a &= degree[a, k] >= lanes[k]
+                full_b &= degree[b, k] >= lanes[k]
+            full[a], full[b] = full_a, full_b
 
 
 @kernel
@@ -19,7 +53,7 @@ def witness(
     state: Lanes,
     everywhere: NDArray[np.bool_],
 ) -> None:
-    """Scan the edges `(u, v)`, in order, for every lane: u covers v if it can, then v covers u.
+    """Scan the edges `(u, v)`, in order, for every lane (PRIVACY.md): u covers v if it can, then v covers u.
 
     `state[node, 0, lane]` is how many others the node covers, at most `lanes[lane]`; `state[node, 1, lane]`
     is 1 once it is covered, else 0. `everywhere[0, node]`: it is at its bound in every lane; `everywhere[1,
