@@ -51,6 +51,11 @@ class Kernel(KernelSource):
         return load(self, kinds)
 
     @property
+    def loaded(self) -> bool:
+        """Whether it has run: with arguments of the same types it loads nothing any more."""
+        return bool(self._codes)
+
+    @property
     def dispatcher(self) -> Any:
         """The same function for numba: what other compiled functions call. Imports numba."""
         from dpdb.compiled.compiling import dispatcher
