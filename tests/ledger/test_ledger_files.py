@@ -81,6 +81,29 @@ def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
         Ledger.open(tmp_path)
 
 
+class _WithoutLog(sqlite3.Connection):
+    """A connection on a disk that fails while the write-ahead log is turned on: SQLite says so by the old mode only."""
+
+    def execute(self, sql: str, *values: object) -> sqlite3.Cursor:
+        return super().execute(sql.replace("journal_mode = WAL", "journal_mode"), *values)  # type: ignore[arg-type]
+
+
+def test_a_ledger_without_a_write_ahead_log_is_never_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by the simulation: without its log, a commit is not waited for, and a debit was lost with the power."""
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *path, **how: connect(*path, factory=_WithoutLog, **how))
+    with pytest.raises(LedgerError, match="the ledger cannot be made: Input/output error"):
+        Ledger.create(tmp_path / "t.ledger", 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_whose_write_ahead_log_was_turned_off_is_not_opened(used: Path) -> None:
+    with contextlib.closing(sqlite3.connect(used)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    with pytest.raises(LedgerError, match="the ledger is damaged"):
+        Ledger.open(used)
+
+
 def test_a_ledger_that_others_may_read(used: Path) -> None:
     used.chmod(0o640)
     with pytest.raises(LedgerError, match="chmod 600"):
