@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.key_counts import count_keys
 from dpdb.engine.local_keys import LocalKeys
-from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.class_histograms import (
     CLASS_ROWS,
@@ -20,6 +19,7 @@ from dpdb.engine.sql.class_histograms import (
 from dpdb.engine.sql.constraint_sql import not_alone
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.sql.where import WherePredicate
+from dpdb.sources import Rows
 
 __all__ = ["count_classes"]
 

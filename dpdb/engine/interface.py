@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpdb.engine.parents.binding import BoundInclusion
-    from dpdb.engine.schema import TableSchema
-    from dpdb.engine.sources.source import Reading, SourceLike
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
     from dpdb.engine.table_spec import TableSpec
     from dpdb.predicates import LiteralValue
     from dpdb.predicates.nodes import Literal
+    from dpdb.schema import TableSchema
+    from dpdb.sources import Reading, SourceLike
 
 __all__ = ["Edges", "Engine", "Partners", "Progress", "Slice", "Table", "Thinning", "no_progress"]
 

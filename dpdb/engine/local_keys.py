@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.key_counts import HASH, Hashes
 from dpdb.engine.sql.class_histograms import HISTOGRAM
 from dpdb.engine.sql.rank import integer_column

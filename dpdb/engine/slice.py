@@ -13,21 +13,20 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database, sql_statement
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.orphans import OrphanColumn
-from dpdb.engine.schema import TableSchema, free_name
-from dpdb.engine.sources.source import Rows, Source
 from dpdb.engine.sql import degree_bound
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.coded_rows import ROW, CodedRows
 from dpdb.engine.sql.codes import coded_columns
 from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
-from dpdb.engine.sql.files import sql_statement
 from dpdb.engine.sql.input_rows import in_schema_order, read_columns
 from dpdb.engine.sql.joins import join_plan
 from dpdb.engine.sql.rank import TableEdges, edge_order, refuse_repeated
 from dpdb.engine.sql.where import WherePredicate
+from dpdb.schema import TableSchema, free_name
+from dpdb.sources import Rows, Source
 
 __all__ = ["LocalSlice"]
 

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Self
 from sqlglot import exp
 
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints, places_among_distinct
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
 from dpdb.engine.parents.across import ParentsOfTable, RulesAcross, opener_of, types_of_parents
 from dpdb.engine.parents.orphans import without_parents
-from dpdb.engine.schema import TableSchema
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.open import declared_schema, open_source
-from dpdb.engine.sources.source import Reading, Rows, Source, SourceLike, presence, unreadable, without_rows
 from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
@@ -26,12 +23,24 @@ from dpdb.engine.table_spec import EVERY_ROW, MachineLimits, ProtectedChange, Ta
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
 from dpdb.predicates import LiteralValue
 from dpdb.predicates.nodes import Literal
+from dpdb.schema import TableSchema
+from dpdb.sources import (
+    Reading,
+    Rows,
+    Source,
+    SourceLike,
+    declared_schema,
+    open_source,
+    presence,
+    unreadable,
+    without_rows,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine.sources.csv.lines import Faults
     from dpdb.engine.unit_rows import KeptRows
+    from dpdb.sources import Faults
 
 __all__ = ["LocalEngine", "LocalTable", "described", "own_database"]
 
@@ -235,7 +244,7 @@ class LocalTable:
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened; see `opened_content`. Private."""
-        from dpdb.engine.sources.content import opened_content
+        from dpdb.sources import opened_content
 
         return (
             opened_content(self.database, self._source, self._tested) + self._choice() + self._across.opened_content()
@@ -251,7 +260,7 @@ class LocalTable:
         source = self._source
         changed = source.files is not None and source.files.state() != source.state
         if all_rows and not changed:
-            from dpdb.engine.sources.content import is_changed
+            from dpdb.sources import is_changed
 
             changed = is_changed(source) or self._across.is_changed()
         if changed:

@@ -19,7 +19,7 @@ from dpdb.names import nearest_words
 if TYPE_CHECKING:
     from dpdb.constraints import ConstraintsLike
     from dpdb.engine.parents.declared import DeclaredParent, ParentsLike
-    from dpdb.engine.sources.source import SourceLike
+    from dpdb.sources import SourceLike
 
 __all__ = [
     "EVERY_ROW", "LIMITS", "SETTINGS", "MachineLimits", "ProtectedChange", "PublicSizes", "Setting", "SettingKind",
@@ -210,7 +210,7 @@ class TableSpec:
     Attributes
     ----------
     source : path, connection, relation or Arrow object, or None
-        See `dpdb.engine.sources.open.open_source`. Only read, never written. None is for a table of a schema alone.
+        See `dpdb.sources.open.open_source`. Only read, never written. None is for a table of a schema alone.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
         Public. Duplicates (also after exchanging the tuples) count once. None is for counts of rows only.
     table : str, optional

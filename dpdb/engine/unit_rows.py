@@ -17,12 +17,12 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.source import Source
+from dpdb.database import Database
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.known import is_known
 from dpdb.predicates import is_enum
+from dpdb.schema import TableSchema
+from dpdb.sources import Source
 
 __all__ = ["KeptRows", "UnitRows", "chosen_by", "kept_rows", "kept_rows_sql", "place_among", "value_order"]
 

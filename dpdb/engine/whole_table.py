@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.table import LocalTable
 from dpdb.errors import SourceError
 

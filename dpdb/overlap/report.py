@@ -14,9 +14,10 @@ from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import parse_condition, parse_duckdb
 from dpdb.constraints import shortened
-from dpdb.engine import Table, declared_table
+from dpdb.engine import Table
 from dpdb.errors import PredicateError, UnknownColumnError
 from dpdb.names import folded
+from dpdb.opening import declared_table
 from dpdb.overlap.solver import maximum_overlap
 from dpdb.predicates import Region, covered
 

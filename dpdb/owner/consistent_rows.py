@@ -9,7 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpdb.constraints import DenialConstraint
-from dpdb.engine import open_local_table, source_rows
+from dpdb.engine import source_rows
+from dpdb.opening import open_local_table
 from dpdb.release.conflict_graph import conflict_graph
 
 __all__ = ["consistent_rows"]

@@ -13,26 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import (
-    Progress,
-    Slice,
-    SourceLike,
-    Table,
-    TableSettings,
-    TableSpec,
-    WherePredicate,
-    export_edges,
-    is_remote,
-    no_progress,
-    open_local_table,
-    open_table,
-)
+from dpdb.engine import Progress, Slice, Table, TableSettings, TableSpec, WherePredicate, export_edges, no_progress
 from dpdb.errors import ParameterError
 from dpdb.graph import BlockGraph, EdgeGraph, count_maximal_independent_sets, minimum_vertex_cover
 from dpdb.names import nearest_words
+from dpdb.opening import is_remote, open_local_table, open_table
 from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
 from dpdb.owner.listing import Listing
 from dpdb.release.conflict_graph import conflict_graph
+from dpdb.sources import SourceLike
 
 __all__ = ["exact_measures"]
 

@@ -8,23 +8,16 @@ from dataclasses import asdict
 from typing import Any, Unpack
 
 from dpdb.constraints import ConstraintsLike, DenialConstraint
-from dpdb.engine import (
-    NESTED_LOOP_ROWS,
-    ProtectedChange,
-    PublicSizes,
-    SourceLike,
-    TableSettings,
-    TableSpec,
-    declared_table,
-    empty_table,
-)
+from dpdb.engine import NESTED_LOOP_ROWS, ProtectedChange, PublicSizes, TableSettings, TableSpec
 from dpdb.errors import ParameterError
 from dpdb.measures import MEASURES, measure_named
+from dpdb.opening import declared_table, empty_table
 from dpdb.owner.plan_fields import PlanFields, Rung
 from dpdb.owner.plan_words import plan_html, plan_text
 from dpdb.owner.simulation import ExpectedError, Simulation
 from dpdb.privacy import as_float
 from dpdb.release import Ask, Epsilon, Session, by_rule_offer, risk_of
+from dpdb.sources import SourceLike
 
 __all__ = ["Plan", "plan"]
 

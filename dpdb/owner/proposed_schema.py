@@ -11,17 +11,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
-from dpdb.engine import (
-    Faults,
-    LocalTable,
-    SourceLike,
-    TableSettings,
-    column_definition,
-    count_cells,
-    member_names,
-    open_local_table,
-)
+from dpdb.engine import LocalTable, TableSettings, count_cells
 from dpdb.errors import EngineError, SourceError
+from dpdb.opening import open_local_table
+from dpdb.sources import Faults, SourceLike, column_definition, member_names
 
 __all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
 

@@ -19,24 +19,24 @@ from dpdb.engine import (
     CrossTerm,
     GroupTerm,
     LocalSlice,
-    SourceLike,
     Table,
     TableSettings,
     TableSpec,
     degree_terms,
-    empty_table,
     explained_constraint,
     kept_children_sql,
     kept_rows_sql,
     refuse_nested_loops,
 )
 from dpdb.errors import ParameterError
+from dpdb.opening import empty_table
 from dpdb.privacy import as_float
 from dpdb.release.ask import Ask
 from dpdb.release.conflict_graph import has_blocks
 from dpdb.release.prepare import PublicTable, prepare
 from dpdb.release.units.privacy_unit import PrivacyUnit, unit_of
 from dpdb.release.units.private_parents import unit_of_table
+from dpdb.sources import SourceLike
 
 __all__ = ["explain"]
 

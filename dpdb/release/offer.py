@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpdb.engine import BoundConstraint, TableSchema, class_histograms, has_class_histogram
+from dpdb.engine import BoundConstraint, class_histograms, has_class_histogram
+from dpdb.schema import TableSchema
 
 __all__ = ["by_rule_offer"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import SourceLike
 from dpdb.release.ask import OPTIONS, Ask, Epsilon, EveryMeasureOption, Key, Measure
 from dpdb.release.published.release import Release, Releases
 from dpdb.release.session import Session
 from dpdb.release.verbs import spelled
+from dpdb.sources import SourceLike
 
 __all__ = ["dp_inconsistency"]
 

@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.engine import Progress, SourceLike, TableSettings, TableSpec, no_progress, open_table, with_settings
+from dpdb.engine import Progress, TableSettings, TableSpec, no_progress, with_settings
 from dpdb.errors import LittleBudgetWarning, ParameterError
+from dpdb.opening import open_table
 from dpdb.release.accounts.budget import Budget, as_budget
 from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask, Epsilon
@@ -22,6 +23,7 @@ from dpdb.release.published.release import Releases
 from dpdb.release.units.privacy_unit import unit_of
 from dpdb.release.units.private_parents import unit_of_table
 from dpdb.release.verbs import Verbs
+from dpdb.sources import SourceLike
 
 if TYPE_CHECKING:
     from dpdb.release.accounts.account import Account

@@ -11,9 +11,9 @@ import duckdb
 from peak import peak_gigabytes
 
 from dpdb.constraints import distinct, load_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.open import open_source
+from dpdb.database.database import Database
 from dpdb.engine.sql.bind import bind
+from dpdb.sources.open import open_source
 
 source, constraints = sys.argv[1:3]
 with Database() as database:

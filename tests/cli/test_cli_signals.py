@@ -122,7 +122,7 @@ STUCK = """\
 import sys, threading, time
 import dpdb.doors.cli
 import dpdb.stopping as stopping
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 
 def stuck(arguments):
     database = Database()

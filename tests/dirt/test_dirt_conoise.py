@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpdb.constraints import Constant, DenialConstraint, Operator, load_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema
+from dpdb.database.database import Database
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import ConstraintTypeError, ParameterError
 from dpdb.owner.dirt import conoise
 from dpdb.owner.dirt.conoise import _PASSES
+from dpdb.schema import Column, TableSchema
 
 APPLY = {
     Operator.EQ: operator.eq, Operator.NE: operator.ne, Operator.LT: operator.lt,

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine import open_local_table, read_rows
+from dpdb.engine import read_rows
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
+from dpdb.opening import open_local_table
 from dpdb.owner.dirt import rnoise, write_noisy
 from dpdb.owner.dirt.table_io import OutputFile
 

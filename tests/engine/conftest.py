@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, distinct
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.engine.sql.for_owner.violations import violating_pairs
 from dpdb.engine.sql.where import WherePredicate
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.source import Source
 
 ARROW_TYPES = {
     "BIGINT": pa.int64(),

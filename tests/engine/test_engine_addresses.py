@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.opening import open_table
-from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.source import Reading
+from dpdb.database.database import Database
 from dpdb.errors import SourceError
+from dpdb.opening import open_table
+from dpdb.sources.open import open_source
+from dpdb.sources.source import Reading
 
 ROWS = [{"zip": "01", "city": "A", "n": 1}, {"zip": "01", "city": "B", "n": 2}, {"zip": "02", "city": None, "n": 3}]
 TABLE = pa.Table.from_pylist(ROWS)
@@ -128,7 +128,7 @@ def test_settings_of_iceberg_in_the_current_folder_are_a_strangers(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
     def opened() -> subprocess.CompletedProcess[str]:  # pyiceberg reads them when it is imported first
-        code = "from dpdb.engine.opening import open_table; open_table('iceberg:lake.ns.visits')"
+        code = "from dpdb.opening import open_table; open_table('iceberg:lake.ns.visits')"
         return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert "pyiceberg cannot read it" in opened().stderr

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.open import open_source
+from dpdb.database.database import Database
 from dpdb.errors import DpdbError, SourceError
 from dpdb.owner_log import OWNER_LOG
+from dpdb.sources.open import open_source
 
 TABLE = pa.table({"a": [1, 1], "b": ["alice", "bob"]})
 SECRET = "alice"

@@ -15,12 +15,12 @@ from sqlglot import exp
 from strategies_engine import tables
 
 from dpdb.constraints import parse_constraint
-from dpdb.engine import open_local_table
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.rank import canonical_order, hash_of
+from dpdb.opening import open_local_table
+from dpdb.sources.source import Source
 from dpdb.thresholds import FEW_ROWS
 
 
@@ -112,7 +112,7 @@ def test_small_tables_take_as_many_queries_for_many_columns_as_for_few(
 
     table = pa.table({name: range(5_000) for name in "abcdefgh"})  # three vectors of DuckDB
     with open_local_table(table, constraints=rule) as opened:
-        monkeypatch.setattr("dpdb.engine.duckdb.database.interruptible", counting)
+        monkeypatch.setattr("dpdb.database.database.interruptible", counting)
         opened.slice()
     # Schema, table, its rows, their number; hashes and codes, each a query, batches and their end; the table dropped.
     assert len(asked) == 11

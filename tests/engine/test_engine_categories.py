@@ -16,12 +16,12 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine import open_local_table
-from dpdb.engine.remote.duckdb import AskedThere
 from dpdb.errors import ConstraintTypeError, DpdbError, PredicateError
+from dpdb.opening import open_local_table
 from dpdb.owner import exact_measures
 from dpdb.predicates import ValueSet, covered
 from dpdb.privacy.noise import replaced_noise
+from dpdb.remote.duckdb import AskedThere
 
 LEVELS = ["low", "mid", "high"]  # by their letters: high, low, mid
 OTHER = ["mid", "high", "low"]

@@ -15,8 +15,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dpdb.engine import class_histograms, declared_table, has_class_histogram, open_table
+from dpdb.engine import class_histograms, has_class_histogram
 from dpdb.engine.sql.class_histograms import class_histogram, self_conflict_count
+from dpdb.opening import declared_table, open_table
 
 Row = dict[str, Any]
 

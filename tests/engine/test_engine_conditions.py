@@ -10,14 +10,14 @@ import pytest
 from sqlglot import exp
 
 from dpdb.constraints import parse_constraint
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema, TypeOrigin
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.engine.table import LocalTable
 from dpdb.errors import ConstraintTypeError, ParameterError
 from dpdb.owner import exact_measures
+from dpdb.schema import Column, TableSchema, TypeOrigin
+from dpdb.sources.source import Source
 
 COLUMNS = {"a": "INTEGER", "b": "BIGINT", "x": "DOUBLE", "p": "DECIMAL(8,2)", "s": "VARCHAR", "u": "VARCHAR",
            "d": "DATE",

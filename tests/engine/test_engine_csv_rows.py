@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from csv_reference import REFUSED, Row, rows_of
 
-from dpdb.engine.sources.csv import lines as csv_lines
-from dpdb.engine.sources.csv import rows as csv_rows
-from dpdb.engine.sources.csv.lines import Faults
-from dpdb.engine.sources.places import find_files
 from dpdb.errors import SourceError
+from dpdb.sources.csv import lines as csv_lines
+from dpdb.sources.csv import rows as csv_rows
+from dpdb.sources.csv.lines import Faults
+from dpdb.sources.places import find_files
 
 PARTS = [
     b"a", b"b", b",", b",", b'"', b'"', b"\n", b"\n", b"\r\n", b"\r", b" ", b'""', b"\xe9", b"\0", b'"x"', b'"a,b"',

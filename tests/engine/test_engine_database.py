@@ -18,13 +18,13 @@ import pytest
 from sqlglot import exp
 
 from dpdb.constraints import load_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import EngineError, ParameterError
 from dpdb.owner_log import OWNER_LOG
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.source import Source
 
 
 def edges_of_big_table(database: Database) -> tuple[int, int, int]:
@@ -121,9 +121,7 @@ def test_an_abandoned_database_cleans_up(tmp_path: Path) -> None:
 
 
 def test_exit_of_the_interpreter_cleans_up(tmp_path: Path) -> None:
-    code = (
-        "import sys; from dpdb.engine.duckdb.database import Database as D; d = D(temp_directory=sys.argv[1]); exit(3)"
-    )
+    code = "import sys; from dpdb.database.database import Database as D; d = D(temp_directory=sys.argv[1]); exit(3)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, b"", b"")
     assert list(tmp_path.iterdir()) == []

@@ -13,17 +13,17 @@ import pytest
 from csv_reference import REFUSED, rows_of
 
 import dpdb
+from dpdb.database.database import Database
 from dpdb.doors.cli import main
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.content import opened_content
-from dpdb.engine.sources.csv import rows as csv_rows
-from dpdb.engine.sources.csv.lines import Faults
-from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.places import find_files
-from dpdb.engine.sources.source import Wanted
 from dpdb.errors import LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures, propose_schema
+from dpdb.sources.content import opened_content
+from dpdb.sources.csv import rows as csv_rows
+from dpdb.sources.csv.lines import Faults
+from dpdb.sources.open import open_source
+from dpdb.sources.places import find_files
+from dpdb.sources.source import Wanted
 
 # Three rows of zip 1, one of which has another city; a comma and a blank stand in cells.
 ROWS = [("zip", "city"), ("1", "a, b"), ("1", "a, b"), ("1", "c"), ("2", "d")]

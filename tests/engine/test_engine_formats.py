@@ -18,11 +18,11 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.source import Reading
+from dpdb.database.database import Database
 from dpdb.errors import SourceError
 from dpdb.owner import propose_schema
+from dpdb.sources.open import open_source
+from dpdb.sources.source import Reading
 
 TYPES = {"zip": "VARCHAR", "city": "VARCHAR", "n": "INTEGER"}
 ROWS = [

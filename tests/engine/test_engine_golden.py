@@ -18,7 +18,7 @@ from sqlglot import exp
 from strategies_engine import VALUES
 
 from dpdb.constraints import DenialConstraint, load_constraints
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.sql.bind import BoundConstraint, bind
 from dpdb.engine.sql.constraint_sql import ordered_edges, self_conflict
 

@@ -12,12 +12,12 @@ from helpers_engine import Table as Rows
 from helpers_engine import agree, read, run
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, load_constraints
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.where import parse_where
 from dpdb.errors import DpdbError
+from dpdb.sources.open import open_source
 
 HOSTILE = [
     "'); DROP TABLE canary; --",

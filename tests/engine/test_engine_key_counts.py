@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
-from dpdb.engine import class_histograms, key_counts, local_keys, open_table
+from dpdb.engine import class_histograms, key_counts, local_keys
 from dpdb.engine.local_keys import LocalKeys
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, HISTOGRAM, class_histogram
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.table import LocalTable
 from dpdb.errors import SourceError
+from dpdb.opening import open_table
 from dpdb.thresholds import HASHES_PER_SHARED, MOST_HASHES
 
 NAN = float("nan")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.engine.duckdb import database as of_database
-from dpdb.engine.duckdb.available_memory import available_memory
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import database as of_database
+from dpdb.database.available_memory import available_memory
+from dpdb.database.database import Database
 
 MIB = 1 << 20
 

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.opening import open_table
-from dpdb.engine.sources.addresses import standard_input
-from dpdb.engine.sources.open import open_source
+from dpdb.database.database import Database
 from dpdb.errors import SourceError
+from dpdb.opening import open_table
+from dpdb.sources.addresses import standard_input
+from dpdb.sources.open import open_source
 
 
 def rows(source: Any, types: dict[str, str] | None = None) -> list[tuple[Any, ...]]:

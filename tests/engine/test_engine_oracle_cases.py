@@ -9,12 +9,12 @@ import pytest
 from helpers_engine import Table, agree, float32, run
 
 from dpdb.constraints import DenialConstraint, parse_constraint
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
 from dpdb.errors import ConstraintTypeError
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.open import open_source
 
 NAN = math.nan
 ONE = {"a": "BIGINT"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies_engine import VALUES, questions
 
 from dpdb.constraints import DenialConstraint, distinct
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 
 Question = tuple[Table, list[DenialConstraint]]
 DEFAULT = settings(derandomize=True, deadline=None, max_examples=25)

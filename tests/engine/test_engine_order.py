@@ -11,11 +11,11 @@ from sqlglot import exp
 from strategies_engine import questions
 
 from dpdb.constraints import DenialConstraint, parse_constraint
-from dpdb.engine.duckdb.database import BATCH_ROWS, Database
-from dpdb.engine.schema import Column, TableSchema
+from dpdb.database.database import BATCH_ROWS, Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.source import Source
 from dpdb.engine.sql.bind import bind
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.source import Source
 
 Question = tuple[Table, list[DenialConstraint]]
 DEFAULT = settings(derandomize=True, deadline=None, max_examples=15)

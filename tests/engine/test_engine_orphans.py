@@ -9,10 +9,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpdb.engine import open_local_table
 from dpdb.engine.parents import orphans
 from dpdb.engine.sql import input_rows
 from dpdb.errors import ConstraintTypeError
+from dpdb.opening import open_local_table
 
 KEYS = (1, 2, None)
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TypeOrigin
-from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.places import find_files, state_of
-from dpdb.engine.sources.source import Reading
+from dpdb.database.database import Database
 from dpdb.errors import SourceError
+from dpdb.schema import TypeOrigin
+from dpdb.sources.open import open_source
+from dpdb.sources.places import find_files, state_of
+from dpdb.sources.source import Reading
 
 
 def parquet(path: Path, **columns: list[Any]) -> Path:

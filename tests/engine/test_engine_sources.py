@@ -18,10 +18,10 @@ import pytest
 from helpers_engine import Table, conflicts, read
 
 from dpdb.constraints import distinct, load_constraints
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.bind import bind
+from dpdb.sources.open import open_source
 
 CONSTRAINTS = ["zip -> city", "not(t1.zip=t2.zip&t1.age<t2.age&t1.city=t2.city)", "not(t1.age<0)"]
 TYPES = {"zip": "VARCHAR", "city": "VARCHAR", "age": "BIGINT"}

@@ -11,7 +11,7 @@ import pytest
 
 import dpdb
 from dpdb.doors.cli import main
-from dpdb.engine import open_local_table
+from dpdb.opening import open_local_table
 from dpdb.owner import exact_measures, propose_schema
 from dpdb.owner.proposed_schema import _CANDIDATES, _MISSING
 

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.parents.children import ChildRows, KeyColumn
-from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.source import Source
 from dpdb.engine.unit_rows import UnitRows, chosen_by
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.open import open_source
+from dpdb.sources.source import Source
 
 Row = tuple[Any, ...]
 Bag = Counter[Row]

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import pytest
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.opening import open_table
-from dpdb.engine.sources.open import open_source
+from dpdb.database.database import Database
 from dpdb.errors import SourceError
+from dpdb.opening import open_table
+from dpdb.sources.open import open_source
 
 TEXT = b"zip,city\n01,A\n01,B\n"
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from dpdb.constraints import parse_constraint
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.source import Source
+from dpdb.database.database import Database
 from dpdb.engine.sql.count import count_rows
 from dpdb.engine.sql.where import WherePredicate, parse_where
+from dpdb.sources.source import Source
 
 DEFAULT = settings(derandomize=True, deadline=None, max_examples=60)
 TYPES = {

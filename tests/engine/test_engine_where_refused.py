@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema, TypeOrigin
+from dpdb.database.database import Database
 from dpdb.engine.sql.where import parse_where
 from dpdb.errors import DpdbError, PredicateError, UnknownColumnError
+from dpdb.schema import Column, TableSchema, TypeOrigin
 
 SCHEMA = TableSchema(
     (

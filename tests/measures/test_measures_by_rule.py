@@ -20,12 +20,13 @@ from scipy.stats import binom
 from small_graphs import SmallGraph
 
 import dpdb
-from dpdb.engine import class_histograms, open_table
+from dpdb.engine import class_histograms
 from dpdb.errors import ParameterError
 from dpdb.measures.mechanism import Run
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings, Top
 from dpdb.measures.mechanisms.projected import EDGES, WITNESSES, ProjectedStatistic
 from dpdb.measures.registry import measure_named
+from dpdb.opening import open_table
 from dpdb.privacy import noise as randomness
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import replaced_noise

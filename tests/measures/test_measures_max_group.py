@@ -14,9 +14,7 @@ from small_graphs import SmallGraph
 
 import dpdb
 from dpdb.constraints import load_constraints
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.open import declared_schema
+from dpdb.database.database import Database
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.degree_bound import degree_terms
 from dpdb.errors import ParameterError
@@ -25,6 +23,8 @@ from dpdb.measures.mechanisms.two_sided import declared
 from dpdb.measures.registry import measure_named
 from dpdb.privacy.epsilon import NANO
 from dpdb.privacy.noise import laplace_scale, replaced_noise
+from dpdb.schema import TableSchema
+from dpdb.sources.open import declared_schema
 
 VALUES = (None, 0, 1)
 RULES = {

@@ -7,8 +7,8 @@ from itertools import product
 import duckdb
 import pytest
 
-from dpdb.engine import declared_table
 from dpdb.errors import PredicateError, UnknownColumnError
+from dpdb.opening import declared_table
 from dpdb.overlap.report import counted_rows
 from dpdb.predicates import Region
 

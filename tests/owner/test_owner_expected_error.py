@@ -18,10 +18,10 @@ import pytest
 
 import dpdb
 import dpdb.owner.expected_error as planning
-from dpdb.engine import empty_table, open_table
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.errors import DpdbError, ParameterError, SourceError, UnknownColumnError
 from dpdb.measures.registry import MEASURES
+from dpdb.opening import empty_table, open_table
 from dpdb.owner import planned_table
 from dpdb.owner.exact import exact_measures
 from dpdb.owner.simulation import Simulation

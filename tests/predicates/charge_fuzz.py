@@ -23,10 +23,8 @@ from random_predicates import KINDS, MOMENTS, NUMBERS, TEXTS, Predicates, Random
 from sqlglot import exp
 from text_reader import parse_where as read_as_text
 
+from dpdb.database.database import Database
 from dpdb.engine import LocalTable
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.source import Source
 from dpdb.engine.sql import comparison
 from dpdb.engine.sql import where as engine_where
 from dpdb.engine.sql.input_rows import read_columns
@@ -38,6 +36,8 @@ from dpdb.predicates.places import place
 from dpdb.predicates.region import region_from_text, region_to_text
 from dpdb.release.prepared import slices as session_slices
 from dpdb.release.prepared.slices import parse_slices
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.source import Source
 
 _MOST_ROWS = 90
 _FLAT = exp.to_table("flat")

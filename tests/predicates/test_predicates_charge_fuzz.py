@@ -11,7 +11,7 @@ from charge_fuzz import Findings, fuzz
 from random_predicates import KINDS
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.sql import keys
 from dpdb.engine.sql.keys import texts_of
 from dpdb.engine.sql.where import WherePredicate

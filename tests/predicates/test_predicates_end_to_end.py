@@ -13,8 +13,8 @@ from charge_fuzz import Table
 from text_reader import parse_where as read_as_text
 
 import dpdb
+from dpdb.database.database import Database
 from dpdb.doors.sql import FrontEnd
-from dpdb.engine.duckdb.database import Database
 from dpdb.errors import BudgetExceededError, ParameterError, PredicateError
 from dpdb.ledger import Ledger
 from dpdb.release import Session

@@ -12,8 +12,7 @@ import pytest
 from random_predicates import DECIMALS, INTEGERS, KINDS, pool
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema, comparison_type
+from dpdb.database.database import Database
 from dpdb.engine.sql.comparison import shown_as
 from dpdb.engine.sql.keys import equal_values, texts_of
 from dpdb.engine.sql.where import parse_where
@@ -21,6 +20,7 @@ from dpdb.predicates import Region, covered, is_enum
 from dpdb.predicates.nodes import Literal
 from dpdb.predicates.places import neighbours, place
 from dpdb.predicates.region import region_from_text
+from dpdb.schema import Column, TableSchema, comparison_type
 
 WIDE = Context(prec=40)
 NOT_MODELLED = {"INTERVAL", "BIT", "TIME WITH TIME ZONE"}

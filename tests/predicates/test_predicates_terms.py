@@ -12,14 +12,14 @@ import pytest
 from random_predicates import DECIMALS, FLOATS, INTEGERS, KINDS, MOMENTS, NUMBERS, pool
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column as TableColumn
-from dpdb.engine.schema import TableSchema, comparison_type
-from dpdb.engine.sources.source import Source
+from dpdb.database.database import Database
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.errors import PredicateError
 from dpdb.predicates import Column, Term, equality_type, term_sql
 from dpdb.predicates.terms import arithmetic, call
+from dpdb.schema import Column as TableColumn
+from dpdb.schema import TableSchema, comparison_type
+from dpdb.sources.source import Source
 
 SIGNS = ["+", "-", "*", "/", "//", "%"]
 FUNCTIONS = ("lower", "upper", "trim", "length", "abs")

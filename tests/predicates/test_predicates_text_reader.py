@@ -10,7 +10,7 @@ from charge_fuzz import Table
 from random_predicates import KINDS
 from text_reader import parse_where
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.errors import EngineError
 from dpdb.predicates import Region
 from dpdb.predicates.attribute_sets import ValueSet

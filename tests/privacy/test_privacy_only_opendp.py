@@ -9,7 +9,9 @@ import dpdb
 
 ROOT = Path(dpdb.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
-PRIVATE_ROOMS = ("privacy", "measures", "release", "graph", "engine", "predicates", "constraints")
+PRIVATE_ROOMS = (
+    "privacy", "measures", "release", "graph", "remote", "engine", "sources", "database", "predicates", "constraints",
+)  # fmt: skip
 RELEASE_IDS = Path("release/published/release.py")
 LEDGER_KEYS = Path("ledger/store/marks.py")
 

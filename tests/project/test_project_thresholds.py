@@ -10,7 +10,7 @@ import dpdb
 from dpdb.thresholds import THRESHOLDS
 
 PACKAGE = Path(dpdb.__file__).parent
-ROOMS = ("graph", "engine", "release", "measures")
+ROOMS = ("graph", "sources", "database", "engine", "remote", "release", "measures")
 
 PUBLIC = "what is compared is public: text, options, a schema, a released number, the machine"
 CELL = "what one cell or line is read as, whatever others are"
@@ -18,19 +18,10 @@ PIECE = "how large the pieces are in which the same is done; no piece is a step 
 OWNER = "only the owner sees what comes of it, and it says so"
 
 HARMLESS = {
-    "engine/duckdb/available_memory.py _UNLIMITED": PUBLIC,
-    "engine/duckdb/database.py MOST_THREADS": PUBLIC,
-    "engine/duckdb/database.py _LEAST_MEBIBYTES": PUBLIC,
-    "engine/duckdb/database.py _READ_TOGETHER": PIECE,
-    "engine/remote/adbc.py _LONGEST_NAME": PUBLIC,
-    "engine/remote/adbc.py _OLDEST": PUBLIC,
-    "engine/remote/foreign_spelling.py _EXACT_DIGITS": PUBLIC,
-    "engine/remote/postgres_catalog.py _MOST_DIGITS": PUBLIC,
-    "engine/remote/spark_spelling.py 65535": PUBLIC,
-    "engine/sources/cells/workbook.py 53": CELL,
-    "engine/sources/cells/sqlite_file.py 38": PUBLIC,
-    "engine/sources/csv/lines.py LONGEST": CELL,
-    "engine/sources/csv/rows.py _LONGEST_HEADER": PUBLIC,
+    "database/available_memory.py _UNLIMITED": PUBLIC,
+    "database/database.py MOST_THREADS": PUBLIC,
+    "database/database.py _LEAST_MEBIBYTES": PUBLIC,
+    "database/database.py _READ_TOGETHER": PIECE,
     "engine/sql/comparison.py 10": PUBLIC,
     "engine/sql/comparison.py _BITS": PUBLIC,
     "engine/sql/comparison.py _MAX_DIGITS": PUBLIC,
@@ -70,6 +61,15 @@ HARMLESS = {
     "release/published/words.py _FEW_DIGITS": PUBLIC,
     "release/risk.py 100": PUBLIC,
     "release/risk.py 700": PUBLIC,
+    "remote/adbc.py _LONGEST_NAME": PUBLIC,
+    "remote/adbc.py _OLDEST": PUBLIC,
+    "remote/foreign_spelling.py _EXACT_DIGITS": PUBLIC,
+    "remote/postgres_catalog.py _MOST_DIGITS": PUBLIC,
+    "remote/spark_spelling.py 65535": PUBLIC,
+    "sources/cells/sqlite_file.py 38": PUBLIC,
+    "sources/cells/workbook.py 53": CELL,
+    "sources/csv/lines.py LONGEST": CELL,
+    "sources/csv/rows.py _LONGEST_HEADER": PUBLIC,
 }
 
 

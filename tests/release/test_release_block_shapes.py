@@ -17,16 +17,17 @@ from case_share import fifth, of_all
 from sqlglot import exp
 
 from dpdb.constraints import ColumnRef, Constant, DenialConstraint, Operator, Predicate, block_shape, distinct
-from dpdb.engine import LocalSlice, open_local_table
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.source import Source
+from dpdb.database.database import Database
+from dpdb.engine import LocalSlice
 from dpdb.engine.sql.bind import bind
 from dpdb.engine.sql.constraint_sql import plain_pairs
 from dpdb.engine.sql.rank import hash_of
 from dpdb.graph import BlockGraph, EdgeArrays, EdgeGraph
 from dpdb.graph.steps import finished
+from dpdb.opening import open_local_table
 from dpdb.release.conflict_graph import ConflictGraph, _conditions, conflict_graph
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.source import Source
 
 SHAPES = ["key", "functional dependency", "unequal columns", "order constraint"]
 SHAPES = [*SHAPES, *(f"conditional {shape}" for shape in SHAPES), "None", "mixed"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dpdb.engine import open_table
 from dpdb.graph import BlockGraph, EdgeGraph
+from dpdb.opening import open_table
 from dpdb.release import Session
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
 from dpdb.release.explain import explain

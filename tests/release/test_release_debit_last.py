@@ -17,7 +17,7 @@ from threshold_fuzz import moved
 import dpdb
 from dpdb.compiled import Kernel
 from dpdb.compiled.arguments import kinds_and_words
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.errors import EngineError
 from dpdb.graph import load_all_kernels, loading
 from dpdb.ledger import Ledger

@@ -15,9 +15,9 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.sources.csv.lines import Faults
 from dpdb.errors import SourceError
 from dpdb.privacy.noise import replaced_noise
+from dpdb.sources.csv.lines import Faults
 
 MOST = 2**63 - 1
 LONG = [

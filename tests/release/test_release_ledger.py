@@ -17,15 +17,15 @@ from stub_noise import StubNoise
 from text_reader import parse_where as covered_rows
 
 import dpdb
+from dpdb.database.database import Database
 from dpdb.doors.cli import main
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.open import open_source
 from dpdb.engine.sql.where import parse_where
 from dpdb.errors import BudgetExceededError, DpdbError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.predicates import covered
 from dpdb.privacy import ZCDP
 from dpdb.privacy.noise import replaced_noise
+from dpdb.sources.open import open_source
 
 TABLE = pa.table(
     {"zip": ["1", "1", "1", "2", "2"], "city": ["alice", "bob", "bob", "carol", "dave"], "age": [1, 2, 3, 4, 5]}

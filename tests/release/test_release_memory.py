@@ -13,7 +13,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.errors import EngineError, OutOfMemoryError, ParameterError
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.private_slices import PrivateSlices

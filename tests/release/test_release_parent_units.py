@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 from two_tables import BESIDE, RULES, Instance, broken, instances, statistics
 
+from dpdb.database.database import Database
 from dpdb.engine import unit_rows
-from dpdb.engine.duckdb.database import Database
 
 
 @pytest.fixture(scope="module")

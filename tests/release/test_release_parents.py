@@ -21,12 +21,12 @@ import dpdb
 from dpdb.doors.cli import main
 from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.parents.measured import MeasuredSource, is_measured_table
-from dpdb.engine.sources.addresses import standard_input
 from dpdb.errors import DpdbError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.explain import explain
+from dpdb.sources.addresses import standard_input
 
 RULE = "known: orders.customer_id IN customers.id"
 ORPHANS = "FROM orders o WHERE customer_id IS NOT NULL AND NOT EXISTS (FROM customers c WHERE c.id = o.customer_id)"

@@ -243,7 +243,7 @@ def test_a_csv_file_that_changes_after_it_was_opened_was_read_before(tmp_path: P
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpdb.engine.sources.csv import rows as csv_rows
+    from dpdb.sources.csv import rows as csv_rows
 
     path = csv(tmp_path, b"")
     read = csv_rows.csv_batches
@@ -262,8 +262,8 @@ def test_files_that_are_added_while_their_folder_is_opened_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A session is of the files that there were; a ledger takes others as a change, unless rows are only ever added."""
-    from dpdb.engine.sources.addresses import fetching as source
     from dpdb.ledger import Ledger
+    from dpdb.sources.addresses import fetching as source
 
     rows = pa.table({"a": [1], "b": [1]})
     find_files = source.find_files

@@ -24,7 +24,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
 from dpdb.errors import DpdbError, EngineError, ParameterError, PredicateError
 from dpdb.owner_log import OWNER_LOG

@@ -10,7 +10,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.errors import EngineError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise

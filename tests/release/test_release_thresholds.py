@@ -22,10 +22,10 @@ from threshold_fuzz import (
     truth,
 )
 
-from dpdb.engine import open_table
-from dpdb.engine.remote.duckdb import AskedThere
 from dpdb.errors import EngineError
+from dpdb.opening import open_table
 from dpdb.release.statistics import SliceStatistics
+from dpdb.remote.duckdb import AskedThere
 from dpdb.thresholds import MOST_LISTED
 
 

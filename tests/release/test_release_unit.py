@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.database.database import Database
 from dpdb.doors.cli import main
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.open import open_source
 from dpdb.engine.unit_rows import UnitRows
 from dpdb.errors import LedgerError, ParameterError, SourceError, UnknownColumnError
 from dpdb.ledger import Ledger
 from dpdb.owner.exact import exact_measures
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.explain import explain
+from dpdb.sources.open import open_source
 
 FD = "zip -> city"
 ROWS = [

@@ -13,9 +13,10 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from dpdb.engine import has_class_histogram, open_table
+from dpdb.engine import has_class_histogram
 from dpdb.graph import steps
 from dpdb.graph.loading import load_all_kernels
+from dpdb.opening import open_table
 from dpdb.release.rule_statistics import RuleStatistics
 from dpdb.release.statistics import SliceStatistics
 from dpdb.thresholds import THRESHOLDS

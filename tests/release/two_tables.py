@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database.database import Database
 from dpdb.engine.parents.opened import ParentTable
 from dpdb.engine.parents.rules import resolved
-from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.source import Source
 from dpdb.engine.table import LocalTable
 from dpdb.engine.table_spec import ProtectedChange
 from dpdb.release.statistics import SliceStatistics
+from dpdb.schema import Column, TableSchema
+from dpdb.sources.source import Source
 
 Child = tuple[int | None, int, int]  # key, a, b
 RULES = ("key IN p.id", "a -> b")

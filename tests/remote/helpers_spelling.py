@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine import open_local_table, open_table
 from dpdb.errors import PredicateError
+from dpdb.opening import open_local_table, open_table
 
 NAN, INF = float("nan"), float("inf")
 COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {

@@ -15,12 +15,12 @@ from strategies_engine import questions
 
 import dpdb
 from dpdb.constraints import DenialConstraint
-from dpdb.engine import open_table
-from dpdb.engine.remote import fetched as remote_fetched
-from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.errors import BudgetExceededError, EngineError, LedgerError, ParameterError, SourceError
 from dpdb.ledger import Ledger
+from dpdb.opening import open_table
 from dpdb.owner.exact import exact_measures
+from dpdb.remote import fetched as remote_fetched
+from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 
 ROWS = pa.table({"who": ["x", "x", "y", None], "zip": [1, 1, 2, 2], "city": ["a", "b", "c", "d"]})
 
@@ -162,7 +162,7 @@ def test_rows_that_change_between_queries_are_no_table(
     if append_only:
         Ledger.create(tmp_path / "t.ledger", epsilon=9, append_only=True)
         options["ledger"] = tmp_path / "t.ledger"
-    monkeypatch.setattr("dpdb.engine.remote.duckdb.DuckDBRemote", _OtherRows)
+    monkeypatch.setattr("dpdb.remote.duckdb.DuckDBRemote", _OtherRows)
     for right in range(3):
         monkeypatch.setattr(_OtherRows, "first_other", right + 2)  # they are read by the opening and after each count
         with dpdb.open(AskedThere(ROWS), **options) as session:
@@ -200,7 +200,7 @@ def test_what_was_read_for_an_answer_that_is_not_published_is_forgotten(
     if has_ledger:
         Ledger.create(tmp_path / "t.ledger", epsilon=9_000)
         options["ledger"] = tmp_path / "t.ledger"
-    monkeypatch.setattr("dpdb.engine.remote.duckdb.DuckDBRemote", _TurnedRows)
+    monkeypatch.setattr("dpdb.remote.duckdb.DuckDBRemote", _TurnedRows)
     turn = monkeypatch.setattr
     with dpdb.open(AskedThere(ROWS), **options) as session:
         with monkeypatch.context() as once:
@@ -316,7 +316,7 @@ def test_constraints_that_only_every_row_answers_need_a_row_bound() -> None:
 
 
 def test_single_rows_stay_where_they_are() -> None:
-    from dpdb.engine import open_local_table
+    from dpdb.opening import open_local_table
 
     with pytest.raises(SourceError, match="not for its single rows"):
         open_local_table(AskedThere(ROWS))

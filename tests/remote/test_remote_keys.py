@@ -16,12 +16,12 @@ from helpers_spelling import COLUMNS
 from helpers_spelling import rows as rows_of_all_types
 
 import dpdb
-from dpdb.engine import open_table
-from dpdb.engine.remote import slice as remote_slice
-from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
-from dpdb.engine.remote.spark import SparkTable
 from dpdb.errors import EngineError
 from dpdb.ledger import Ledger
+from dpdb.opening import open_table
+from dpdb.remote import slice as remote_slice
+from dpdb.remote.duckdb import AskedThere, DuckDBRemote
+from dpdb.remote.spark import SparkTable
 from dpdb.thresholds import HASHES_PER_SHARED, MOST_SHARED
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
@@ -241,7 +241,7 @@ class _OtherRows(DuckDBRemote):
 
 
 def test_rows_that_change_between_the_two_queries_are_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpdb.engine.remote.duckdb.DuckDBRemote", _OtherRows)
+    monkeypatch.setattr("dpdb.remote.duckdb.DuckDBRemote", _OtherRows)
     with dpdb.open(AskedThere(ROWS), constraints="UNIQUE(k)", budget=3) as session:
         with pytest.raises(EngineError, match="the release failed after its budget was debited"):
             session.dp_inconsistency("minimal_inconsistency", 1, mechanism="by_rule")

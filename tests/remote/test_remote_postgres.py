@@ -13,10 +13,10 @@ import pytest
 from helpers_postgres import Server
 from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
-from dpdb.engine import open_table
-from dpdb.engine.remote import adbc
 from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
+from dpdb.opening import open_table
 from dpdb.release import thinned_cover
+from dpdb.remote import adbc
 
 
 def check(postgres: Server, seeds: range) -> None:
@@ -249,8 +249,8 @@ def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
 def test_a_table_is_lent_and_taken_back(postgres: Server) -> None:
     from sqlglot import exp
 
-    from dpdb.engine.remote.postgres_source import PostgresSource
     from dpdb.errors import EngineError
+    from dpdb.remote.postgres_source import PostgresSource
 
     rows = pa.table({"zip": [1, 1, 2]})
     remote = PostgresSource().open(postgres.address, postgres.holding(rows))

@@ -8,8 +8,8 @@ import pytest
 from helpers_postgres import Server
 from helpers_spelling import check_predicates, rows
 
-from dpdb.engine import open_table
 from dpdb.errors import PredicateError
+from dpdb.opening import open_table
 
 
 def check(postgres: Server, seed: int, predicates: int) -> None:

@@ -16,11 +16,11 @@ from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
 import dpdb
 from dpdb.doors.cli.main import main
-from dpdb.engine import open_table
-from dpdb.engine.remote.spark import SparkTable
 from dpdb.errors import ConstraintTypeError, EngineError, PredicateError, SourceError
 from dpdb.ledger import Ledger
+from dpdb.opening import open_table
 from dpdb.release import thinned_cover
+from dpdb.remote.spark import SparkTable
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
 
@@ -304,7 +304,7 @@ def test_a_task_that_fails_once_is_run_again(spark: Any) -> None:
 def test_a_table_is_lent_and_taken_back(spark: Any) -> None:
     from sqlglot import exp
 
-    from dpdb.engine.remote.spark import SparkTable
+    from dpdb.remote.spark import SparkTable
 
     remote = SparkTable(spark.createDataFrame(PEOPLE), "people")
     lent = remote.lend("small", pa.table({"zip": [1]}))

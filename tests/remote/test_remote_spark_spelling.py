@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from helpers_spelling import check_predicates, rows
 
-from dpdb.engine import open_table
 from dpdb.errors import PredicateError
+from dpdb.opening import open_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend
 

@@ -16,13 +16,13 @@ from helpers_remote import FEW_ROWS, cover, random_question
 
 import dpdb
 from dpdb.engine import Partners
-from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
-from dpdb.engine.remote.thinned_rows import ALL, HASH, OPEN, SHARE
-from dpdb.engine.remote.thinning import _by_hash
 from dpdb.errors import EngineError
 from dpdb.graph.thinned import certified_cover
 from dpdb.measures import Run, measure_named
 from dpdb.release import thinned_cover
+from dpdb.remote.duckdb import AskedThere, DuckDBRemote
+from dpdb.remote.thinned_rows import ALL, HASH, OPEN, SHARE
+from dpdb.remote.thinning import _by_hash
 
 TELLING = (1, 2, 16, 18, 33, 36)
 """Random tables of which the first rows that come give a wrong value."""
@@ -159,7 +159,7 @@ def test_columns_may_have_the_names_that_the_queries_use() -> None:
 def test_values_of_one_hash_come_together(monkeypatch: pytest.MonkeyPatch, rounds: Counter[tuple[int, bool]]) -> None:
     from sqlglot import exp
 
-    from dpdb.engine.remote.spelling import DuckDBSpelling
+    from dpdb.remote.spelling import DuckDBSpelling
 
     row_hash = DuckDBSpelling.row_hash
 
@@ -262,7 +262,7 @@ LOADS = """
 import pyarrow as pa
 import dpdb
 from dpdb.compiled import compiled_so_far
-from dpdb.engine.remote.duckdb import AskedThere, DuckDBRemote
+from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 
 y = list(range(200))
 y[20], y[-20] = y[-20], y[20]

@@ -15,12 +15,12 @@ from counting_noise import CountingNoise
 from private_rows import RULE, private_rows, shows_private
 
 import dpdb
+from dpdb.database.sql_files import sql_file
 from dpdb.doors.cli import main
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.doors.sql.child.worker import _database, _Request
-from dpdb.engine.sql.files import sql_file
 from dpdb.errors import DpdbError, ParameterError, PredicateError, StatementRefusedError, UnknownColumnError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise

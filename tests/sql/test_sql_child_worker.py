@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from dpdb.database.sql_files import sql_file
 from dpdb.doors.sql.child import messages, worker
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase
-from dpdb.engine.sql.files import sql_file
 
 LIMITS = Limits(rows=100, result_bytes=100_000)
 ANSWERS = pa.table({"value": [6.0], "text": ["it's"]})

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.constraints import never_a_path
-from dpdb.engine.duckdb.owner_table import owner_table, sibling
-from dpdb.engine.duckdb.sql_functions import add_text_function
+from dpdb.database import add_text_function
+from dpdb.engine.owner_table import owner_table, sibling
 from dpdb.errors import ParameterError
 
 __all__ = ["ExactConflicts"]

@@ -13,10 +13,10 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from dpdb.constraints import ConstraintsLike
+from dpdb.database import add_function, add_macros, refuse_unusable, remove_function, remove_macros
 from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
 from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Tables
 from dpdb.engine import TableSettings, TableSpec, with_settings
-from dpdb.engine.duckdb.sql_functions import add_function, add_macros, refuse_unusable, remove_function, remove_macros
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Session
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from dpdb.doors.duckdb_functions.call import Call, read_call
 from dpdb.doors.duckdb_functions.memo import Memo
 from dpdb.doors.duckdb_functions.tables import CLOSED, Tables
-from dpdb.engine.duckdb.owner_table import owner_table, sibling
+from dpdb.engine.owner_table import owner_table, sibling
 from dpdb.errors import ParameterError
 from dpdb.release import Session
 

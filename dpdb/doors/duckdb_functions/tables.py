@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from dpdb.constraints import ConstraintsLike, load_constraints, never_a_path
 from dpdb.engine import TableSpec
-from dpdb.engine.duckdb.owner_table import OwnerTable
+from dpdb.engine.owner_table import OwnerTable
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
 from dpdb.release import Budget, Session

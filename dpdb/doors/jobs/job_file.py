@@ -16,10 +16,12 @@ from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.placeholders import fill, placeholders
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.engine import SETTINGS, SettingKind, TableSpec, is_address, is_remote, refuse_url
+from dpdb.engine import SETTINGS, SettingKind, TableSpec
 from dpdb.errors import ParameterError, SourceError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
+from dpdb.opening import is_remote
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
+from dpdb.sources import is_address, refuse_url
 
 __all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_job"]
 

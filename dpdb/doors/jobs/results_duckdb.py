@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.errors import EngineError, ParameterError
 from dpdb.files.disk import sync
 from dpdb.files.file_lock import FileLock

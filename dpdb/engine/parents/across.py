@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Protocol
 from sqlglot import exp
 
 from dpdb.constraints import DenialConstraint, Inclusion
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import TableSchema
+from dpdb.database import Database
+from dpdb.schema import TableSchema
 
 if TYPE_CHECKING:
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.parents.declared import DeclaredParent
     from dpdb.engine.parents.opened import ParentTable
     from dpdb.engine.parents.orphans import OrphanColumn
-    from dpdb.engine.sources.source import Reading
     from dpdb.engine.table_spec import TableSpec
+    from dpdb.sources import Reading
 
 __all__ = ["ParentsOfTable", "RulesAcross", "opener_of", "types_of_parents"]
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpdb.constraints import DenialConstraint
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.parents.opened import ParentTable
-from dpdb.engine.schema import Column, TableSchema
-from dpdb.engine.sources.source import Source, without_rows
 from dpdb.errors import UnknownColumnError
+from dpdb.schema import Column, TableSchema
+from dpdb.sources import Source, without_rows
 
 __all__ = ["AssumedParents"]
 

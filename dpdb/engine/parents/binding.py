@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from dpdb.constraints import DenialConstraint, Inclusion
 from dpdb.engine.parents.orphans import KeyPair, OrphanColumn
-from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.comparison import common_type
 from dpdb.engine.sql.untyped import typing_advice
 from dpdb.errors import ConstraintTypeError
+from dpdb.schema import Column, TableSchema
 
 if TYPE_CHECKING:
     from dpdb.engine.parents.opened import ParentTable

@@ -22,12 +22,12 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.parents.binding import BoundInclusion
-from dpdb.engine.schema import TableSchema, free_name
-from dpdb.engine.sources.source import Source
 from dpdb.engine.unit_rows import KeptRows, place_among, value_order
 from dpdb.predicates import in_type
+from dpdb.schema import TableSchema, free_name
+from dpdb.sources import Source
 
 __all__ = ["ChildKey", "ChildRows", "KeyColumn", "child_key", "kept_children_sql", "limited_keys"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dpdb.engine.sources.source import SourceLike
 from dpdb.errors import ParameterError
+from dpdb.sources import SourceLike
 
 __all__ = ["DeclaredParent", "ParentsLike", "declared_parents"]
 

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpdb.engine.parents.declared import DeclaredParent
-from dpdb.engine.sources.addresses.fetching import STANDARD_INPUT
-from dpdb.engine.sources.addresses.urls import is_address
-from dpdb.engine.sources.duckdb_connection import are_of_one_database
-from dpdb.engine.sources.files import Files
-from dpdb.engine.sources.kinds import kind_of
-from dpdb.engine.sources.places import find_files
-from dpdb.engine.sources.source import SourceLike
 from dpdb.errors import ParameterError
+from dpdb.sources import STANDARD_INPUT, Files, SourceLike, are_of_one_database, find_files, is_address, kind_of
 
 __all__ = ["MeasuredSource", "are_one_table", "is_measured_table", "table_beside"]
 

@@ -14,17 +14,15 @@ from itertools import combinations
 from sqlglot import exp
 
 from dpdb.constraints import DenialConstraint, Inclusion
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.parents.declared import DeclaredParent
 from dpdb.engine.parents.measured import MeasuredSource, are_one_table, is_measured_table, table_beside
 from dpdb.engine.parents.rules import refuse_undeclared, resolved
-from dpdb.engine.schema import TableSchema
-from dpdb.engine.sources.content import is_changed, opened_content
-from dpdb.engine.sources.open import open_source
-from dpdb.engine.sources.source import Reading, Source
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.table_spec import MachineLimits
 from dpdb.errors import ParameterError, SourceError
+from dpdb.schema import TableSchema
+from dpdb.sources import Reading, Source, is_changed, open_source, opened_content
 
 __all__ = ["ParentTable", "Parents"]
 

@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dpdb.engine.schema import Column, TableSchema
 from dpdb.engine.sql.known import is_known
 from dpdb.predicates import in_type
+from dpdb.schema import Column, TableSchema
 
 __all__ = ["KeyPair", "OrphanColumn", "is_orphan", "without_parents"]
 

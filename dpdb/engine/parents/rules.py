@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dpdb.constraints import ColumnRef, ComputedRef, DenialConstraint, Inclusion, Predicate
-from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.where import resolve_column
 from dpdb.errors import ParameterError
 from dpdb.names import nearest_words
+from dpdb.schema import TableSchema
 
 __all__ = ["refuse_undeclared", "resolved"]
 

@@ -1,1 +1,55 @@
 """Everything that becomes SQL: bound constraints and predicates, joins, ranks, codes, degree bounds, counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate, Operand
+    from dpdb.engine.sql.coded_rows import ROW, largest_group_size
+    from dpdb.engine.sql.comparison import evaluated, shown_as
+    from dpdb.engine.sql.computed import ComputedColumn, ComputedRows
+    from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
+    from dpdb.engine.sql.degree_bound import CrossTerm, GroupTerm, degree_terms
+    from dpdb.engine.sql.input_rows import in_schema_order, read_columns
+    from dpdb.engine.sql.known import is_known
+    from dpdb.engine.sql.where import WherePredicate
+
+__all__ = [
+    "ROW",
+    "BoundConstraint",
+    "BoundPredicate",
+    "ComputedColumn",
+    "ComputedRows",
+    "CrossTerm",
+    "GroupTerm",
+    "Operand",
+    "WherePredicate",
+    "degree_terms",
+    "evaluated",
+    "in_schema_order",
+    "is_known",
+    "largest_group_size",
+    "not_alone",
+    "read_columns",
+    "self_conflict",
+    "shown_as",
+]
+
+if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "bind": "BoundConstraint BoundPredicate Operand",
+            "coded_rows": "ROW largest_group_size",
+            "comparison": "evaluated shown_as",
+            "computed": "ComputedColumn ComputedRows",
+            "constraint_sql": "not_alone self_conflict",
+            "degree_bound": "CrossTerm GroupTerm degree_terms",
+            "input_rows": "in_schema_order read_columns",
+            "known": "is_known",
+            "where": "WherePredicate",
+        },
+    )

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.constraints import COMPARISONS, ColumnRef, DenialConstraint, Operator, Predicate
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import Column, TableSchema
+from dpdb.database import Database
 from dpdb.engine.sql.comparison import bind_literal, common_type
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.engine.sql.untyped import typing_advice, untyped_problem
 from dpdb.errors import ConstraintTypeError
 from dpdb.predicates import Literal, equality_type, in_type, literal_sql, orders_alike, type_words
+from dpdb.schema import Column, TableSchema
 
 __all__ = ["BoundConstraint", "BoundPredicate", "Operand", "bind"]
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.constraints import BlockShape, block_shape, never_null
-from dpdb.engine.schema import TableSchema
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.engine.sql.constraint_sql import self_conflict
 from dpdb.engine.sql.known import is_known
+from dpdb.schema import TableSchema
 
 __all__ = [
     "CLASS_ROWS",

@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import free_name
+from dpdb.database import Database
 from dpdb.engine.sql.codes import code_of, create_codes
 from dpdb.engine.sql.known import is_known
 from dpdb.engine.sql.rank import Codes, Rows, canonical_order, hash_of, integer_column
+from dpdb.schema import free_name
 from dpdb.thresholds import FEW_ROWS, GROUPS_PER_ROW, NARROW_CODES
 
 __all__ = ["ROW", "CodedRows", "largest_group_size"]

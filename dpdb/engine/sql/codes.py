@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.known import is_known
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpdb.constraints import DenialConstraint, Inclusion, RowExpression
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.parents.orphans import OrphanColumn
-from dpdb.engine.schema import Column, TableSchema, free_name
-from dpdb.engine.sources.source import Rows
 from dpdb.engine.sql.where import TableTypes, parse_condition, parse_term
 from dpdb.errors import ConstraintTypeError, PredicateError, UnknownColumnError
 from dpdb.predicates import Constant, Node, Term, columns_in, columns_of, condition, term_sql
+from dpdb.schema import Column, TableSchema, free_name
+from dpdb.sources import Rows
 
 __all__ = ["ComputedColumn", "ComputedRows", "with_computed_columns"]
 

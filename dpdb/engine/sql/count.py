@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.source import Rows
+from dpdb.database import Database
 from dpdb.engine.sql.input_rows import read_columns
 from dpdb.engine.sql.where import WherePredicate
+from dpdb.sources import Rows
 
 __all__ = ["count_rows"]
 

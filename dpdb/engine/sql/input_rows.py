@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.engine.parents.orphans import OrphanColumn, is_orphan
-from dpdb.engine.schema import PRESENCE, Column, TableSchema
-from dpdb.engine.sources.source import Rows, presence
 from dpdb.engine.sql.computed import ComputedColumn
 from dpdb.predicates import is_enum
+from dpdb.schema import PRESENCE, Column, TableSchema
+from dpdb.sources import Rows, presence
 
 __all__ = ["in_schema_order", "read_columns", "typed_rows"]
 

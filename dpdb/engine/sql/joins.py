@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.constraints import Operator, compares_every_pair, functional_dependency, is_symmetric, order_dependency
-from dpdb.engine.schema import free_name
 from dpdb.engine.sql.bind import BoundConstraint, Operand
 from dpdb.engine.sql.constraint_sql import PairQuery, plain_pairs
 from dpdb.engine.sql.known import is_known
 from dpdb.errors import ParameterError
+from dpdb.schema import free_name
 
 __all__ = ["NESTED_LOOP_ROWS", "JoinPlan", "expected_operator", "join_plan", "refuse_nested_loops"]
 

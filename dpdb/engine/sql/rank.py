@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine.duckdb.database import Database
+from dpdb.database import Database
 from dpdb.errors import EngineError
 from dpdb.thresholds import HASH_BITS
 

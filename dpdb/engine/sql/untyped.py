@@ -6,9 +6,9 @@ import re
 import shlex
 from decimal import Decimal, InvalidOperation
 
-from dpdb.engine.schema import Column, TypeOrigin
-from dpdb.engine.sources.text_columns import column_definition
 from dpdb.predicates import LiteralValue
+from dpdb.schema import Column, TypeOrigin
+from dpdb.sources import column_definition
 
 __all__ = ["typing_advice", "untyped_problem"]
 

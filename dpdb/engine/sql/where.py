@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpdb.constraints import Operator
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.schema import PRESENCE, TableSchema
+from dpdb.database import Database
 from dpdb.engine.sql.comparison import bind_literals, common_type
 from dpdb.engine.sql.untyped import untyped_problem
 from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
@@ -17,6 +16,7 @@ from dpdb.names import close_name
 from dpdb.predicates import Column, Literal, LiteralValue, Node, Term, columns_of, condition
 from dpdb.predicates.bind import bind, bind_term
 from dpdb.predicates.parse import parse
+from dpdb.schema import PRESENCE, TableSchema
 
 __all__ = [
     "TableTypes",

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from dpdb.engine import WRITTEN, SourceLike, write_rows
+from dpdb.engine import WRITTEN, write_rows
 from dpdb.errors import ParameterError
 from dpdb.files.new_file import new_file
+from dpdb.sources import SourceLike
 
 __all__ = ["OutputFile"]
 

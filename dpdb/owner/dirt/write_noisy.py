@@ -12,13 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpdb.constraints import ConstraintsLike, load_constraints
-from dpdb.engine import SourceLike, TableSchema, TableSettings, TableSpec, arrow_forgets, open_local_table, read_rows
+from dpdb.engine import TableSettings, TableSpec, arrow_forgets, read_rows
 from dpdb.errors import ParameterError
+from dpdb.opening import open_local_table
 from dpdb.owner.dirt.column import Column
 from dpdb.owner.dirt.conoise import conoise
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, fresh_seed, generator
 from dpdb.owner.dirt.rnoise import change_count, rnoise
 from dpdb.owner.dirt.table_io import OutputFile
+from dpdb.schema import TableSchema
+from dpdb.sources import SourceLike
 
 __all__ = ["NoiseSummary", "write_noisy"]
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from dpdb.engine import TableSchema
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, SourceMark, rows_of
 from dpdb.names import check_name
@@ -18,6 +17,7 @@ from dpdb.release.accounts.account import Reservation
 from dpdb.release.accounts.budget import Budget, as_budget
 from dpdb.release.accounts.charge import Charge
 from dpdb.release.units.privacy_unit import PrivacyUnit
+from dpdb.schema import TableSchema
 
 __all__ = ["LedgerAccount", "table_text"]
 

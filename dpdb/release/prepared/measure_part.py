@@ -12,7 +12,6 @@ from dpdb.engine import (
     BoundConstraint,
     GroupTerm,
     Progress,
-    TableSchema,
     WherePredicate,
     class_histograms,
     degree_terms,
@@ -44,6 +43,7 @@ from dpdb.release.prepared.shares import Share, measure_shares, unit_shares
 from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.published.release import Release
 from dpdb.release.statistics import SliceStatistics
+from dpdb.schema import TableSchema
 
 __all__ = ["MeasurePart"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
-from dpdb.engine import BoundConstraint, Progress, Table, TableSchema, WherePredicate, no_progress
+from dpdb.engine import BoundConstraint, Progress, Table, WherePredicate, no_progress
 from dpdb.measures import Answer, counted, noisy_count, noisy_gaussian_count
 from dpdb.privacy import as_float, check_samplers, rho_as_float
 from dpdb.release.accounts.charge import Charge
@@ -21,6 +21,7 @@ from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.published.release import Release, Releases, constraints_digest
 from dpdb.release.published.words import SHARE
 from dpdb.release.units.privacy_unit import PrivacyUnit
+from dpdb.schema import TableSchema
 
 __all__ = ["CountPart", "Part", "Prepared", "PublicTable"]
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpdb.constraints import DenialConstraint
-from dpdb.engine import ProtectedChange, TableSchema, unit_column
+from dpdb.engine import ProtectedChange, unit_column
+from dpdb.schema import TableSchema
 
 if TYPE_CHECKING:
     from dpdb.release.units.limited_children import LimitedChildren

@@ -12,8 +12,8 @@ from dpdb.doors.cli.shared_options import command, format_option, limit_options,
 from dpdb.doors.cli.streams import show
 
 if TYPE_CHECKING:
-    from dpdb.engine import Faults
     from dpdb.owner import ProposedSchema
+    from dpdb.sources import Faults
 
 __all__ = ["add", "run"]
 

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.open_session import open_session
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
     from dpdb.doors.sql import FrontEnd, split_statements
-    from dpdb.engine import has_tables
+    from dpdb.opening import has_tables
 
     text = _statements_text(options)
     if options.out is None and options.format in BINARY and sys.stdout is not None and sys.stdout.isatty():
@@ -107,7 +107,7 @@ def _statements_text(options: argparse.Namespace) -> str | None:
 
 def _table_name(options: argparse.Namespace) -> str:
     """Return the name by which statements call the private table."""
-    from dpdb.engine import is_remote
+    from dpdb.opening import is_remote
 
     name = str(options.table or Path(options.source).name)
     dotted = options.table or is_remote(options.source)

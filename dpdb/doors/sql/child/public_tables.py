@@ -8,13 +8,12 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from dpdb.database import Database
 from dpdb.doors.sql.refusal_words import one_line
-from dpdb.engine import Files, find_files
-from dpdb.engine.duckdb.database import Database
-from dpdb.engine.sources.parquet import parquet_columns, parquet_scan
 from dpdb.errors import EngineError, ParameterError, SourceError
 from dpdb.files.new_file import WorkFolder
 from dpdb.names import folded
+from dpdb.sources import Files, find_files, parquet_columns, parquet_scan
 
 __all__ = ["PublicTables"]
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from dpdb.database import sql_file
 from dpdb.doors.sql.child import messages
 from dpdb.doors.sql.child.children import Child, Children
 from dpdb.doors.sql.child.limits import Limits
@@ -20,7 +21,6 @@ from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.child.result import read_result
 from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import ANSWERS
-from dpdb.engine import sql_file
 from dpdb.errors import EngineError, StatementRefusedError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release import RELEASE_SCHEMA

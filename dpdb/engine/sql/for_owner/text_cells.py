@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpdb.engine.sources.text_columns import typed
 from dpdb.engine.sql.known import is_known
 from dpdb.engine.table import LocalTable
+from dpdb.sources import typed
 
 __all__ = ["CellCounts", "count_cells"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from dpdb.engine.schema import free_name
+from dpdb.database import sql_file
 from dpdb.engine.slice import LocalSlice
-from dpdb.engine.sql.files import sql_file
 from dpdb.files.new_file import new_file
+from dpdb.schema import free_name
 
 __all__ = ["export_edges", "kept_values", "listed_rows", "source_rows", "violating_pairs"]
 

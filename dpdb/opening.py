@@ -1,0 +1,121 @@
+"""The one place where tables are opened: the engine that reads a source opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Unpack
+
+from dpdb.engine import LocalEngine, LocalTable, Progress, TableSettings, TableSpec, described, no_progress
+from dpdb.errors import SourceError
+from dpdb.remote import RemoteEngine
+from dpdb.schema import TableSchema
+from dpdb.sources import Reading, SourceLike
+from dpdb.sources import has_tables as file_has_tables
+
+if TYPE_CHECKING:
+    from dpdb.constraints import ConstraintsLike
+    from dpdb.engine import Engine, Table
+
+__all__ = ["ENGINES", "declared_table", "empty_table", "has_tables", "is_remote", "open_local_table", "open_table"]
+
+_LOCAL, _REMOTE = LocalEngine(), RemoteEngine()
+
+# In the order in which they are asked.
+ENGINES: tuple[Engine, ...] = (_REMOTE, _LOCAL)
+
+
+def open_table(
+    source: SourceLike | TableSpec,
+    *,
+    constraints: ConstraintsLike | None = None,
+    table: str | None = None,
+    rows: bool = True,
+    progress: Progress = no_progress,
+    **settings: Unpack[TableSettings],
+) -> Table:
+    """Open a table: its schema is read, its constraints are bound, and its rows are checked or copied.
+
+    Parameters
+    ----------
+    source, constraints, table, **settings
+        A `TableSpec`, or what makes one.
+    rows : bool
+        False for what looks at no row: a file that is a plain table is then only described.
+    progress : callable
+        Called with the name of each long step.
+
+    Raises
+    ------
+    DpdbError
+        `SourceError`, `ConstraintSyntaxError`, `UnknownColumnError`, `ConstraintTypeError` or `ParameterError`; nothing
+        of the table's rows is in their messages.
+    """
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    return _engine(spec.source).open(spec, Reading.ALL if rows else Reading.COMPUTED, progress)
+
+
+def open_local_table(
+    source: SourceLike | TableSpec,
+    *,
+    constraints: ConstraintsLike | None = None,
+    table: str | None = None,
+    progress: Progress = no_progress,
+    **settings: Unpack[TableSettings],
+) -> LocalTable:
+    """Open a table in our own database, for what only the owner may ask of rows and single conflicts.
+
+    Raises
+    ------
+    SourceError
+        As `open_table`, and if the table is in another engine.
+    """
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    if is_remote(spec.source):
+        raise SourceError(
+            "a table of another engine is asked for releases and for exact values only, not for its single rows; "
+            "save it as a Parquet file for this"
+        )
+    return _LOCAL.open(spec, Reading.ALL, progress)
+
+
+def empty_table(
+    source: SourceLike | TableSpec,
+    *,
+    constraints: ConstraintsLike | None = None,
+    table: str | None = None,
+    **settings: Unpack[TableSettings],
+) -> LocalTable:
+    """Make a table without rows that has the schema of a source, and read no row of the source.
+
+    Names and types are public, rows are not. Parameters and errors as `open_table`; what that would copy (views,
+    relations, streams) is only described here.
+    """
+    spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+    if is_remote(spec.source):
+        return _REMOTE.describe(spec)
+    return _LOCAL.open(spec, Reading.NONE, no_progress)
+
+
+def is_remote(source: SourceLike) -> bool:
+    """Say whether a source is a table of another engine, such as ``spark:catalog.schema.table``."""
+    return _REMOTE.reads(source)
+
+
+def has_tables(place: str) -> bool:
+    """Say whether a table can be named of a source."""
+    return _REMOTE.has_tables(place) if is_remote(place) else file_has_tables(place)
+
+
+def declared_table(
+    schema: TableSchema | Mapping[str, str],
+    *,
+    constraints: ConstraintsLike | None = None,
+    assumes_parents: bool = False,
+) -> LocalTable:
+    """Make a table without rows of a schema, or of column names with SQL types. Errors as `declared_schema`."""
+    spec = TableSpec(None, constraints=constraints, assumes_parents=assumes_parents)
+    return described("the schema", schema, spec)
+
+
+def _engine(source: SourceLike) -> Engine:
+    return next(engine for engine in ENGINES if engine.reads(source))

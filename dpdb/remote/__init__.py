@@ -1,0 +1,22 @@
+"""Tables of other engines: they answer queries with small Arrow tables, and everything else stays as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpdb.faces import lazy_names
+
+if TYPE_CHECKING:
+    from dpdb.remote.engine import RemoteEngine
+
+__all__ = [
+    "RemoteEngine",
+]
+
+if not TYPE_CHECKING:  # type checkers know the names above, and should know no others
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "engine": "RemoteEngine",
+        },
+    )

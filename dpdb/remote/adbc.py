@@ -1,0 +1,192 @@
+"""PostgreSQL as a remote table, through a connection of its ADBC driver.
+
+A table has a connection of its own (of an open connection a clone, whose transaction is not the user's) with one
+transaction, which may only read: every query of every release sees the rows as they were when the table was opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import closing, suppress
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.errors import EngineError, SourceError
+from dpdb.owner_log import OWNER_LOG
+from dpdb.remote.adbc_answer import answer, sql_text
+from dpdb.remote.postgres_catalog import (
+    UNORDERED,
+    columns_query,
+    declared_column,
+    stored_query,
+    table_query,
+    total,
+)
+from dpdb.remote.postgres_spelling import with_extremes, written_table
+from dpdb.schema import TableSchema
+
+__all__ = ["PostgresTable"]
+
+_ROWS, _ASKED = exp.to_table("remote_row"), "asked"
+_OLDEST = 140_000
+_LONGEST_NAME = 63
+# Texts, and those of times among them, are written and read in one way, whatever the settings of server and user.
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL standard_conforming_strings = on",
+)
+_RELATIONS = "rpvmf"
+"""In the catalog: tables, partitioned ones, views, materialized ones, foreign tables."""
+
+
+class PostgresTable:
+    """A table or view that is asked in a transaction of its own (implements `RemoteTable`).
+
+    Parameters
+    ----------
+    connection
+        Which this one closes.
+    place : str
+        The database, for messages.
+    table : str
+        ``"name"`` or ``"schema.name"``, as the catalog spells them.
+    """
+
+    dialect = "postgres"
+
+    def __init__(self, connection: Any, place: str, table: str) -> None:
+        self._connection, self._lock = connection, Lock()
+        self._lent: dict[str, exp.Query] = {}
+        self.description = f"{place}: table {table!r}"
+        try:
+            self._server = self._begun()
+            self._schema, self._select = self._found(table)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begun(self) -> int:
+        """Begin the transaction; return the version of the server.
+
+        It is begun by a statement: in one that the driver begins itself, the driver refuses to go back to a savepoint.
+        """
+        self._connection.adbc_connection.set_autocommit(True)
+        for statement in _BEGIN:
+            self._run(statement)
+        server, encoding = self._row(
+            "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
+        )
+        if not isinstance(server, int):  # the driver found no type by its name
+            raise SourceError(f"{self.description}: the setting quote_all_identifiers has to be off")
+        if server < _OLDEST:
+            raise SourceError(f"{self.description}: the server is older than PostgreSQL 14")
+        if encoding != "UTF8":
+            raise SourceError(f"{self.description}: the encoding of the database is {encoding}, which has to be UTF8")
+        return int(server)
+
+    def _found(self, table: str) -> tuple[TableSchema, exp.Select]:
+        """Find the table by its name; from then on no name is looked up on the user's search path."""
+        found = self._rows(table_query(table))
+        if not found:
+            raise SourceError(f"{self.description}: there is no such table or view (names are spelled as they are)")
+        if len(found) > 1:
+            raise SourceError(f"{self.description}: that is the name of two tables")
+        ((number, schema, name, kind),) = found
+        if kind not in _RELATIONS:
+            raise SourceError(f"{self.description}: that is no table or view")
+        self._run("SET LOCAL search_path = pg_catalog")
+        (self.is_fixed,) = self._row(stored_query(number))
+        described = self._rows(columns_query(number))
+        columns = TableSchema(tuple(declared_column(*each) for each in described))
+        if not any(readable for *_, readable in described):
+            raise SourceError(f"{self.description}: the user may read no column of it")
+        read = [total(column, each[1]) for column, each in zip(columns.columns, described, strict=True) if column.type]
+        if not read:
+            raise SourceError(f"{self.description}: no column has a type that constraints can compare")
+        rows = exp.select(*read).from_(exp.table_(name, db=schema, quoted=True))
+        if self.is_fixed:
+            # Locks that are taken behind the savepoint end with a query that fails. Then others might TRUNCATE the
+            # table, which empties it for every snapshot.
+            self._rows(sql_text(rows.limit(0)))
+        self._run(f"SAVEPOINT {_ASKED}")
+        return columns, rows
+
+    def schema(self) -> TableSchema:
+        """Names and types."""
+        return self._schema
+
+    def rows(self) -> exp.Table:
+        """Name the rows, which `ask` defines."""
+        return _ROWS.copy()
+
+    def ask(self, tree: exp.Expr) -> pa.Table:
+        """Run a query. One that fails leaves the transaction, and so the rows that are seen, as they were."""
+        query = self._query(tree)
+        with self._lock:
+            try:
+                with closing(self._connection.cursor()) as cursor:
+                    return answer(cursor, query)
+            except BaseException as error:
+                with suppress(Exception):  # the server may be gone
+                    self._run(f"ROLLBACK TO SAVEPOINT {_ASKED}")
+                if not isinstance(error, Exception):
+                    raise
+                OWNER_LOG.error("%s\n%s", error, sql_text(query))  # it may print values
+                raise EngineError(
+                    f"{self.description}: a query failed in PostgreSQL; the reason is in the owner's log"
+                ) from None
+
+    def _query(self, tree: exp.Expr) -> exp.Select:
+        tree = with_extremes(tree, {column.name for column in self._schema.columns if column.type in UNORDERED})
+        for each in list(tree.find_all(exp.Identifier)):
+            if len(each.name.encode()) > _LONGEST_NAME:  # of a computed column; cut, it might be that of another one
+                each.set("this", f"c_{hashlib.sha256(each.name.encode()).hexdigest()[:40]}")
+        assert isinstance(tree, exp.Query)
+        asked = exp.select("*").from_(tree.subquery(_ASKED))
+        for name, lent in self._lent.items():
+            asked = asked.with_(exp.to_identifier(name, quoted=True), as_=lent)
+        return asked.with_(_ROWS.name, as_=self._select, materialized=False)
+
+    def lend(self, name: str, table: pa.Table) -> exp.Table:
+        """Write a table into every query: a transaction that may only read makes none."""
+        self._lent[name] = written_table(table)
+        return exp.table_(name, quoted=True)
+
+    def take_back(self, name: str) -> None:
+        """Leave it out of queries."""
+        self._lent.pop(name, None)
+
+    def version(self) -> str:
+        """Name PostgreSQL's hash, which a new major version might change."""
+        return f"postgresql {self._server // 10_000} hash_record_extended"
+
+    def close(self) -> None:
+        """End the transaction and the connection."""
+        with suppress(Exception):  # the server may be gone
+            self._connection.close()
+
+    # -- of the catalog: nothing private ------------------------------------------------------------------------------
+
+    def _run(self, statement: str) -> None:
+        with closing(self._connection.cursor()) as cursor:
+            cursor.execute(statement)
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        try:
+            with closing(self._connection.cursor()) as cursor:
+                cursor.execute(query)
+                found: list[tuple[Any, ...]] = cursor.fetchall()
+                return found
+        except Exception as error:
+            OWNER_LOG.error("%s", error)
+            raise SourceError(f"{self.description}: cannot be described; the reason is in the owner's log") from None
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        (row,) = self._rows(query)
+        return row

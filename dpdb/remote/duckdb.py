@@ -1,0 +1,92 @@
+"""Our own database as a remote table: asked without a network. What tests compare others with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.database import Database
+from dpdb.engine.sql import read_columns
+from dpdb.schema import Column, TableSchema
+from dpdb.sources import SourceLike, open_source
+
+__all__ = ["AskedThere", "DuckDBRemote", "DuckDBSource"]
+
+_ROWS = exp.to_table("remote_row")
+
+
+@dataclass(frozen=True)
+class AskedThere:
+    """A source that is to be asked as a remote table in a database of its own, instead of being read."""
+
+    source: SourceLike
+
+
+class DuckDBSource:
+    """The kind of sources that `AskedThere` names."""
+
+    takes_table = False
+
+    def reads(self, source: SourceLike) -> bool:
+        """Say whether it is one."""
+        return isinstance(source, AskedThere)
+
+    def open(self, source: AskedThere, table: str | None = None) -> DuckDBRemote:
+        """Open it."""
+        del table
+        return DuckDBRemote(source.source)
+
+
+class DuckDBRemote:
+    """A table in a DuckDB of its own (implements `dpdb.remote.table.RemoteTable`)."""
+
+    dialect = "duckdb"
+    is_fixed = True  # a copy
+
+    def __init__(self, source: SourceLike) -> None:
+        self._database = Database()
+        try:
+            opened = open_source(self._database, source)
+            self.description = opened.description
+            self._schema = TableSchema(
+                tuple(Column(column.name, column.type or column.declared_type) for column in opened.schema.columns)
+            )
+            read_columns(self._database, opened, set(opened.schema.usable), _ROWS)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def schema(self) -> TableSchema:
+        """Names and types."""
+        return self._schema
+
+    def rows(self) -> exp.Table:
+        """The rows, in the types that dpdb compares in."""
+        return _ROWS.copy()
+
+    def ask(self, tree: exp.Expr) -> pa.Table:
+        """Run a query."""
+        names_and_types = self._database.arrow_schema(tree.sql("duckdb", normalize_functions=False))
+        return pa.Table.from_batches(list(self._database.stream(tree)), names_and_types)
+
+    def lend(self, name: str, table: pa.Table) -> exp.Table:
+        """Copy a table."""
+        lent = exp.table_(name, quoted=True)
+        with self._database.arrow_table("lent_rows", table):
+            self._database.execute(exp.select("*").from_("lent_rows").ctas(lent.copy()))
+        return lent
+
+    def take_back(self, name: str) -> None:
+        """Drop it."""
+        self._database.execute(f"DROP TABLE IF EXISTS {exp.table_(name, quoted=True).sql('duckdb')}")
+
+    def version(self) -> str:
+        """Name DuckDB's version, with which its hash may change."""
+        return f"duckdb {version('duckdb')}"
+
+    def close(self) -> None:
+        """Drop everything."""
+        self._database.close()

@@ -1,0 +1,85 @@
+"""`RemoteEngine`: opens tables of other engines. Loads nothing of them before it is asked to."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dpdb.engine import Progress, no_progress
+from dpdb.errors import SourceError
+
+if TYPE_CHECKING:
+    from dpdb.engine import LocalTable, Table, TableSpec
+    from dpdb.sources import Reading, SourceLike
+
+__all__ = ["REMOTE_KINDS", "RemoteEngine"]
+
+# Named by module and class. Every source is shown to all of them, so what asks an engine is loaded when they open one.
+REMOTE_KINDS = ("spark.SparkSource", "postgres_source.PostgresSource", "duckdb.DuckDBSource")
+
+
+class RemoteEngine:
+    """Other engines than our own (implements `dpdb.engine.Engine`)."""
+
+    def reads(self, source: SourceLike) -> bool:
+        """Say whether a source is a table of another engine."""
+        return _kind_of(source) is not None
+
+    def has_tables(self, source: SourceLike) -> bool:
+        """Say whether a table has to be named of a source."""
+        return bool(_kind_of(source).takes_table)
+
+    def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> Table:
+        """Open a table there, and let all its rows be read once if they are wanted."""
+        from dpdb.engine import own_database
+        from dpdb.remote.opened import GatheredTable
+        from dpdb.sources import Reading
+
+        remote = self._remote(spec, progress)
+        try:
+            database = own_database(spec.limits)
+            try:
+                table = GatheredTable(database, remote, spec, progress)
+                if rows is Reading.ALL:
+                    table.read_once()
+                return table
+            except BaseException:
+                database.close()
+                raise
+        except BaseException:
+            remote.close()
+            raise
+
+    def describe(self, spec: TableSpec) -> LocalTable:
+        """Make a table without rows of the schema of one there."""
+        from dpdb.engine import described
+
+        remote = self._remote(spec, no_progress)
+        try:
+            return described(remote.description, remote.schema(), spec)
+        finally:
+            remote.close()
+
+    def _remote(self, spec: TableSpec, progress: Progress) -> Any:
+        kind = _kind_of(spec.source)
+        if spec.csv_schema:
+            raise SourceError("a CSV schema applies to files only")
+        if spec.delimiter is not None:
+            raise SourceError("a delimiter applies to CSV text only")
+        if spec.table is not None and not kind.takes_table:
+            raise SourceError("a table name applies to databases, and this source is one table")
+        if spec.parents:
+            raise SourceError("rules across tables are for tables that dpdb reads itself: export both")
+        progress("opening the table")
+        return kind.open(spec.source, spec.table)
+
+
+def _kind_of(source: SourceLike) -> Any:
+    return next((kind for kind in map(_loaded, REMOTE_KINDS) if kind.reads(source)), None)
+
+
+@cache
+def _loaded(name: str) -> Any:
+    module, _, known_as = name.rpartition(".")
+    return getattr(import_module(f"dpdb.remote.{module}"), known_as)()

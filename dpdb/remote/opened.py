@@ -1,0 +1,208 @@
+"""`GatheredTable`: a remote table behind the face of the engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from threading import Event
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dpdb.database import Database
+from dpdb.engine import LocalTable, kept_rows
+from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
+from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
+from dpdb.remote.fetched import Asking
+from dpdb.remote.queries import content_query, row_counts
+from dpdb.remote.slice import RemoteSlice
+from dpdb.remote.spelling import SPELLINGS
+from dpdb.sources import Source, without_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dpdb.engine import Progress, TableSpec
+    from dpdb.remote.table import RemoteTable
+
+__all__ = ["GatheredTable"]
+
+_BYTES_PER_ROW = 600
+"""Of a row in conflict: its values, its rank and its place in groups, as measured on tables with eight rules."""
+
+
+class GatheredTable(LocalTable):
+    """A table in another engine (implements `dpdb.engine.Table`).
+
+    All that is public is as for a table without rows in our own database; what reads rows asks the other engine.
+    """
+
+    def __init__(self, database: Database, remote: RemoteTable, spec: TableSpec, progress: Progress) -> None:
+        schema = remote.schema()
+        source = Source(remote.description, schema, without_rows(schema))
+        super().__init__(database, source, constraints=spec.constraints, change=spec.change, progress=progress)
+        self._remote, self._stored = remote, schema
+        self._spelling = SPELLINGS[remote.dialect]
+        self._most, self._gather_rows = spec.change.most, spec.sizes.gather_rows
+        self._opened: str | None = None
+        self._has_asked = Event()
+        for dc in self.constraints:
+            self._refuse_foreign(dc)
+
+    # -- without reading a row ------------------------------------------------------------------------------------
+
+    def where(self, text: str) -> WherePredicate:
+        """Check and type a predicate, and refuse what the other engine might read differently."""
+        predicate = super().where(text)
+        why = self._spelling.why_not(predicate.tree)
+        if why is not None:
+            raise PredicateError(f"where: {why}")
+        return predicate
+
+    def _why_not_tested(self, source: Source, name: str) -> str:
+        """Return why it cannot be asked whether a column of a nested type is NULL."""
+        del source, name
+        return "columns of another engine are read only if their values can be compared"
+
+    def _refuse_foreign(self, dc: BoundConstraint) -> None:
+        computed = [column for name in dc.columns if isinstance(column := self.rows.schema[name], ComputedColumn)]
+        found = [self._spelling.why_not(column.tree) for column in computed]
+        for predicate in dc.predicates:
+            for side in (predicate.left, predicate.right):
+                if isinstance(side, Operand):
+                    found.append(self._spelling.why_not_compared(side.column_type, side.compared_as))
+                else:
+                    found.append(self._spelling.why_not(side))
+        for why in found:
+            if why is not None:
+                raise ConstraintTypeError(f"{dc.constraint.label}: {why}")
+
+    def admit(self, row_bound: int | None) -> None:
+        """Refuse constraints by shape, without one that an aggregate could find rows in conflict by."""
+        super().admit(row_bound)
+        for dc in self.constraints:
+            if row_bound is None and needs_every_row(dc):
+                raise ParameterError(
+                    f"{dc.constraint.label}: nothing is equal between its rows, so that every row of a remote table "
+                    "would have to come; declare --row-bound (row_bound) if the table is small, which is public"
+                )
+
+    def admit_graph(self) -> None:
+        """Refuse a conflict graph as long as nobody has said how many rows may come for it."""
+        if self._gather_rows is None:
+            raise ParameterError(
+                f"{self.description}: the rows in conflict come to this machine; say how many may be expected with "
+                "--gather-rows N (gather_rows=N), a public guess that sizes disk space and is compared with no row"
+            )
+        needed = self._gather_rows * _BYTES_PER_ROW
+        free = shutil.disk_usage(self.database.directory).free
+        if needed > free:
+            raise ParameterError(
+                f"gather_rows: {self._gather_rows:,} rows may need {needed / 1e9:,.1f} GB on disk, and the temporary "
+                f"directory has {free / 1e9:,.1f} GB; name another with --temp-directory"
+            )
+
+    # -- reading rows ---------------------------------------------------------------------------------------------
+
+    def slice(  # type: ignore[override]  # what only the owner asks of single rows is asked of local tables
+        self, where: WherePredicate | None = None, *, position: int | None = None
+    ) -> RemoteSlice:
+        """Describe the slice that a predicate selects; it asks when it is asked."""
+        constraints = self.constraints if position is None else (self.constraints[position],)
+        return RemoteSlice(self._asking, constraints, where, name=self._next_name(), progress=self._progress)
+
+    def class_histograms(
+        self, where: WherePredicate | None = None, *, position: int | None = None
+    ) -> tuple[int, list[pa.Table]]:
+        """Count classes of the rows of a slice there: no row comes. Private."""
+        part = self.slice(where, position=position)
+        return part.self_conflicts, part.class_histograms()
+
+    def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
+        """Count the rows of many slices in one query. Private."""
+        asking = self._asking
+        return [int(count) for count in asking.row(row_counts(asking.rows, slices))]
+
+    def read_once(self) -> None:
+        """Read every row there, so that what a view cannot compute of a row is refused now and fails no release.
+
+        Raises
+        ------
+        SourceError
+            If that fails; the reason is in the owner's log, because it may print values.
+        """
+        try:
+            self._opened = self.content()
+            self._has_asked.clear()
+        except EngineError:
+            raise SourceError(
+                f"{self.description}: reading its rows failed; the reason is in the owner's log"
+            ) from None
+
+    def opened_content(self) -> str:
+        """Describe the state of the rows when the table was opened. Private."""
+        if self._opened is None:
+            self.read_once()
+        assert self._opened is not None
+        return self._opened
+
+    def content(self) -> str:
+        """Describe the state of the rows now, by digests that are computed there. Private."""
+        digest = content_query(self._remote.rows(), self._stored, self._spelling)
+        values = ",".join(str(value) for value in self._asking.row(digest))
+        return f"{self._remote.dialect}: {values}{self._choice()}"
+
+    def refuse_change(self, *, all_rows: bool = False) -> None:
+        """Compare the rows with those of the opening, unless there is but one state of them; see the base class.
+
+        A release asks several queries, and its sensitivity is that of one table, which all of them see. Rows that
+        differ from query to query are no such table: which rows are in conflict would be decided on other rows than
+        those that come.
+        """
+        if not all_rows and (self._remote.is_fixed or not self._has_asked.is_set()):
+            return
+        if self.content() != self.opened_content():
+            raise SourceError(
+                f"{self.description}: its rows are not those that were there when it was opened: somebody writes to "
+                "it, or it is a view that gives other rows to every query (random, now); save them as a table, or open "
+                "a new session"
+            )
+        self._has_asked.clear()
+
+    def _choice(self) -> str:
+        return "" if self.unit is None else f"; {self._remote.version()}"
+
+    @property
+    def _asking(self) -> Asking:
+        return Asking(
+            self.database,
+            self._remote,
+            self._spelling,
+            self._used_rows(),
+            self.rows.schema,
+            self._gather_rows or 0,
+            self._has_asked,
+        )
+
+    def _used_rows(self) -> exp.Expr:
+        rows = self._remote.rows()
+        if self.unit is None:
+            return rows
+        kept = kept_rows(self._stored, self.unit, self._most, rows, self._spelling.row_hash)
+        return kept.subquery("unit_row")
+
+    def close(self) -> None:
+        """Let go of the remote table, and drop the private database. May be called twice."""
+        try:
+            self._remote.close()
+        finally:
+            super().close()
+
+
+def needs_every_row(dc: BoundConstraint) -> bool:
+    """Say whether no aggregate narrows down the rows in conflict. Public: a constraint's shape."""
+    from dpdb.constraints import block_shape
+    from dpdb.engine.sql import degree_terms
+
+    shapeless = not dc.constraint.is_single_tuple and block_shape(dc.constraint) is None
+    return shapeless and degree_terms([dc]).covers_all_rows

@@ -1,0 +1,131 @@
+"""What names a PostgreSQL database: a connection, or ``postgresql://user@host:port/database?option=value``.
+
+Every source is asked whether it is one, so what asks a server is loaded where one is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import unquote
+
+from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
+from dpdb.sources import needed
+
+if TYPE_CHECKING:
+    from dpdb.remote.adbc import PostgresTable
+
+__all__ = ["PostgresAddress", "PostgresSource"]
+
+_CONNECTION = "PostgreSQL connection"
+_SCHEMES = ("postgresql://", "postgres://")
+# A sign of these that stands unescaped in a password would make part of it a host, which messages name.
+_ADDRESS = re.compile(
+    r"(?P<scheme>\w+)://((?P<user>[^:@/?#]*)(:(?P<password>[^@/?#]*))?@)?(?P<host>[^@/?#]*)"
+    r"(/(?P<database>[^@/?#]*))?(\?(?P<options>[^?#]*))?"
+)
+_SECRET = ("password", "sslpassword")
+
+
+class PostgresSource:
+    """The kind of sources that are tables of PostgreSQL."""
+
+    takes_table = True
+
+    def reads(self, source: Any) -> bool:
+        """Say whether it is an address or connection of PostgreSQL; no driver is imported for that."""
+        if isinstance(source, str):
+            return source.startswith(_SCHEMES)
+        kinds = {kind.__module__ for kind in type(source).__mro__}
+        if "adbc_driver_manager.dbapi" not in kinds or not hasattr(source, "adbc_clone"):
+            return False
+        with suppress(Exception):  # it may be closed
+            return bool(source.adbc_get_info().get("vendor_name") == "PostgreSQL")
+        return False
+
+    def open(self, source: Any, table: str | None) -> PostgresTable:
+        """Connect, and find the table.
+
+        Raises
+        ------
+        SourceError
+            If there is no driver, no server, no such table or none is named, or the user may not connect.
+        """
+        from dpdb.remote.adbc import PostgresTable
+
+        address = PostgresAddress.parse(source) if isinstance(source, str) else PostgresAddress("", _CONNECTION, ())
+        if not table:
+            raise SourceError(f"{address.shown}: name the table with --table (table=)")
+        if not isinstance(source, str):
+            return PostgresTable(_connected(source.adbc_clone, address), address.shown, table)
+        driver = needed("adbc_driver_postgresql.dbapi", "postgres", address.shown)
+        return PostgresTable(_connected(lambda: driver.connect(address.text), address), address.shown, table)
+
+
+@dataclass(frozen=True, repr=False)
+class PostgresAddress:
+    """An address, as libpq reads it.
+
+    Attributes
+    ----------
+    text : str
+        It may hold a password.
+    shown : str
+        Without password and options.
+    secrets : tuple of str
+        What must be in no message.
+    """
+
+    text: str
+    shown: str
+    secrets: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read an address.
+
+        Raises
+        ------
+        SourceError
+            If it is not clear where a password in it ends. The message shows nothing of it.
+        """
+        match = _ADDRESS.fullmatch(text)
+        if match is None:
+            raise SourceError(
+                "postgresql://...: not an address; it is postgresql://USER@HOST:PORT/DATABASE, where a password has "
+                "'%40' for '@', '%2F' for '/', '%3F' for '?' and '%23' for '#' (better: ~/.pgpass or PGPASSWORD)"
+            )
+        user = "" if match["user"] is None else f"{match['user']}@"
+        shown = f"postgresql://{user}{match['host']}/{match['database'] or ''}"
+        return cls(text, shown, tuple(_secrets(match["password"], match["options"])))
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text, such as the server's, in which no secret is."""
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def _connected(connect: Any, address: PostgresAddress) -> Any:
+    try:
+        return connect()
+    except Exception as error:  # of the driver, whose errors have no class in common with others
+        reason = address.without_secrets(str(error))
+        OWNER_LOG.error("%s", reason)
+        refused = "password" in reason or "authentication" in reason
+        problem = "the server refuses the user or the password" if refused else "no connection can be made"
+        raise SourceError(f"{address.shown}: {problem}; the reason is in the owner's log") from None
+
+
+def _secrets(password: str | None, options: str | None) -> Iterator[str]:
+    values = [password or ""]
+    for option in (options or "").split("&"):
+        name, _, value = option.partition("=")
+        if unquote(name) in _SECRET:
+            values.append(value)
+    for value in values:
+        yield from (written for written in {value, unquote(value)} if written)

@@ -1,0 +1,109 @@
+"""The questions that a remote table is asked, as trees over its rows. All are aggregates; what brings rows is `gather`.
+
+No number of a question depends on a row: which questions are asked, and how many, is decided by the public schema, the
+constraints and the options. Only of keys is more asked where rows share a hash (`dpdb.engine.key_counts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpdb.engine.sql import BoundConstraint, ComputedColumn, WherePredicate, in_schema_order, not_alone, self_conflict
+from dpdb.remote.spelling import Spelling
+from dpdb.schema import TableSchema
+
+__all__ = ["TUPLES", "content_query", "counted_if", "hash_counts", "row_counts", "self_conflict_counts", "slice_tuples"]
+
+TUPLES = exp.to_table("tuple_row")
+_ROWS = exp.to_table("input_row")
+
+
+def counted_if(condition: exp.Expr) -> exp.Expr:
+    """Count the rows for which a condition is true."""
+    return exp.Count(this=exp.Case(ifs=[exp.If(this=condition, true=exp.convert(1))]))
+
+
+def row_counts(rows: exp.Expr, slices: Sequence[WherePredicate | None]) -> exp.Select:
+    """Count the rows of many slices in one query; None is all rows."""
+    counts = [exp.Count(this=exp.Star()) if each is None else counted_if(each.condition) for each in slices]
+    named = [exp.alias_(count, f"count_{place}") for place, count in enumerate(counts)]
+    return exp.select(*named).from_(rows.copy())
+
+
+def self_conflict_counts(
+    rows: exp.Expr, schema: TableSchema, constraints: Sequence[BoundConstraint], where: WherePredicate | None
+) -> exp.Select:
+    """Count the rows of a slice, and those of them that conflict with themselves."""
+    asked = exp.select(
+        exp.alias_(exp.Count(this=exp.Star()), "count_0"),
+        exp.alias_(counted_if(exp.paren(self_conflict(constraints, _ROWS.name))), "count_1"),
+    )
+    return asked.from_(_with_computed(rows, schema, _read(constraints), where).subquery(_ROWS.name))
+
+
+def slice_tuples(
+    rows: exp.Expr,
+    schema: TableSchema,
+    constraints: Sequence[BoundConstraint],
+    where: WherePredicate | None,
+    beside: Sequence[str] = (),
+) -> exp.Select:
+    """Select the constrained columns of a slice's rows, but for the rows that conflict with themselves.
+
+    Parameters
+    ----------
+    beside
+        Further columns.
+    """
+    names = _read(constraints) | set(beside)
+    tuples = _with_computed(rows, schema, names, where)
+    in_graph = not_alone(constraints, _ROWS.name)
+    return exp.select("*").from_(tuples.subquery(_ROWS.name)).where(*in_graph) if in_graph else tuples
+
+
+def content_query(rows: exp.Expr, schema: TableSchema, spelling: Spelling) -> exp.Select:
+    """Select the number of rows and two order-free digests of them; see `dpdb.sources.content`."""
+    row_hash = spelling.row_hash([exp.column(name, quoted=True) for name in schema.usable])
+    hashes = exp.select(exp.alias_(row_hash, "row_hash")).from_(rows.copy()).subquery("hashed_row")
+    column = exp.column("row_hash")
+    return exp.select(
+        exp.alias_(exp.Count(this=exp.Star()), "count_0"),
+        exp.alias_(exp.Anonymous(this="bit_xor", expressions=[column]), "digest_0"),
+        exp.alias_(spelling.hash_sum(column.copy()), "digest_1"),
+    ).from_(hashes)
+
+
+def hash_counts(hashes: exp.Select, column: exp.Column, most: int) -> exp.Select:
+    """Select the hashes that several rows have, and the number of those that one row has (beside NULL).
+
+    Parameters
+    ----------
+    hashes
+        Selects the hash of each row, as `column`.
+    most
+        Rows of the answer.
+    """
+    count, one = exp.Count(this=exp.Star()), exp.convert(1)
+    shared = exp.Case(ifs=[exp.If(this=exp.GT(this=count, expression=one), true=column.copy())])
+    counted = exp.select(exp.alias_(shared, "shared")).from_(hashes.subquery("hashed_row")).group_by(column.copy())
+    answer = exp.select("shared", exp.alias_(count.copy(), "hashes")).from_(counted.subquery("counted_hash"))
+    return answer.group_by("shared").limit(most)
+
+
+def _read(constraints: Sequence[BoundConstraint]) -> set[str]:
+    return {name for dc in constraints for name in dc.columns}
+
+
+def _with_computed(rows: exp.Expr, schema: TableSchema, names: set[str], where: WherePredicate | None) -> exp.Select:
+    """Select columns, computed ones among them, of the rows that a predicate selects."""
+    columns = [schema[name] for name in in_schema_order(names, schema)]
+    selected = [
+        exp.alias_(column.value.copy(), column.name, quoted=True)
+        if isinstance(column, ComputedColumn)
+        else exp.column(column.name, quoted=True)
+        for column in columns
+    ]
+    query = exp.select(*selected).from_(rows.copy())
+    return query if where is None else query.where(where.condition)

@@ -1,0 +1,208 @@
+"""`RemoteSlice`: a slice of a remote table. What an aggregate can say is asked there; the conflict graph is made here.
+
+Only rows in conflict come, so the graph lacks rows without conflicts. That changes no statistic of it: none counts rows
+of degree 0, and the canonical order of the rows that are here is the one that they have among all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.engine import HASH, Edges, Hashes, LocalSlice, Progress, Thinning, count_keys, no_progress
+from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, degree_bound, largest_group_size
+from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
+from dpdb.remote.fetched import Asking, fetched, in_parts, stored_columns
+from dpdb.remote.gather import rows_in_conflict
+from dpdb.remote.queries import hash_counts, self_conflict_counts, slice_tuples
+from dpdb.remote.table import new_name
+from dpdb.remote.thinning import RemoteThinning, may_be_thinned
+from dpdb.thresholds import MOST_SHARED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["RemoteSlice"]
+
+_BITS = 2**40 - 1
+"""What is left of a hash: that is what is shuffled. Of a billion rows one in a thousand shares it by chance."""
+
+
+@dataclass(frozen=True)
+class _RemoteGroups:
+    """The groups of a slice's rows, as aggregates there (implements `degree_bound.Groups`). Private."""
+
+    asking: Asking
+    tuples: exp.Select
+
+    def largest_group(self, columns: Sequence[str]) -> int:
+        """Size of the largest group of rows that agree in some columns."""
+        return self._largest([exp.column(name, table=ROW, quoted=True) for name in columns])
+
+    def largest_group_of(self, key: exp.Expr) -> int:
+        """Size of the largest group of rows that agree in a key."""
+        return self._largest([key])
+
+    def _largest(self, keys: Sequence[exp.Expr]) -> int:
+        return int(self.asking.value(largest_group_size(self.tuples.subquery(ROW), keys)) or 0)
+
+
+@dataclass(frozen=True)
+class _RemoteKeys:
+    """Hashes of rows, compared there (implements `dpdb.engine.key_counts.KeyRows`)."""
+
+    asking: Asking
+
+    def row_hash(self, values: Sequence[exp.Expr]) -> exp.Expr:
+        """Hash as rows are hashed there, in as many bits as travel."""
+        mask = exp.BitwiseAnd(this=exp.paren(self.asking.spelling.row_hash(values)), expression=exp.convert(_BITS))
+        return exp.cast(mask, "BIGINT")
+
+    def hashes(self, query: exp.Select) -> Hashes | None:
+        """Let hashes be grouped; None if too many are shared. Private."""
+        spread = self.asking.spelling.spread(query, HASH)
+        answer = self.asking.ask(hash_counts(spread, HASH, int(MOST_SHARED.at) + 1))
+        if answer.num_rows > MOST_SHARED.at:
+            return None
+        shared, counts = (column.combine_chunks() for column in answer.columns)
+        return Hashes(shared.drop_null(), sum(counts.filter(shared.is_null()).to_pylist()))
+
+    @contextmanager
+    def lent(self, shared: pa.Array) -> Iterator[exp.Expr]:
+        """Lend hashes under a name that no other process uses."""
+        table, name = self.asking.table, new_name()
+        try:
+            yield table.lend(name, pa.table([shared], [HASH.name]))
+        finally:
+            table.take_back(name)
+
+    def grouped(self, query: exp.Select) -> pa.Table:
+        """Ask a query. Private."""
+        return self.asking.ask(query).cast(HISTOGRAM)
+
+
+class RemoteSlice:
+    """The conflict graph of one slice of a remote table (implements `dpdb.engine.Slice`).
+
+    Nothing is asked before it is needed. Parameters as `LocalSlice`.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        constraints: Sequence[BoundConstraint],
+        where: WherePredicate | None,
+        *,
+        name: str,
+        progress: Progress = no_progress,
+    ) -> None:
+        self._asking, self._where, self._name, self._progress = asking, where, name, progress
+        self.constraints = tuple(constraints)
+        self._made: LocalSlice | None = None
+
+    # -- what aggregates say --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """Rows, and those of them that conflict with themselves."""
+        self._progress("counting rows there")
+        asking = self._asking
+        rows, alone = asking.row(self_conflict_counts(asking.rows, asking.schema, self.constraints, self._where))
+        return int(rows), int(alone)
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the slice, with and without conflicts. Private."""
+        return self._counts[0]
+
+    @cached_property
+    def self_conflicts(self) -> int:
+        """Rows that conflict with themselves. Private."""
+        return self._counts[1]
+
+    def degree_bound(self) -> int:
+        """Exact upper bound of the maximum degree. Private."""
+        self._progress("counting groups there")
+        terms = degree_bound.degree_terms(self.constraints)
+        return degree_bound.evaluate(terms, _RemoteGroups(self._asking, self._tuples()))
+
+    def _tuples(self, beside: Sequence[str] = ()) -> exp.Select:
+        asking = self._asking
+        return slice_tuples(asking.rows, asking.schema, self.constraints, self._where, beside)
+
+    def class_histograms(self) -> list[pa.Table]:
+        """Count classes of rows; see `dpdb.engine.Table`. Private."""
+        asking = self._asking
+        self._progress("counting classes there")
+        there, rows, tables = _RemoteKeys(asking), self._tuples().subquery(), []
+        # Each query chooses the rows of units again, which takes longer than to group all of them by their values once.
+        hashes_keys = asking.spelling.hashes_keys and isinstance(asking.rows, exp.Table)
+        for histogram in class_histograms(self.constraints, asking.schema):
+            if hashes_keys and histogram.is_key and histogram.equal:
+                tables.append(count_keys(there, histogram, rows))
+            else:
+                tables.append(there.grouped(class_histogram(histogram, rows)))
+        return tables
+
+    # -- what needs the rows in conflict --------------------------------------------------------------------------
+
+    @property
+    def gathered(self) -> LocalSlice:
+        """The rows in conflict, ranked in our own database; they come at the first use. Private."""
+        if self._made is None:
+            self._progress("gathering the rows in conflict")
+            self._made = self._gather()
+        return self._made
+
+    def _gather(self) -> LocalSlice:
+        asking = self._asking
+        columns = stored_columns(self.constraints, asking.schema)
+        query = rows_in_conflict(self._tuples(columns), self.constraints, columns)
+        with fetched(asking, self._name, columns, in_parts(asking, query, columns)) as rows:
+            return LocalSlice(asking.database, rows, self.constraints, None, name=self._name, progress=self._progress)
+
+    @cached_property
+    def node_count(self) -> int:
+        """Rows in the graph. Private."""
+        return self.gathered.node_count
+
+    @property
+    def edges(self) -> Edges:
+        """The edges, listed. Private."""
+        return self.gathered.edges
+
+    def first_violations(self, positions: Sequence[int], most: float) -> Mapping[int, Edges] | None:
+        """List the edges that violate each of some constraints first. Private."""
+        return self.gathered.first_violations(positions, most)
+
+    def codes(self, columns: Sequence[str]) -> Mapping[str, NDArray[np.int32]]:
+        """Return constrained columns in rank order, as codes. Private."""
+        return self.gathered.codes(columns)
+
+    def rows_that(self, conditions: Sequence[Sequence[BoundPredicate]]) -> list[NDArray[np.bool_]]:
+        """Mark the rows that meet each condition. Private."""
+        return self.gathered.rows_that(conditions)
+
+    def canonical_order(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Sort rows of the graph canonically. Private."""
+        return self.gathered.canonical_order(rows)
+
+    def thinning(self) -> Thinning | None:
+        """Offer parts of the rows in conflict, unless all have come or are needed. Private."""
+        if self._made is not None or not may_be_thinned(self.constraints):
+            return None
+        self._progress("gathering the rows in conflict")
+        self._progress = no_progress  # whether more have to come is private
+        return RemoteThinning(self._asking, self.constraints, self._where, name=self._name)
+
+    def close(self) -> None:
+        """Drop what has come."""
+        if self._made is not None:
+            self._made.close()

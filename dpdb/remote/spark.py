@@ -1,0 +1,210 @@
+"""Spark 4 as a remote table: classic sessions and Connect, by SQL text alone. No Python runs on executors.
+
+Frames are known by what they can do (`sparkSession`, `toArrow`), because the two kinds share no class that a user's
+frame is certain to have. The session is the user's: nothing of it is changed but a temporary view of the table, which
+`close` drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.errors import EngineError, SourceError
+from dpdb.owner_log import OWNER_LOG
+from dpdb.remote.table import new_name
+from dpdb.schema import Column, TableSchema
+
+__all__ = ["SparkSource", "SparkTable"]
+
+_PREFIX = "spark:"
+_UTC = {"utc", "etc/utc", "gmt", "etc/gmt", "z", "+00:00", "zulu", "etc/zulu", "universal", "etc/universal"}
+_TYPES = {
+    "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "float": "FLOAT",
+    "double": "DOUBLE", "boolean": "BOOLEAN", "binary": "BLOB", "date": "DATE", "timestamp_ntz": "TIMESTAMP",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+}  # fmt: skip
+_TEXT = ("string", "char(", "varchar(")
+_ZONED = "TIMESTAMP WITH TIME ZONE"
+# Spark keeps other times than it documents, and not all of them have a place in DuckDB's calendar.
+_CALENDAR = {
+    "DATE": ("DATE '0001-01-01'", "DATE '9999-12-31'"),
+    "TIMESTAMP": ("TIMESTAMP_NTZ '0001-01-01 00:00:00'", "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'"),
+    _ZONED: ("TIMESTAMP '0001-01-01 00:00:00+00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999+00:00'"),
+}
+
+
+class SparkSource:
+    """The kind of sources that are Spark's: its data frames, and texts such as ``spark:catalog.schema.table``."""
+
+    takes_table = False
+
+    def reads(self, source: object) -> bool:
+        """Say whether it is one; pyspark is not imported for that."""
+        if isinstance(source, str):
+            return source.startswith(_PREFIX)
+        return hasattr(type(source), "sparkSession") and hasattr(type(source), "toArrow")
+
+    def open(self, source: Any, table: str | None = None) -> SparkTable:
+        """Open it; a text in the active session, or in one that is made for it (`SPARK_REMOTE` gives Connect).
+
+        Raises
+        ------
+        SourceError
+            If there is no such table, no Spark, or no session can be made.
+        """
+        del table
+        if not isinstance(source, str):
+            return SparkTable(source, "Spark data frame")
+        name = source.removeprefix(_PREFIX)
+        session, is_ours = _session()
+        try:
+            with _said(f"{source}: there is no such table or view"):
+                frame = session.table(name)
+                _ = frame.schema  # Connect looks for the table now
+            return SparkTable(frame, source, stop=session.stop if is_ours else None)
+        except BaseException:
+            if is_ours:
+                session.stop()
+            raise
+
+
+class SparkTable:
+    """A data frame that is asked in its own session (implements `dpdb.remote.table.RemoteTable`).
+
+    Parameters
+    ----------
+    stop
+        Ends the session, if it was made for this table.
+    """
+
+    dialect = "spark"
+    is_fixed = False
+
+    def __init__(self, frame: Any, description: str, stop: Any = None) -> None:
+        self.description = description
+        self._session, self._stop = frame.sparkSession, stop
+        self._view = new_name()
+        with _said(f"{description}: cannot be described"):
+            fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+            zone = str(self._session.conf.get("spark.sql.session.timeZone"))
+        self._schema = TableSchema(tuple(Column(name, _type(name, kind, zone)) for name, kind in fields))
+        read = [_total(column) for column in self._schema.columns if column.type is not None]
+        if not read:
+            raise SourceError(f"{description}: no column has a type that constraints can compare")
+        with _said(f"{description}: cannot be read"):
+            frame.selectExpr(*read).createOrReplaceTempView(self._view)
+
+    def schema(self) -> TableSchema:
+        """Names and types."""
+        return self._schema
+
+    def rows(self) -> exp.Table:
+        """Name the view."""
+        return exp.to_table(self._view)
+
+    def ask(self, tree: exp.Expr) -> pa.Table:
+        """Run a query; a signal stops it on the cluster, too."""
+        text = tree.sql("spark")
+        tag = new_name()
+        try:
+            self._session.addTag(tag)
+            try:
+                answer: pa.Table = self._session.sql(text).toArrow()
+            finally:
+                self._session.removeTag(tag)
+        except Exception as error:  # of many libraries, and it may print values
+            OWNER_LOG.error("%s\n%s", error, text)
+            raise EngineError(
+                f"{self.description}: a query failed in Spark; the reason is in the owner's log"
+            ) from None
+        except BaseException:
+            with suppress(Exception):
+                self._session.interruptTag(tag)
+            raise
+        return answer
+
+    def lend(self, name: str, table: pa.Table) -> exp.Table:
+        """Make a table a view, to be sent to every executor: else Spark would shuffle the large table to join it."""
+        # Connect makes no frame of no rows.
+        some = (
+            table
+            if table.num_rows
+            else pa.table([pa.nulls(1, kind) for kind in table.schema.types], table.schema.names)
+        )
+        with _said(f"{self.description}: a table cannot be lent"):
+            frame = self._session.createDataFrame(some).limit(table.num_rows)
+            frame.hint("broadcast").createOrReplaceTempView(name)
+        return exp.to_table(name)
+
+    def take_back(self, name: str) -> None:
+        """Drop the view."""
+        with suppress(Exception):  # the session may be gone
+            self._session.catalog.dropTempView(name)
+
+    def version(self) -> str:
+        """Name Spark's hash, whose seed is the same in all its versions."""
+        return "spark xxhash64"
+
+    def close(self) -> None:
+        """Drop the view, and end the session if it was made for this table."""
+        self.take_back(self._view)
+        if self._stop is not None:
+            stop, self._stop = self._stop, None
+            with suppress(Exception):
+                stop()
+
+
+def _session() -> tuple[Any, bool]:
+    """Return the session that is active, or a new one in UTC, and whether it is new."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise SourceError("spark:...: needs PySpark 4: pip install 'dpdb[spark]'") from None
+    with _said("spark:...: no session can be made (it needs Java, or SPARK_REMOTE to name a server)"):
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active, False
+        session = SparkSession.builder.appName("dpdb").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        return session, True
+
+
+@contextmanager
+def _said(problem: str) -> Iterator[None]:
+    """Turn whatever Spark raises into one line."""
+    try:
+        yield
+    except SourceError:
+        raise
+    except Exception as error:
+        OWNER_LOG.error("%s: %s", problem, error)
+        raise SourceError(f"{problem}; the reason is in the owner's log") from None
+
+
+def _type(name: str, kind: str, zone: str) -> str:
+    """Name a Spark type as our own database does; one that it has not keeps Spark's name, which compares nothing."""
+    if "${" in name:
+        return f"{kind}, and a name in which Spark replaces ${{...}}"
+    if kind.startswith(_TEXT):
+        return "VARCHAR"
+    if kind.startswith("decimal("):
+        return kind.upper() if "-" not in kind else kind
+    if kind == "timestamp" and zone.lower() not in _UTC:
+        return "timestamp in a session whose spark.sql.session.timeZone is not UTC"
+    return _TYPES.get(kind, kind)
+
+
+def _total(column: Column) -> str:
+    """Read a column in the values that both engines have: no collation, no CHAR that compares as if it were longer."""
+    name = f"`{column.name.replace('`', '``')}`"
+    if column.type == "VARCHAR":
+        return f"try_validate_utf8(CAST({name} AS STRING)) AS {name}"
+    if column.type in _CALENDAR:
+        low, high = _CALENDAR[column.type]
+        return f"CASE WHEN {name} BETWEEN {low} AND {high} THEN {name} END AS {name}"
+    return name

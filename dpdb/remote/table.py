@@ -1,0 +1,82 @@
+"""`RemoteTable`: what dpdb needs of another engine. It answers queries; nothing else of dpdb runs there.
+
+A new one is a file in this folder, a line in `REMOTE_KINDS` of `engine`, and a spelling in `spelling.SPELLINGS`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from sqlglot import exp
+
+    from dpdb.schema import TableSchema
+
+__all__ = ["RemoteTable", "new_name"]
+
+_numbers = count()
+
+
+def new_name() -> str:
+    """Return a name for what is made in another engine, which no other session of its has: of this process, now."""
+    return f"dpdb_{os.getpid()}_{time.time_ns()}_{next(_numbers)}"
+
+
+class RemoteTable(Protocol):
+    """One table in another engine.
+
+    Attributes
+    ----------
+    dialect : str
+        Sqlglot's name of the engine's SQL, by which its `Spelling` is found, too.
+    description : str
+        The table as the user named it, for messages.
+    is_fixed : bool
+        Whether all queries see the same rows for certain. Else rows are compared with those of the opening before an
+        answer is published: a view may call ``random()``, and others may write to the table.
+    """
+
+    dialect: str
+    description: str
+    is_fixed: bool
+
+    def schema(self) -> TableSchema:
+        """Return names and types, in the types of our own DuckDB; what it lacks keeps the engine's name. Public."""
+        ...
+
+    def rows(self) -> exp.Table:
+        """Name the rows for a FROM clause: the columns that dpdb can compare, in the types of `schema`.
+
+        Reading them is total: text is UTF-8, times lie in the calendar, and what is neither is NULL.
+        """
+        ...
+
+    def ask(self, tree: exp.Expr) -> pa.Table:
+        """Run a query.
+
+        Raises
+        ------
+        EngineError
+            If it fails, whatever the reason; the reason is in the owner's log.
+        """
+        ...
+
+    def lend(self, name: str, table: pa.Table) -> exp.Table:
+        """Make a small table readable for queries, until `take_back`."""
+        ...
+
+    def take_back(self, name: str) -> None:
+        """Drop a table that was lent."""
+        ...
+
+    def version(self) -> str:
+        """Name what decides the engine's hash of a row: with another one, other rows of a unit would be chosen."""
+        ...
+
+    def close(self) -> None:
+        """Drop everything that was made in the engine. May be called twice."""
+        ...

@@ -1,0 +1,76 @@
+"""From an address to local copies of its files, fetched once, when the table is opened.
+
+A release never waits for a network, and what is fetched cannot change between two releases of a session. A ledger
+compares the rows, not the addresses. Names and passwords of an address are shown nowhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from dpdb.errors import SourceError
+from dpdb.sources.addresses.urls import is_address
+from dpdb.sources.files import Files
+from dpdb.sources.places import find_files
+
+__all__ = ["STANDARD_INPUT", "find_source", "has_tables"]
+
+STANDARD_INPUT = "-"
+
+
+_DATABASES = ("duckdb", "sqlite", "excel")
+
+
+def has_tables(place: str) -> bool:
+    """Say whether a table can be named of a source; nothing is fetched, so a file behind an address is one table."""
+    if is_address(place):
+        return place.lower().startswith("adbc:")
+    return place != STANDARD_INPUT and find_files(place, or_text=True).kind in _DATABASES
+
+
+def find_source(place: str, folder: Path, *, or_text: bool = False) -> Files:
+    """Find the files of a path as `find_files`, or fetch those of an address into a folder.
+
+    Parameters
+    ----------
+    place : str
+        A path; ``-`` for standard input; or an address: ``https://``, ``http://``, or ``s3://`` of an object, a glob or
+        a folder of objects.
+    folder : Path
+        A private one, which lives as long as the table is open.
+    or_text : bool
+        See `find_files`.
+
+    Raises
+    ------
+    SourceError
+        As `find_files`; if nothing can be fetched, or only a part of it.
+    """
+    scheme = place.partition("://")[0].lower()
+    if place == STANDARD_INPUT:
+        from dpdb.sources.addresses.standard_input import keep_standard_input
+
+        shown, found = "standard input", keep_standard_input()
+    elif scheme in ("https", "http"):
+        from dpdb.sources.addresses.https import download
+
+        shown, found = download(place, _new(folder))
+    elif scheme == "s3":
+        from dpdb.sources.addresses.s3 import download_objects, is_delta
+
+        if is_delta(place):
+            return Files("delta", place, (place,), is_fetched=True)
+        shown, found = place, download_objects(place, _new(folder))
+    else:
+        return find_files(place, or_text=or_text)
+    try:
+        return replace(find_files(str(found), or_text=or_text), place=shown, is_fetched=True)
+    except SourceError as error:  # it names our copy
+        raise SourceError(str(error).replace(str(found), shown)) from None
+
+
+def _new(folder: Path) -> Path:
+    made = folder / "fetched"
+    made.mkdir(mode=0o700)
+    return made

@@ -1,0 +1,85 @@
+"""Files of Arrow's own format: Feather (version 2), and Arrow IPC files and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+
+from dpdb.database import Database
+from dpdb.errors import SourceError
+from dpdb.owner_log import OWNER_LOG
+from dpdb.sources.arrow import validated
+from dpdb.sources.file_source import FileSource, refuse_change
+from dpdb.sources.files import Files
+from dpdb.sources.source import Reading, Source, Wanted
+from dpdb.sources.stream_source import Stream, copied_stream, without_batches
+from dpdb.sources.table_choice import refuse_table_name
+from dpdb.sources.text_columns import declared_types
+
+__all__ = ["ArrowFile"]
+
+_FILE, _STREAM, _FEATHER_1 = b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
+
+
+class ArrowFile(FileSource):
+    """A Feather or Arrow IPC file, copied when it is opened."""
+
+    kind = "arrow"
+    title = "Arrow"
+    endings = " (.feather, .arrow, .arrows)"
+    many = False
+
+    def begins(self, head: bytes) -> bool:
+        """Say whether these are the first bytes of an Arrow file or stream."""
+        return head.startswith((_FILE, _STREAM, _FEATHER_1))
+
+    def is_named(self, path: str) -> bool:
+        """Return False: the name does not matter."""
+        del path
+        return False
+
+    def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
+        """Read the schema; see `FileSource`."""
+        refuse_table_name(files.place, wanted.table)
+        declared_types(database, files.place, (), wanted.types)
+        with _reader(files) as reader:
+            return copied_stream(database, Stream(files.place, without_batches(reader))), False
+
+    def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
+        """Copy the file; see `open_source`."""
+        if wanted.rows is Reading.NONE or (wanted.rows is Reading.COMPUTED and target.path is not None):
+            found, _ = self.describe(database, target, wanted)
+            return found if wanted.rows is Reading.NONE else replace(found, path=target.path, state=target.state())
+        refuse_table_name(target.place, wanted.table)
+        declared_types(database, target.place, (), wanted.types)
+        state = target.settled_state()
+        with _reader(target) as reader:
+            found = copied_stream(database, Stream(target.place, validated(reader)))
+        refuse_change(target, state)
+        return replace(found, path=target.path, state=state)
+
+
+@contextmanager
+def _reader(files: Files) -> Iterator[pa.RecordBatchReader]:
+    try:
+        with pa.memory_map(files.paths[0]) as file:
+            head = file.read(len(_FILE))
+            file.seek(0)
+            if head.startswith(_FEATHER_1):
+                raise SourceError(f"{files.place}: is a Feather file of version 1; write it again as version 2")
+            yield _opened(file, is_file=head == _FILE)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names that are not UTF-8
+        OWNER_LOG.error("%s: %s", files.place, error)
+        raise SourceError(f"{files.place}: is cut short or damaged; the reason is in the owner's log") from None
+
+
+def _opened(file: pa.NativeFile, *, is_file: bool) -> pa.RecordBatchReader:
+    if not is_file:
+        return pa.ipc.open_stream(file)
+    found = pa.ipc.open_file(file)
+    return pa.RecordBatchReader.from_batches(
+        found.schema, (found.get_batch(number) for number in range(found.num_record_batches))
+    )

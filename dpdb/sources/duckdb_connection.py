@@ -1,0 +1,80 @@
+"""Tables and views of an open DuckDB connection."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from dpdb.errors import SourceError
+from dpdb.sources.duckdb_relation import enums, run
+from dpdb.sources.stream_source import Stream, StreamSource
+from dpdb.sources.table_choice import choose_table
+
+__all__ = ["DuckDBConnection", "are_of_one_database"]
+
+_FILE = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+
+# Of the current database and of the temporary one, whose tables lie in a schema that we call temp.
+_CONNECTION_TABLES = """
+    SELECT if(database_name = 'temp', 'temp', schema_name), name, is_view
+    FROM (
+        SELECT database_name, schema_name, table_name AS name, false AS is_view FROM duckdb_tables() WHERE NOT internal
+        UNION ALL
+        SELECT database_name, schema_name, view_name, true FROM duckdb_views() WHERE NOT internal
+    )
+    WHERE database_name IN (current_database(), 'temp')
+    ORDER BY ALL
+"""
+
+
+class DuckDBConnection(StreamSource):
+    """A connection of the owner's, of which one table or view is read."""
+
+    def reads(self, target: object) -> bool:
+        """Say whether it is a DuckDB connection."""
+        return isinstance(target, duckdb.DuckDBPyConnection)
+
+    def stream(self, source: Any, table: str | None) -> Stream:
+        """Read the table; see `StreamSource`."""
+        description, relation = _connection_table(source, table)
+        return Stream(description, run(description, relation), enums=enums(relation))
+
+    def empty(self, source: Any, table: str | None) -> Stream:
+        """Describe the table; see `StreamSource`."""
+        description, relation = _connection_table(source, table)
+        return Stream(description, run("DuckDB relation", relation.limit(0)), enums=enums(relation))
+
+
+def are_of_one_database(one: object, other: object) -> bool:
+    """Return whether two DuckDB connections may see the same tables, as those do that `cursor` makes.
+
+    Databases in memory cannot be told apart: tables of one name in them count as one table.
+    """
+    if not (isinstance(one, duckdb.DuckDBPyConnection) and isinstance(other, duckdb.DuckDBPyConnection)):
+        return False
+    return _file_of(one) == _file_of(other)
+
+
+def _file_of(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """Return the file of a connection's database; None in memory, and of a connection that was closed."""
+    with suppress(duckdb.Error):
+        [(path,)] = connection.execute(_FILE).fetchall()
+        return None if path is None else str(path)
+    return None
+
+
+def _connection_table(connection: duckdb.DuckDBPyConnection, table: str | None) -> tuple[str, duckdb.DuckDBPyRelation]:
+    try:
+        [(database, current)] = connection.execute("SELECT current_database(), current_schema()").fetchall()
+        found = connection.execute(_CONNECTION_TABLES).fetchall()
+        # A name without schema means what it means in the connection's own SQL: the temporary table first.
+        schema, name, _ = choose_table("DuckDB connection", found, table, preferred=("temp", current, "main"))
+        catalog, schema = ("temp", "main") if schema == "temp" else (database, schema)
+        query = exp.select("*").from_(exp.table_(name, db=schema, catalog=catalog, quoted=True))
+        relation = connection.sql(query.sql("duckdb"))
+    except duckdb.Error as error:
+        raise SourceError(f"DuckDB connection: {str(error).splitlines()[0]}") from None
+    return f"table {name!r} of a DuckDB connection", relation

@@ -1,0 +1,140 @@
+"""`StreamSource`: the steps that all sources in this process have in common: one Arrow stream, copied at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.database import Database
+from dpdb.errors import EngineError, SourceError
+from dpdb.predicates import in_type
+from dpdb.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
+from dpdb.sources.source import Reading, Source, Wanted, copied, nothing_usable, scanned
+from dpdb.sources.text_columns import UNTYPED, has_ordered_categories
+
+__all__ = ["Stream", "StreamSource", "copied_stream", "without_batches"]
+
+_STREAM = exp.to_table("source_stream")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source as a stream that can be read once.
+
+    Attributes
+    ----------
+    description : str
+        What the source is called in messages.
+    reader : pyarrow.RecordBatchReader
+        All its rows. What fails while it is read may print values.
+    untyped : frozenset of str
+        Columns that are text because Python objects became text.
+    enums : mapping of str to str
+        The types of columns whose categories are in order, by their types and not by their rows.
+    unordered : frozenset of str
+        Columns of text whose categories are in no order that is known.
+    """
+
+    description: str
+    reader: pa.RecordBatchReader
+    untyped: frozenset[str] = frozenset()
+    enums: Mapping[str, str] = field(default_factory=dict)
+    unordered: frozenset[str] = frozenset()
+
+    def of(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """Return the reader with these of its columns only."""
+        schema = self.reader.schema
+        if list(columns) == schema.names:
+            return self.reader
+        kept = pa.schema([schema.field(name) for name in columns])
+        return pa.RecordBatchReader.from_batches(kept, (batch.select(columns) for batch in self.reader))
+
+
+class StreamSource(ABC):
+    """A kind of object that lives in this process and can be read as an Arrow stream."""
+
+    @abstractmethod
+    def reads(self, target: object) -> bool:
+        """Say whether this kind reads the object."""
+
+    @abstractmethod
+    def stream(self, source: Any, table: str | None) -> Stream:
+        """Return the stream of all rows.
+
+        Raises
+        ------
+        SourceError
+            If the object offers no Arrow stream, or the table does not exist.
+        """
+
+    @abstractmethod
+    def empty(self, source: Any, table: str | None) -> Stream:
+        """Return a stream of the columns; no row is read, a query is run with LIMIT 0. Errors as `stream`."""
+
+    def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
+        """Copy the stream; see `copied_stream`."""
+        if wanted.types:
+            raise SourceError(f"a schema applies to columns without a type: {UNTYPED}")
+        stream = (self.empty if wanted.rows is Reading.NONE else self.stream)(target, wanted.table)
+        if wanted.rows is Reading.NONE:
+            stream = replace(stream, reader=without_batches(stream.reader))
+        return copied_stream(database, stream)
+
+
+def without_batches(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return a stream of the same columns without a row."""
+    return pa.RecordBatchReader.from_batches(reader.schema, [])
+
+
+def copied_stream(database: Database, stream: Stream) -> Source:
+    """Copy a stream; columns of types that DuckDB does not read at all stay in the schema under Arrow's name.
+
+    Raises
+    ------
+    SourceError
+        If there is no column that dpdb can compare, two have one name, or reading fails.
+    """
+    columns = stream.reader.schema
+    if not columns.names:
+        raise SourceError(f"{stream.description}: the table has no columns")
+    refuse_duplicate_names(columns.names)
+    foreign = {field.name: str(field.type) for field in columns if not _is_readable(database, field)}
+    readable = [name for name in columns.names if name not in foreign]
+    if not readable:
+        raise nothing_usable(stream.description)
+    with database.arrow_table(_STREAM.name, stream.of(readable)):
+        found = scanned(database, stream.description, _in_order(stream, readable))
+        return copied(database, replace(found, schema=_schema(found.schema, columns.names, foreign, stream)))
+
+
+def _schema(known: TableSchema, names: Sequence[str], foreign: dict[str, str], stream: Stream) -> TableSchema:
+    of_arrow = {each.name for each in stream.reader.schema if has_ordered_categories(each.type)}
+    lost = (stream.unordered | of_arrow) - set(stream.enums)
+    origins = dict.fromkeys(lost, TypeOrigin.CATEGORIES) | dict.fromkeys(stream.untyped, TypeOrigin.OBJECTS)
+    columns = [Column(name, foreign[name]) if name in foreign else known[name] for name in names]
+    return TableSchema(tuple(replace(column, origin=origins.get(column.name, column.origin)) for column in columns))
+
+
+def _in_order(stream: Stream, names: Sequence[str]) -> exp.Expr:
+    """Read the columns of known categories as enumerations, which Arrow does not know."""
+    if not stream.enums:
+        return _STREAM
+    cells = [exp.column(name, quoted=True) for name in names]
+    typed = [
+        exp.alias_(in_type(cell, "VARCHAR", stream.enums.get(cell.name, "VARCHAR")), cell.name, quoted=True)
+        for cell in cells
+    ]
+    return exp.select(*typed).from_(_STREAM.copy()).subquery("typed_row")
+
+
+def _is_readable(database: Database, field: pa.Field) -> bool:
+    try:
+        with database.arrow_table("one_column", pa.RecordBatchReader.from_batches(pa.schema([field]), [])):
+            return True
+    except EngineError:
+        return False
