@@ -10,7 +10,7 @@ from sqlglot import exp
 
 __all__ = ["sql_file", "sql_statement"]
 
-_PACKAGE = Path(__file__).resolve().parents[2]
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @cache

@@ -12,7 +12,7 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 PRIVATE_ROOMS = (
     "privacy", "measures", "release", "graph", "remote", "engine", "sources", "database", "predicates", "constraints",
 )  # fmt: skip
-RELEASE_IDS = Path("release/published/release.py")
+RELEASE_IDS = Path("release/prepared/parts.py")
 LEDGER_KEYS = Path("ledger/store/marks.py")
 
 
