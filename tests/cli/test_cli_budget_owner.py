@@ -29,7 +29,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def test_answers_are_printed_again_as_they_were(visits: Path, ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     count = ("count", visits, "--ledger", ledger, "--epsilon", "0.5", "--by", "zip", "--keys", "1,2", "--run-id", "x")
-    text = run(capsys, *count)
+    text = run(capsys, *count, "--verbose")
     first = json.loads(run(capsys, *count, "--format", "json"))["releases"]
     run(capsys, "count", visits, "--ledger", ledger, "--epsilon", "0.25")
     shown = run(capsys, "budget", "show", ledger)

@@ -15,7 +15,7 @@ from dpdb.database.database import Database
 from dpdb.engine.sql import keys
 from dpdb.engine.sql.keys import texts_of
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.predicates import covered, nodes, places
+from dpdb.predicates import coverage, nodes, places
 from dpdb.predicates.attribute_sets import ValueSet
 
 SEED = 20_261_121
@@ -108,18 +108,18 @@ MUTANTS = {
         lambda patch: patch.setitem(places._PLACES, "DATE", str), ["DATE"],
     ),
     "functions are charged as their columns": (
-        lambda patch: patch.setattr(covered._Reader, "rows", _of_the_column(covered._Reader.rows)),
+        lambda patch: patch.setattr(coverage._Reader, "rows", _of_the_column(coverage._Reader.rows)),
         ["INTEGER", "VARCHAR"],
     ),
     "computed values are charged for no row": (
-        lambda patch: patch.setattr(covered._Reader, "_computed", lambda self, leaf: []),
+        lambda patch: patch.setattr(coverage._Reader, "_computed", lambda self, leaf: []),
         ["INTEGER", "VARCHAR", "DATE"],
     ),
     "NOT does not swap the questions": (
-        lambda patch: patch.setattr(covered._Reader, "rows", _without_not(covered._Reader.rows)), ["INTEGER"],
+        lambda patch: patch.setattr(coverage._Reader, "rows", _without_not(coverage._Reader.rows)), ["INTEGER"],
     ),
     "column comparisons cover equal columns only": (
-        lambda patch: patch.setattr(covered._Reader, "rows", _no_columns(covered._Reader.rows)), ["INTEGER", "DATE"],
+        lambda patch: patch.setattr(coverage._Reader, "rows", _no_columns(coverage._Reader.rows)), ["INTEGER", "DATE"],
     ),
     "excluded keys cover nothing": (
         lambda patch: patch.setattr(ValueSet, "__invert__", lambda self: ValueSet.nothing()), ["INTEGER"],

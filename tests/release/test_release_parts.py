@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,7 +13,6 @@ import pytest
 
 import dpdb
 from dpdb.ledger import Ledger
-from dpdb.owner import audit
 from dpdb.privacy import GDP, NANO, NOTIONS, PURE, ZCDP, Notion, noise
 from dpdb.privacy.epsilon import parse_epsilon, split
 from dpdb.privacy.notions import gdp_of_pure
@@ -118,18 +116,6 @@ def test_every_surface_tells_one_figure(notion: str, tmp_path: Path) -> None:
     assert explained[parameter] == together == spent == entry.charge
     assert sum(parse_epsilon(one.epsilon) for one in releases) == 2 * NANO == parse_epsilon(explained["epsilon"])
     assert sum(parse_epsilon(text) * times for text, times in entry.request["parts"].items()) == 2 * NANO
-    audited = audit(tmp_path / f"{notion}.ledger", TABLE)
-    assert [line.changed for line in audited.lines] == [False]
-    assert audited.spent_now == audited.spent == spent
-
-
-def test_a_recorded_request_without_parts_is_charged_as_one(tmp_path: Path) -> None:
-    """Ledgers of older versions hold no parts: what they charged then is what an audit finds."""
-    with with_ledger(tmp_path, "zcdp") as session:
-        session.dp_inconsistency("repair", 1)
-    with Ledger.open(tmp_path / "zcdp.ledger") as ledger:
-        assert "parts" not in json.loads(ledger.lines()[0].request)
-    assert audit(tmp_path / "zcdp.ledger", TABLE).lines[0].charge_now == 0.5
 
 
 # -- the exact loss of what was drawn -------------------------------------------------------------------------

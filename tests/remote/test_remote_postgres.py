@@ -238,7 +238,7 @@ def test_units_are_chosen_in_the_same_way_every_time(postgres: Server) -> None:
     owned = [rows["who"].to_pylist().count(who) for who in (1, 2, 3, 4)]
     seen = []
     for ordered in (rows, rows.sort_by("zip")):
-        options = {"constraints": "zip -> city", "unit": "who", "most": 3, "gather_rows": 99}
+        options = {"constraints": "zip -> city", "unit": "who", "max_rows": 3, "gather_rows": 99}
         with open_table(postgres.address, table=postgres.holding(ordered), **options) as there:  # type: ignore[arg-type]
             seen.append((statistics(there), there.content()))
     assert seen[0] == seen[1]
