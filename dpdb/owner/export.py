@@ -37,7 +37,18 @@ def check_ending(path: str | Path) -> Path:
 
 
 def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> None:
-    """Write a query's result to a new file, readable by its owner only; `table` is its name in a DuckDB file.
+    """Write a query's result to a new file, readable by its owner only.
+
+    Parameters
+    ----------
+    part
+        The slice whose database runs the query.
+    query
+        The query, in DuckDB's SQL.
+    path
+        The file to make; its ending chooses the format.
+    table
+        Name of the table in a DuckDB file.
 
     Raises
     ------

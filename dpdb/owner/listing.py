@@ -80,7 +80,17 @@ class Listing:
         return tuple(dict.fromkeys(comparable_column(name, table.schema, "columns").name for name in self.columns))
 
     def write_conflicts(self, part: LocalSlice, written: Sequence[tuple[str, int]], progress: Progress) -> None:
-        """Write violations, of every constraint as it is `written` (each text once), and suggestions."""
+        """Write the files of violations and of suggestions, where they were asked for.
+
+        Parameters
+        ----------
+        part
+            The slice that is measured.
+        written
+            The constraints as they were written, each a pair as `violating_pairs` takes it; repeated ones count once.
+        progress
+            Gets the name of each step.
+        """
         if self.violations is not None:
             progress("writing violations")
             write_query(part, violating_pairs(part, tuple(dict.fromkeys(written))), self.violations, "violations")
@@ -90,6 +100,15 @@ class Listing:
 
     def write_repair(self, part: LocalSlice, cover: NDArray[np.bool_] | None, progress: Progress) -> None:
         """Write the rows to delete: those that conflict with themselves, and a vertex cover of the others.
+
+        Parameters
+        ----------
+        part
+            The slice that is measured.
+        cover
+            True for each row of the graph that is in the vertex cover, in the order of `source_rows`; or None.
+        progress
+            Gets the name of the step.
 
         Raises
         ------

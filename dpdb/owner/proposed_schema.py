@@ -117,6 +117,15 @@ def propose_schema(
     Every row is read. A type is proposed if every cell that is not empty, or a word for a missing one, looks like a
     value of it and converts to it; else VARCHAR.
 
+    Parameters
+    ----------
+    source
+        As `dpdb.open` takes it.
+    table
+        Table or view of a DuckDB file or connection.
+    **settings
+        As `dpdb.open`, except `csv_schema`, which is replaced: all columns of text files are read as text.
+
     Raises
     ------
     SourceError

@@ -84,7 +84,19 @@ class Simulation:
         self.truth = {measure.name: measure.truth(self._statistics) for measure in MEASURES}
 
     def alone(self, measure: str, mechanism: str, epsilon: Epsilon, seconds: float) -> ExpectedError:
-        """Expect the error of one measure released alone."""
+        """Simulate the releases of one measure alone, and return their error.
+
+        Parameters
+        ----------
+        measure
+            The measure's name.
+        mechanism
+            The mechanism's name.
+        epsilon
+            Privacy cost of each release.
+        seconds
+            Time after which no further release is made, once there are 5.
+        """
 
         def release() -> Release:
             released = self._session.dp_inconsistency(

@@ -97,6 +97,17 @@ class TableRules:
 
         The check is left out, with the reason, where it cannot be written, dpdb cannot read a text, or nobody has read
         one of its options.
+
+        Parameters
+        ----------
+        write
+            Returns the constraint texts of the check, one or several.
+        origin
+            The check in the file's words.
+        options
+            The options of the check; `write` reads those that matter for which rows fail.
+        note
+            A comment beside each rule, such as a tolerated share; by default none.
         """
         try:
             written = write()

@@ -66,6 +66,15 @@ class Options:
     def choice(self, name: str, otherwise: str, *others: str) -> str:
         """Read an option that is one of some words.
 
+        Parameters
+        ----------
+        name
+            The option.
+        otherwise
+            The default, which is also one of the words.
+        *others
+            The other words.
+
         Raises
         ------
         ParameterError

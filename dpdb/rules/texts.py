@@ -56,7 +56,17 @@ def value(item: object) -> str:
 
 
 def among(column: object, values: Iterable[object], *, inside: bool = True) -> str:
-    """Write that a column has one of some values, or none of them; NULL among them says nothing."""
+    """Write that a column has one of some values, or none of them.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    values
+        The values; None among them is skipped.
+    inside
+        True for IN, False for NOT IN.
+    """
     listed = ", ".join(value(item) for item in values if item is not None)
     if not listed:
         raise ParameterError("the list of values is empty")
@@ -64,7 +74,17 @@ def among(column: object, values: Iterable[object], *, inside: bool = True) -> s
 
 
 def between(term: str, low: object, high: object, *, strict_low: bool = False, strict_high: bool = False) -> str:
-    """Write that a term lies between two values, each of which may be None."""
+    """Write that a term lies between two values.
+
+    Parameters
+    ----------
+    term
+        The term, as SQL writes it.
+    low, high
+        The bounds; None for no bound on that side. At least one is needed.
+    strict_low, strict_high
+        Whether the bound itself is excluded.
+    """
     ends = [(">" if strict_low else ">=", low), ("<" if strict_high else "<=", high)]
     parts = [f"{term} {sign} {value(end)}" for sign, end in ends if end is not None]
     if not parts:
@@ -73,7 +93,17 @@ def between(term: str, low: object, high: object, *, strict_low: bool = False, s
 
 
 def dependency(determinants: Sequence[object], dependent: object, where: object = None) -> str:
-    """Write a functional dependency."""
+    """Write a functional dependency.
+
+    Parameters
+    ----------
+    determinants
+        Names of the columns on the left side; without any, the dependent column has one value.
+    dependent
+        Name of the column on the right side.
+    where
+        Condition on the rows that the dependency is about; None for all rows.
+    """
     left = ", ".join(map(column_name, determinants))
     return f"{left or '[]'} -> {column_name(dependent)}{_where(where)}"
 
@@ -87,6 +117,15 @@ def keyed(columns: Sequence[object], where: object = None) -> str:
 
 def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_all_missing: bool = True) -> list[str]:
     """Write a key of which NULL is a value, as GROUP BY takes it: one rule for each choice of columns that are NULL.
+
+    Parameters
+    ----------
+    columns
+        Names of the key's columns.
+    where
+        Condition on the rows that the key is about; None for all rows.
+    also_all_missing
+        Whether two rows in which all columns are NULL violate the key, too.
 
     Raises
     ------
@@ -114,6 +153,17 @@ def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_al
 
 def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], where: object = None) -> str:
     """Write a foreign key: the values of columns are found in those of another table.
+
+    Parameters
+    ----------
+    columns
+        Names of the referring columns.
+    parent
+        Name of the other table; dots separate its parts.
+    targets
+        Names of the other table's columns, one for each of `columns`.
+    where
+        Condition on the referring rows; None for all rows.
 
     Raises
     ------

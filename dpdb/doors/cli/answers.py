@@ -54,7 +54,16 @@ class AnswerOutput:
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
 
     def show(self, content: str | bytes, releases: Sequence[Release], words: str = "") -> None:
-        """Write the answers, at once; `words` are another form of them, for standard error.
+        """Write the answers at once.
+
+        Parameters
+        ----------
+        content
+            The answers in the command's output format.
+        releases
+            The releases that the content shows.
+        words
+            The answers as text for standard error, if writing fails; by default `content`.
 
         Raises
         ------

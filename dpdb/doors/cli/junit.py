@@ -38,7 +38,20 @@ def check_junit(path: str | Path) -> None:
 
 
 def write_junit(path: str | Path, job: str, run_id: str, outcomes: Sequence[Outcome], error: str | None) -> None:
-    """Write the file anew; one case `run` stands for the run itself, and has its error.
+    """Write the file anew; its test case `run` stands for the run itself, and has the run's error.
+
+    Parameters
+    ----------
+    path
+        The file, which is replaced if it exists.
+    job
+        The job's name.
+    run_id
+        The run's name.
+    outcomes
+        The published releases of the run, with their gates.
+    error
+        Message of the error that ended the run; None without one.
 
     Raises
     ------

@@ -23,7 +23,17 @@ _RULE = "rule"
 
 
 def releases_text(releases: Sequence[Release], output: str, verbose: bool = False) -> str:
-    """Return the releases of one call, at least one, as one JSON document or in words; `verbose` says every detail."""
+    """Return the releases of one call as one JSON document or in words.
+
+    Parameters
+    ----------
+    releases
+        At least one release.
+    output
+        ``"json"``, or anything else for words.
+    verbose
+        Whether the words have every detail, instead of a table with notes.
+    """
     if output == "json":
         return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
     if verbose:

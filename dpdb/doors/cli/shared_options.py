@@ -38,7 +38,21 @@ _SHAPE = ("constraints", "table", "csv_schema", "delimiter")
 
 
 def command(commands: Any, name: str, run: _Command, text: str, example: str) -> Parser:
-    """Make a command with its help and an example; `run` imports its work on first use."""
+    """Make a command with its help and an example.
+
+    Parameters
+    ----------
+    commands
+        The subparsers that the command is added to.
+    name
+        The command's name.
+    run
+        Runs the command and returns its exit code; imports its work on first use.
+    text
+        The help: a phrase without a capital letter and a full stop.
+    example
+        A command line that shows its use.
+    """
     parser: Parser = commands.add_parser(
         name,
         help=text,
@@ -59,7 +73,17 @@ def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True)
 
 
 def shape_options(parser: argparse.ArgumentParser, schema: str | None = None, *, constraints: bool = True) -> None:
-    """Constraints, table, column types and delimiter; `schema` is other help of the types."""
+    """Add the options for constraints, table, column types and delimiter.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    schema
+        Help of the column types; by default that of the setting.
+    constraints
+        Whether to add the option for constraints.
+    """
     setting_options(parser, _SHAPE if constraints else _SHAPE[1:], {} if schema is None else {"csv_schema": schema})
 
 
@@ -71,7 +95,17 @@ def declared_options(parser: argparse.ArgumentParser) -> None:
 def setting_options(
     parser: argparse.ArgumentParser, names: Iterable[str], words: Mapping[str, str] | None = None
 ) -> None:
-    """Add options for settings of a table, by name; `words` has other help than theirs."""
+    """Add options for settings of a table.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    names
+        Names of the settings in `SETTINGS`.
+    words
+        Help by name of the setting; a setting that is not in it keeps its own.
+    """
     for name in names:
         setting, words_of = SETTINGS[name], words or {}
         several = setting.kind in {"constraints", "parents"}
@@ -111,7 +145,17 @@ def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -
 
 
 def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
-    """Cost, slice and confidence."""
+    """Add the options for cost, slice and confidence.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    required
+        Whether epsilon must be given.
+    epsilon
+        Default of epsilon; None for none.
+    """
     parser.add_argument("--epsilon", required=required, default=epsilon, metavar="E", help="privacy cost, in total")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")

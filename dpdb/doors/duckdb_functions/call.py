@@ -28,7 +28,20 @@ class Call:
 def read_call(
     function: str, table: str | None, given: Mapping[str, Any], *, one_row: bool, constraints: str | None = None
 ) -> Call:
-    """Read the arguments of a call, as the macros pass them; `one_row` is that of a scalar call.
+    """Read the arguments of a call, as the macros pass them.
+
+    Parameters
+    ----------
+    function
+        Name of the SQL function.
+    table
+        Name of the table to measure; NULL is refused.
+    given
+        The other arguments by name.
+    one_row
+        Whether the call is scalar, which allows one answer only.
+    constraints
+        Constraints that the call names; None for those of the registration.
 
     Raises
     ------

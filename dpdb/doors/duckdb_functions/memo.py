@@ -49,6 +49,16 @@ class Memo:
             self._held -= len(self._answers.popitem(last=False)[1])
 
     def keep(self, transaction: int, call: Call, rows: Rows) -> None:
-        """Remember an answer, after `reserve`."""
+        """Remember an answer, after `reserve`.
+
+        Parameters
+        ----------
+        transaction
+            Number of the transaction.
+        call
+            The call that was answered.
+        rows
+            The answer, one row for each release.
+        """
         self._answers.setdefault(transaction, {})[call] = rows
         self._held += 1

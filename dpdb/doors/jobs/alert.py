@@ -52,7 +52,19 @@ class Alert:
     format: str = "json"
 
     def send(self, job: str, run_id: str, outcomes: Sequence[Outcome], error: str | None = None) -> str | None:
-        """Send what a run has come to, if it is asked for; return why it could not be sent, None if it was."""
+        """Send the result of a run, if the alert is for its status; return why that failed, or None.
+
+        Parameters
+        ----------
+        job
+            The job's name.
+        run_id
+            The run's name.
+        outcomes
+            The published releases of the run, with their gates.
+        error
+            Message of the error that ended the run; None without one.
+        """
         status = status_of(outcomes, error)
         if status not in self.statuses:
             return None

@@ -135,8 +135,12 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
 
     Parameters
     ----------
+    job
+        The job as its file has it.
+    run_id
+        Name of the run.
     date
-        What the run's data are of; by default what the run id names. A literal has its day, in UTC.
+        The date of the run's data; by default the date in the run id. A literal has its day, in UTC.
 
     Raises
     ------
@@ -160,12 +164,32 @@ def _filled(job: Job, release: JobRelease, run_id: str, date: datetime | None) -
 
 
 def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
-    """The run id of a release in the ledger."""
+    """Return the run id of a release in the ledger.
+
+    Parameters
+    ----------
+    job
+        The job.
+    run_id
+        Name of the run.
+    release
+        The release, one of the job's.
+    """
     return f"{job.name}/{run_id}/{release.name}"
 
 
 def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
-    """Return what a run asks of a release, under the release's run id in the ledger."""
+    """Return the request of a release of a run, under the release's run id in the ledger.
+
+    Parameters
+    ----------
+    job
+        The job.
+    run_id
+        Name of the run.
+    release
+        The release, one of the job's.
+    """
     return replace(release.ask, run_id=ledger_run(job, run_id, release))
 
 

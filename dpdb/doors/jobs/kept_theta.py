@@ -30,6 +30,17 @@ def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) ->
     A run that was debited before keeps what it asked for then, so that its retries ask for the same. Reads recorded
     releases and requests only.
 
+    Parameters
+    ----------
+    job
+        The job of this run, its placeholders filled.
+    session
+        Prepares the releases, to know whether they have a theta and what they request.
+    ledger
+        The job's ledger.
+    run_id
+        Name of the run.
+
     Raises
     ------
     DpdbError

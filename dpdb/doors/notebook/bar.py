@@ -16,7 +16,17 @@ _LAST = "drawing noise"
 
 
 def bar_words(done: int, steps: int, step: str) -> str:
-    """Return the bar as text, with the step's name."""
+    """Return the bar as text, with the step's name.
+
+    Parameters
+    ----------
+    done
+        Number of steps that the bar shows as done.
+    steps
+        Number of all steps.
+    step
+        Name of the current step.
+    """
     filled = _WIDTH * done // steps
     return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {step}"
 

@@ -52,7 +52,17 @@ def series_chart(series: Series, title: str) -> str:
 
 
 def budget_bar(spent: float, budget: float, words: str) -> str:
-    """Draw what was spent of a budget."""
+    """Draw the spent share of a budget.
+
+    Parameters
+    ----------
+    spent
+        What was spent, in the ledger's parameter.
+    budget
+        The whole budget, in the same parameter.
+    words
+        Describes the bar to a screen reader.
+    """
     share = min(1.0, spent / budget) if budget > 0 else 1.0
     return (
         f'<svg class="budget" viewBox="0 0 {_WIDTH} 16" preserveAspectRatio="none" role="img" '

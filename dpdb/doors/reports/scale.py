@@ -28,7 +28,15 @@ class Axis:
 
 
 def value_axis(lowest: float, highest: float, marks: int = 4) -> Axis:
-    """An axis from 0, or from a round number below `lowest` where 0 would press all values together."""
+    """Return an axis from 0, or from a round number below the values where 0 would press them all together.
+
+    Parameters
+    ----------
+    lowest, highest
+        The range of values that the axis must show.
+    marks
+        About how many steps to make between the two ends.
+    """
     highest = highest if highest > _SMALLEST else 1.0
     start = lowest if lowest > _FAR_FROM_ZERO * highest else 0.0
     span = max(highest - start, _SHORTEST * highest)

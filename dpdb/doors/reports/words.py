@@ -43,7 +43,15 @@ def warning_words(row: ResultRow) -> str:
 
 
 def budget_words(parameter: str, spent: float, budget: float, remaining: float) -> str:
-    """Say what was spent and what is left."""
+    """Say how much was spent and how much is left.
+
+    Parameters
+    ----------
+    parameter
+        Name of the ledger's parameter, such as epsilon.
+    spent, budget, remaining
+        Amounts in that parameter.
+    """
     return f"{parameter} {spent:.6g} of {budget:.6g} spent, {remaining:.6g} left for releases of the whole table"
 
 

@@ -84,8 +84,28 @@ class Cell(ABC):
 
     @abstractmethod
     def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a value below `key`, next to it if `close`; None if the type has none. The caller checks."""
+        """Draw a value below a key; return None if the type has none. The caller checks the value.
+
+        Parameters
+        ----------
+        key
+            The bound, of the same family.
+        rng
+            The source of randomness.
+        close
+            Whether to take a value next to the bound.
+        """
 
     @abstractmethod
     def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a value above `key`, next to it if `close`; None if the type has none. The caller checks."""
+        """Draw a value above a key; return None if the type has none. The caller checks the value.
+
+        Parameters
+        ----------
+        key
+            The bound, of the same family.
+        rng
+            The source of randomness.
+        close
+            Whether to take a value next to the bound.
+        """

@@ -22,12 +22,23 @@ class Purpose(IntEnum):
 
 
 def check_real(name: str, value: object, *, low: float, high: float = math.inf, above_low: bool = False) -> float:
-    """Return a finite number between `low` and `high` as a float.
+    """Return a finite number between two bounds as a float.
+
+    Parameters
+    ----------
+    name
+        The parameter's name, for the message.
+    value
+        The number to check.
+    low, high
+        The least and the largest number allowed; by default no largest one.
+    above_low
+        Whether `low` itself is refused.
 
     Raises
     ------
     ParameterError
-        If it is something else; with `above_low`, also if it is `low` itself.
+        If `value` is something else.
     """
     usable = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     number = float(value) if usable else math.nan  # type: ignore[arg-type]

@@ -48,6 +48,15 @@ class OutputFile:
     def write(self, rows: pa.Table, types: Mapping[str, str], table: str = "data") -> None:
         """Write the rows in their order; see `write_rows`.
 
+        Parameters
+        ----------
+        rows
+            The rows to write.
+        types
+            SQL types to write columns in, by column name, as `write_rows` takes them.
+        table
+            Name of the table in a DuckDB file.
+
         Raises
         ------
         EngineError, ParameterError

@@ -68,6 +68,15 @@ def domain_of(column: str, sql_type: str, constraints: Iterable[DenialConstraint
 
     Constraints of one comparison with a constant (`not(t1.age < 0)`) bound numbers and dates.
 
+    Parameters
+    ----------
+    column
+        The column's name.
+    sql_type
+        Its SQL type.
+    constraints
+        All constraints; those about other columns are skipped.
+
     Raises
     ------
     ParameterError

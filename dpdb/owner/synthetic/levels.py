@@ -24,6 +24,17 @@ def levels_of(
 ) -> tuple[list[list[Level]], list[str]]:
     """Order every family by its dependencies; a column never has more values than one that determines it.
 
+    Parameters
+    ----------
+    families
+        The families of columns, with their dependencies.
+    domains
+        The domain of each column; its size bounds the column's number of values.
+    distinct
+        Requested numbers of distinct values, by column.
+    usual
+        Least number of distinct values of the other columns.
+
     Returns
     -------
     (levels of each family, notes)

@@ -43,7 +43,16 @@ def is_ddl(text: str) -> bool:
 
 
 def import_ddl(text: str, found: Found, dialect: str) -> None:
-    """Read the constraints of all tables that statements make or alter; other statements are passed over.
+    """Read the constraints of all tables that statements make or alter; skip other statements.
+
+    Parameters
+    ----------
+    text
+        The SQL statements.
+    found
+        Gets the rules and the constraints that are left out.
+    dialect
+        The SQL dialect of the text, by sqlglot's names.
 
     Raises
     ------

@@ -192,7 +192,20 @@ def take_check(
 ) -> None:
     """Take a check of a contract: `missing:`, `{type: missing}` or `{type: no_missing}`, on a column or the table.
 
-    `beside` has what the column says, `where` is the condition of the contract, and `strange` what nobody reads of it.
+    Parameters
+    ----------
+    check
+        The check, as the contract states it.
+    column
+        Name of the column that holds the check; None for a check of the table.
+    table
+        Gets the rules of the check, or the reason to leave it out.
+    beside
+        Further options of the column, which the check inherits; by default none.
+    where
+        The filter of the whole contract; None for all rows.
+    strange
+        Keys of the contract that no importer reads: with any, every check is left out.
     """
     name, said, others = single(check)
     if "type" in mapping(check):

@@ -42,6 +42,15 @@ def raw(item: object) -> str:
 def like(name: str, sign: str, pattern: object) -> str:
     """Write that a column is like a pattern, or not.
 
+    Parameters
+    ----------
+    name
+        The column, as SQL writes it.
+    sign
+        The operator, such as `LIKE` or `NOT LIKE`.
+    pattern
+        The pattern, which becomes a quoted text.
+
     Raises
     ------
     ParameterError

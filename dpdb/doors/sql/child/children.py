@@ -66,7 +66,17 @@ class Child:
         self._is_gone: bool | None = None
 
     def send(self, kind: bytes, content: bytes | memoryview, until: float) -> None:
-        """Send a message; errors as `messages.send`."""
+        """Send a message; errors as `messages.send`.
+
+        Parameters
+        ----------
+        kind
+            One byte, see `messages`.
+        content
+            The content of the message.
+        until
+            Deadline on the monotonic clock, in seconds.
+        """
         messages.send(self._stream, kind, content, until=until)
 
     def receive(self, most: int, until: float) -> tuple[bytes, bytearray]:

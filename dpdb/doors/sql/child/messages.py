@@ -47,12 +47,23 @@ class TooLongError(Exception):
 def send(stream: socket.socket, kind: bytes, content: bytes | memoryview, *, until: float | None = None) -> None:
     """Send one message.
 
+    Parameters
+    ----------
+    stream
+        The socket to the other side.
+    kind
+        One byte.
+    content
+        The content of the message.
+    until
+        Deadline on the monotonic clock, in seconds; None for no deadline.
+
     Raises
     ------
     ClosedError
         If the other side has gone.
     TimeoutError
-        If it has not taken everything at the time `until` of the monotonic clock.
+        If it has not taken everything at the deadline.
     """
     try:
         for part in (_HEAD.pack(kind, len(content)), content):
@@ -63,7 +74,16 @@ def send(stream: socket.socket, kind: bytes, content: bytes | memoryview, *, unt
 
 
 def receive(stream: socket.socket, most: int, *, until: float | None = None) -> tuple[bytes, bytearray]:
-    """Receive one message of at most `most` bytes: its kind and its content.
+    """Receive one message: its kind and its content.
+
+    Parameters
+    ----------
+    stream
+        The socket to the other side.
+    most
+        Largest number of bytes of the content.
+    until
+        Deadline on the monotonic clock, in seconds; None for no deadline.
 
     Raises
     ------
@@ -72,7 +92,7 @@ def receive(stream: socket.socket, most: int, *, until: float | None = None) -> 
     TooLongError
         If the message is longer; nothing of it is read.
     TimeoutError
-        If it is not complete at the time `until` of the monotonic clock.
+        If the message is not complete at the deadline.
     """
     kind, length = _HEAD.unpack(_exactly(stream, _HEAD.size, until))
     if length > most:

@@ -22,9 +22,20 @@ def show_summary(
     *,
     unseen: UnseenRows | None = None,
 ) -> None:
-    """Print a summary; `more` are fields that go behind its own, `words` the same as lines of text.
+    """Print a summary.
 
-    `unseen` is what rows have left that no release has covered.
+    Parameters
+    ----------
+    summary
+        The ledger's summary.
+    output
+        ``"json"``, or anything else for text.
+    more
+        Further fields of the JSON document, after those of the summary.
+    words
+        The same as `more`, as lines of text.
+    unseen
+        The budget left for rows that no release has covered; None to leave it out.
     """
     fields = _finite(asdict(summary)) | (more or {})
     if unseen is not None:
