@@ -1,4 +1,4 @@
-"""`ExactMeasures`: the true values of a table, as a value. Not private."""
+"""`ExactMeasures`: the true measures of a table. Not private."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExactMeasures:
     reasons : dict
         For each field that is None or not proved: why.
     by_constraint : tuple of RuleMeasures, optional
-        Of each constraint by itself, one for each that was written.
+        The measures of each written constraint by itself.
     measures : tuple of str
         The measures that were asked for.
     not_of_type : dict of str to int
@@ -77,7 +77,7 @@ class ExactMeasures:
 
 @dataclass(frozen=True)
 class RuleMeasures:
-    """True values of one constraint by itself: what it counts whatever others its rows violate. Private.
+    """True values of one constraint by itself, whatever other constraints its rows violate. Private.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class RuleMeasures:
     measured: ExactMeasures | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that were asked for, ready for JSON; `reasons` only where there are some."""
+        """Return the fields that were asked for, ready for JSON; `reasons` only if it is not empty."""
         fields: dict[str, Any] = {"constraint": self.constraint, "violations": self.violations}
         if self.measured is not None:
             found = self.measured.to_dict()

@@ -1,4 +1,4 @@
-"""What an owner wants listed row by row: conflicts, a smallest set of rows to delete, values to change. Not private."""
+"""Lists of rows for an owner: conflicts, a smallest set of rows to delete, values to change. Not private."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class Listing:
         return len(self._paths)
 
     def kept(self, table: LocalTable) -> Sequence[str]:
-        """Find the columns to show, as the table spells them; `*` is all that can be compared.
+        """Find the columns to show, as the table spells them; `*` means all comparable columns.
 
         Raises
         ------
         UnknownColumnError, PredicateError
-            If one does not exist, or has values that cannot be compared.
+            If a column does not exist, or its values cannot be compared.
         """
         if self.columns == ("*",):
             return table.schema.usable
@@ -87,7 +87,7 @@ class Listing:
         part
             The slice that is measured.
         written
-            The constraints as they were written, each a pair as `violating_pairs` takes it; repeated ones count once.
+            (text, position in `part.constraints`) of each constraint; repeated pairs are listed once.
         progress
             Gets the name of each step.
         """

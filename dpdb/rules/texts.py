@@ -1,4 +1,4 @@
-"""Constraint texts: names and values as SQL and dpdb both read them, and the forms that all tools know."""
+"""Constraint texts: names and values as SQL and dpdb both read them, and the constraints that all tools know."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEYWORDS = frozenset(words.split()[0] for words in DuckDB.Tokenizer.KEYWORDS if
 
 
 def column_name(name: object) -> str:
-    """Write a column's name: plain where SQL takes it for nothing else."""
+    """Write a column's name, in quotes unless it is a plain word and no keyword of SQL."""
     if not isinstance(name, str) or not name:
         raise ParameterError(f"{name!r} is no column name")
     if _PLAIN.fullmatch(name) and name.upper() not in _KEYWORDS:
@@ -187,7 +187,7 @@ def missing(columns: Iterable[object], *, every: bool) -> str:
 
 
 def both(*conditions: object) -> str | None:
-    """Write that all of some conditions hold; None of no conditions."""
+    """Write the conjunction of some conditions; None without conditions."""
     said = [_condition(condition) for condition in conditions if condition is not None]
     return " AND ".join(said if len(said) < 2 else [_bracketed(part) for part in said]) or None
 
@@ -228,7 +228,7 @@ def one_line(text: object) -> str:
 
 
 def readable_line(text: str) -> str:
-    """Write a constraint so that it can stand in a line of a constraints file, a line that a terminal shows as it is.
+    """Write a constraint as one line of a constraints file, which a terminal shows unchanged.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def _where(where: object) -> str:
 
 
 def _condition(text: object) -> str:
-    """Write a condition in one line; signs that compute in SQL, and are AND or begin a comment here, are refused."""
+    """Write a condition in one line; refuse operators of SQL that mean AND or begin a comment in dpdb."""
     line = one_line(text)
     for part in _QUOTED.split(line)[::2]:
         sign = re.search(r"[&^#]", part)

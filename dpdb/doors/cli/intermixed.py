@@ -20,12 +20,12 @@ def harmless(option: argparse.Action) -> argparse.Action:
 
 
 def is_harmless(option: argparse.Action) -> bool:
-    """Return whether an option's definition says that it is."""
+    """Return whether an option's definition marks it as harmless."""
     return bool(getattr(option, "harmless", False))
 
 
 def is_repeated(action: argparse.Action) -> bool:
-    """Say whether an option may be given several times, each time with one more value."""
+    """Return whether an option may be given several times, each time with one more value."""
     return isinstance(action, argparse._AppendAction)
 
 

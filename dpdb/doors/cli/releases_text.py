@@ -42,7 +42,7 @@ def releases_text(releases: Sequence[Release], output: str, verbose: bool = Fals
 
 
 def _table(releases: Sequence[Release]) -> Iterator[str]:
-    """Align the columns; rules, which may be long, are the last one."""
+    """Align the columns; the last one has the rules, which may be long."""
     by_rule = releases[0].constraint is not None
     heads = ("measure", "value", f"bounds ({sure_words(releases[0].confidence)})", "meaning", "cost", _RULE)
     rows = [heads, *map(_cells, releases)]
@@ -80,7 +80,7 @@ def _cost(release: Release) -> str:
 
 
 def _notes(releases: Sequence[Release]) -> Iterator[str]:
-    """Say once what holds for rows of the table, and the guarantee of them all."""
+    """Give each note on rows of the table once, and the guarantee of all releases."""
     if any(release.upper is None for release in releases):
         yield "No upper end: the true number may be larger (examples/manual/mechanisms.md says why)."
     limited = [release for release in releases if release.theta_limits]

@@ -46,7 +46,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
     progress
         Gets the name of each long step.
     rows
-        Whether the session may read rows; a job plan needs none.
+        False for a session that only prepares releases, as a job plan does.
     """
     return Session(job.table, ledger=job.ledger, who=job.who, progress=progress, rows=rows)
 

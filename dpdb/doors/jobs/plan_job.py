@@ -24,7 +24,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
     job
         The job as its file has it.
     run_id
-        Name of the run; releases that it has answered already cost nothing.
+        Name of the run; a release that this run was debited for costs nothing again.
     date
         The date of the run's data; by default the date in the run id.
     new_epoch

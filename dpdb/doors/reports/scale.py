@@ -35,7 +35,7 @@ def value_axis(lowest: float, highest: float, marks: int = 4) -> Axis:
     lowest, highest
         The range of values that the axis must show.
     marks
-        About how many steps to make between the two ends.
+        Number of steps to aim for; round numbers may make fewer.
     """
     highest = highest if highest > _SMALLEST else 1.0
     start = lowest if lowest > _FAR_FROM_ZERO * highest else 0.0

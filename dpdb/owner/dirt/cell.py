@@ -1,4 +1,4 @@
-"""`Cell`: what noise can do with the cells of one type. Each kind of type has its own subclass."""
+"""`Cell`: how noise changes the cells of one type. Each kind of type has its own subclass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NAN_KEY", "Cell", "Key", "Value", "pick"]
 # A cell as a plain Python value: int, float, Decimal, bool, str or bytes; never None. Dates and times are ints.
 Value: TypeAlias = Any
 
-# Compares as SQL compares: (0, number, text or bytes), and NaN above everything.
+# Keys compare as SQL does: (0, number, text or bytes), and NaN above everything.
 Key: TypeAlias = tuple[int, Any]
 NAN_KEY: Key = (1, 0)
 
@@ -30,7 +30,7 @@ class Cell(ABC):
     Parameters
     ----------
     arrow : pyarrow.DataType
-        The type; what is written has exactly it.
+        The type; written cells have exactly this type.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Cell(ABC):
 
     @abstractmethod
     def key(self, value: Value) -> Key:
-        """Return what the value compares by."""
+        """Return the key by which the value compares."""
 
     @abstractmethod
     def nearest(self, key: Key) -> Value | None:

@@ -1,4 +1,4 @@
-"""Parameters of the noise generators: what they may be, and the seeded numpy generator."""
+"""Parameters of the noise generators: their checks, and the seeded numpy generator."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_count(name: str, value: object) -> int:
 
 
 def check_seed(seed: object) -> int | None:
-    """Return a whole number of at least 0, or None for a seed that nobody chose, or raise `ParameterError`."""
+    """Return a seed, a whole number of at least 0, or None if none was given; else raise `ParameterError`."""
     if seed is None:
         return None
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0:
@@ -65,7 +65,7 @@ def check_seed(seed: object) -> int | None:
 
 
 def fresh_seed() -> int:
-    """Draw a seed, so that a run which was given none can still be repeated."""
+    """Draw a seed, so that a run without a given seed can still be repeated."""
     return int(np.random.default_rng().integers(2**32))
 
 

@@ -24,10 +24,10 @@ class OutputFile:
     path
         Its ending chooses the format.
     source
-        What is read: never overwritten.
+        The source of the rows: never overwritten.
     overwrite
-        Whether an existing file may be replaced, which takes a source that is a path or a pyarrow Table: of
-        others it is not known which files they read.
+        Whether an existing file may be replaced; the source must then be a path or a pyarrow Table, because the
+        files that other sources read are unknown.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class OutputFile:
         rows
             The rows to write.
         types
-            SQL types to write columns in, by column name, as `write_rows` takes them.
+            Column name -> SQL type that Arrow does not know and the file gets back.
         table
             Name of the table in a DuckDB file.
 

@@ -31,7 +31,7 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: 
     front_end
         Answers the statements.
     read
-        Reads a line, given the text before the cursor.
+        Shows the prompt's text and reads a line.
     ledger
         The session's ledger, for the message where answers cannot be shown; None if there is none.
     """
