@@ -20,7 +20,7 @@ def entails(special: DenialConstraint, general: DenialConstraint) -> bool:
 
 
 class Entailing:
-    """What `entails` looks at of one constraint, read once: for whoever compares many with one another.
+    """A constraint prepared for `entails`, for callers that compare many constraints with one another.
 
     Attributes
     ----------

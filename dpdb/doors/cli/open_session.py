@@ -13,7 +13,7 @@ __all__ = ["asked", "one_release", "open_session"]
 
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:
-    """Open the source of a command; `own` are parameters of `Session` that the command sets itself, such as `budget`."""
+    """Open the source of a command; `own` are parameters of `Session` that the command sets itself, as `budget`."""
     opening = {"ledger": options.ledger, "who": options.who}
     return Session(options.source, **table_settings(options) | opening | own)
 

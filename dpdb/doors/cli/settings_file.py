@@ -61,7 +61,7 @@ def settings_file(name: str, *, found: bool) -> SettingsFile:
 
 
 def _with_schema(values: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the values, with each `[schema]` (columns and types, as `dpdb schema` prints them) as the option's text."""
+    """Return the values, with each `[schema]` (columns and types, as `dpdb schema` prints them) as the option."""
     return {
         key: value
         if not isinstance(value, dict)

@@ -89,7 +89,7 @@ def _history_file() -> Path:
 
 
 def completer(front_end: FrontEnd) -> Callable[[str, int], str | None]:
-    """Return the function that completes a word: commands, words of SQL, functions and their parameters, tables and columns."""
+    """Return the completer of words: commands, words of SQL, functions and their parameters, tables and columns."""
     columns = front_end.session.public.opened.schema.names
     known = [*DOT_COMMANDS, *statement_words(), front_end.table_name, *front_end.public, *columns]
 

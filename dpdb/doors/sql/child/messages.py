@@ -24,7 +24,7 @@ __all__ = [
 STATEMENT = b"s"  # what to run, as JSON
 ANSWER = b"a"  # rows of one table of answers, as an Arrow stream
 # From the worker.
-LACKING = b"l"  # the walls that this system does not have, as text; before the statement runs, if at all
+LACKING = b"l"  # the walls that this system lacks, as text; only before the statement runs
 PASSED = b"p"  # the rehearsal succeeded
 RESULT = b"r"  # an Arrow stream
 FAILED = b"f"  # the reason as text
@@ -115,7 +115,7 @@ def _exactly(stream: socket.socket, length: int, until: float | None) -> bytearr
 
 
 def _left(until: float | None) -> float | None:
-    """Seconds that remain; a socket takes 0 for "do not wait", which is not "too late"."""
+    """Return the seconds until the deadline; raise at 0, which a socket would read as "do not wait"."""
     if until is None:
         return None
     left = until - time.monotonic()
