@@ -128,7 +128,7 @@ class TableRules:
 
 
 def _readable(text: str) -> str:
-    """Return the text as a line that dpdb's own parser reads, and does not refuse whatever the table."""
+    """Return the text as a line that dpdb's own parser reads; refuse SQL that dpdb refuses for every table."""
     try:
         for constraint in parse_constraint(text):
             for computed in constraint.computed:

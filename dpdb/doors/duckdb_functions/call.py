@@ -14,14 +14,14 @@ __all__ = ["Call", "read_call"]
 
 @dataclass(frozen=True)
 class Call:
-    """A question, its table and the constraints it names, hashable: equal calls of one transaction are one release."""
+    """A request, its table and the constraints it names, hashable: equal calls of one transaction are one release."""
 
     table: str
     ask: Ask
     constraints: str | None = None
 
     def answer(self, session: Session) -> tuple[Release, ...]:
-        """Release what was asked; cost and errors as `Session.release`."""
+        """Make the requested releases; cost and errors as `Session.release`."""
         return session.release(self.ask)
 
 

@@ -1,4 +1,4 @@
-"""The checks that planning and running a job share: everything that can be refused before anything is spent."""
+"""The checks that planning and running a job share, before anything is spent."""
 
 from __future__ import annotations
 

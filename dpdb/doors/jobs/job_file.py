@@ -27,7 +27,7 @@ _JOB_KEYS = (
     "name", "source", *(setting.key for setting in SETTINGS.values()), "ledger", "results", "results_table", "who",
     "new_epochs", "alert", "release",
 )  # fmt: skip
-# The run id comes with the run, and jobs pay in epsilon.
+# Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
 _RELEASE_KEYS = ("name", *_ASKED, "gate", "warn")
 _LONGEST_NAME = 60
@@ -46,13 +46,13 @@ class JobRelease:
     ----------
     name : str
     ask : Ask
-        What is asked, without the run id.
+        The request, without the run id.
     gates : tuple of Gate
-        What fails the run, and what is only said and sent.
+        Gates, which fail the run, and warnings, which are only printed and sent.
     keeps_theta : bool
-        Whether it uses the theta of an earlier run, which `with_kept_thetas` finds.
+        Whether the release uses the theta of an earlier run, which `with_kept_thetas` finds.
     where_template : str or None
-        Its `where` as the file has it, if there are placeholders in it; see `filled_job`.
+        The `where` of the file, if it has placeholders; see `filled_job`.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Job:
     Attributes
     ----------
     table : TableSpec
-        What is opened, and what is protected.
+        The source and the unit of protection.
     results, results_table
         A DuckDB file and its table, or a folder of Parquet files.
     new_epochs
@@ -95,7 +95,7 @@ def load_job(path: str | Path) -> Job:
     ------
     ParameterError
         The file cannot be read or is not TOML, a key is missing, unknown or of another type, or a file that it names
-        is not there; the message names the key, its table and the nearest known key.
+        does not exist; the message names the key, its table and the nearest known key.
     """
     path = Path(path)
     keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
@@ -145,7 +145,7 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
     Raises
     ------
     ParameterError
-        A release wants a date, and there is none.
+        A release needs a date, and there is none.
     """
     date = date or date_in(run_id)
     return replace(job, releases=tuple(_filled(job, release, run_id, date) for release in job.releases))
@@ -235,7 +235,7 @@ def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: A
 
 
 def _option(keys: TomlKeys, name: str) -> Any:
-    """Return an option as the file gives it; None if it does not."""
+    """Return an option of the file; None if it is missing."""
     if name == "theta":
         return keys.whole_or(name, _KEEP)
     read: Mapping[Kind, Callable[[str], Any]] = {
@@ -246,7 +246,7 @@ def _option(keys: TomlKeys, name: str) -> Any:
 
 
 def _name(keys: TomlKeys) -> str:
-    """A name that is one part of `job/run/release`."""
+    """Read a name that can be one part of `job/run/release`."""
     name = keys.required_text("name")
     if len(name) > _LONGEST_NAME or not name.isprintable() or "/" in name:
         raise keys.error("name", f"at most {_LONGEST_NAME} printable characters other than '/'")
@@ -254,7 +254,7 @@ def _name(keys: TomlKeys) -> str:
 
 
 def _table(keys: TomlKeys, folder: Path, path: Path) -> TableSpec:
-    """Read what is opened and protected: each setting by its kind."""
+    """Read the source and its settings, each by its kind."""
     read: Mapping[SettingKind, Callable[[str], Any]] = {
         "text": keys.text,
         "character": keys.character,

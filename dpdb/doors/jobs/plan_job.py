@@ -1,4 +1,4 @@
-"""Make a job plan: what a run would ask for and cost. Spends nothing, reads no row."""
+"""Make a job plan: the releases and the cost of a run. Spends nothing, reads no row."""
 
 from __future__ import annotations
 

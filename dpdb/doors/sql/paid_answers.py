@@ -14,7 +14,7 @@ Identity: TypeAlias = tuple[str, str | None]
 
 
 class PaidAnswers:
-    """Answers by their request. Two statements with the same request may have failed, so it can have several answers."""
+    """Answers by request. Two statements with the same request may have failed, so it can have several answers."""
 
     def __init__(self) -> None:
         self._answers: dict[Identity, list[tuple[Release, ...]]] = {}

@@ -1,7 +1,8 @@
 """Namespaces of a worker's own: no network, no shared memory, and a root folder with nothing in it.
 
 The superuser may create them; others only inside a user namespace of their own, where the kernel and the container
-allow it. Workers have no process namespace: the parent kills a worker by its process id, and a worker reaches no process anyway.
+allow it. Workers have no process namespace: the parent kills a worker by its process id, and a worker reaches no
+process anyway.
 
 Numbers are those of the kernel's headers `sched.h`, `mount.h` and `capability.h`.
 """
@@ -59,7 +60,7 @@ def leave_files() -> str | None:
 
 
 def drop_capabilities() -> None:
-    """Give up the superuser's capabilities; the number of the call is known on two architectures only."""
+    """Give up all capabilities of the superuser; the number of the call is known on two architectures only."""
     number = _CAPSET.get(platform.machine())
     if number is not None:
         header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)  # of this process

@@ -120,7 +120,7 @@ class _Lacking:
 
 
 class RemoteStatement:
-    """A statement in its process: rehearse and run it, or show its plan or columns. Made by `RemoteDatabase.statement`."""
+    """A statement in its process: rehearse and run it, or show its plan or columns. `RemoteDatabase` makes it."""
 
     def __init__(self, child: Child, request: Mapping[str, object], limits: Limits, lacking: _Lacking) -> None:
         self._child = child

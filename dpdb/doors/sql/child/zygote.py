@@ -106,7 +106,7 @@ def _start(control: socket.socket, work: Work) -> tuple[socket.socket, int] | No
 
 
 def _become_worker(own: socket.socket, zygote: int, work: Work) -> NoReturn:
-    """In the forked process: close everything but the worker's socket, do its work, and never return."""
+    """In the forked process: keep only the worker's socket and the standard streams, do its work, and never return."""
     from dpdb.doors.sql.child import sandbox
 
     try:
