@@ -113,7 +113,7 @@ def plan(
         If a number is out of range, a column given is not constrained, neither source nor schema is given, or less
         than a quarter of the rows that are made agree with one another.
     DpdbError
-        As `Session`, for what is wrong with source or constraints.
+        As `Session`, for errors of source or constraints.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class Listing:
         return tuple(dict.fromkeys(comparable_column(name, table.schema, "columns").name for name in self.columns))
 
     def write_conflicts(self, part: LocalSlice, written: Sequence[tuple[str, int]], progress: Progress) -> None:
-        """Write the files of violations and of suggestions, where they were asked for.
+        """Write the files of violations and of suggestions, if they are requested.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ class ImportedRules:
         for rule in self.rules:
             note = f" ({rule.note})" if rule.note else ""
             line = f"{rule.text}  # {comment(rule.origin + note)}"
-            lines.append(line[:MAX_LENGTH])  # what is cut off is comment
+            lines.append(line[:MAX_LENGTH])  # it cuts only the comment
         if self.left_out:
             lines += ["", f"# left out: {len(self.left_out)}"]
             lines += [f"# {comment(item.origin)}: {comment(item.reason)}" for item in self.left_out]

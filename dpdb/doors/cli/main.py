@@ -128,7 +128,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             return _failed(_with_option_of_log(str(error), options), error.exit_code)
     except (KeyboardInterrupt, Terminated) as error:
         return _stopped(error)
-    except BrokenPipeError:  # the reader of our output has gone, and has read what it wanted
+    except BrokenPipeError:  # the reader of our output has read enough and gone
         return 0
     except MemoryError:
         return _failed("out of memory; give --memory-limit, so that work spills to disk", _ENGINE_ERROR)

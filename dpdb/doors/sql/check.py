@@ -1,7 +1,7 @@
 """The decision on a statement's tree, default deny: known parts, known functions, known tables, and releases.
 
-Nothing private could be read if this let everything through, because the private table is not where statements run; it
-is here so that a statement that asks for more gets a reason, and so that there is no second way in to be found.
+If this check accepted every statement, none could read private rows, because the private table is not where statements
+run; the check gives refused statements a reason, and is a second defence.
 """
 
 from __future__ import annotations

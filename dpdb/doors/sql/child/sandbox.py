@@ -82,7 +82,7 @@ def _forbid_privileges() -> None:
 
 
 def _close_files() -> str | None:
-    """From here on open no file, use no TCP, trace and signal no process outside; what is open stays open."""
+    """From here on open no file, use no TCP, trace and signal no process outside; open files stay open."""
     library = _library()
     version = library.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
     bits = next((bits for since, bits in _FILE_RIGHTS if version >= since), 0)
