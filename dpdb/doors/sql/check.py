@@ -1,7 +1,7 @@
 """The decision on a statement's tree, default deny: known parts, known functions, known tables, and releases.
 
 If this check accepted every statement, none could read private rows, because the private table is not where statements
-run; the check gives refused statements a reason, and is a second defence.
+run. The check gives a refused statement its reason, and leaves no second way in to be found.
 """
 
 from __future__ import annotations
