@@ -1,4 +1,4 @@
-"""The room of what only an owner may see or make: exact values, expected errors, proposed types, dirty copies."""
+"""The room for the owner only: exact values, expected errors, proposed types, dirty copies."""
 
 from __future__ import annotations
 

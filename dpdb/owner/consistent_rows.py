@@ -17,7 +17,7 @@ __all__ = ["consistent_rows"]
 
 
 def consistent_rows(table: pa.Table, constraints: Sequence[DenialConstraint]) -> NDArray[np.int64]:
-    """Positions of rows without self-conflicts and conflicts: all if there are none, else a maximal set of them.
+    """Return the positions of a maximal set of rows without self-conflicts and conflicts: all rows if there are none.
 
     The rows of fewest conflicts are taken first. For synthetic tables: the result is exact, not private.
     """

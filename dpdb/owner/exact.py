@@ -52,14 +52,14 @@ def exact_measures(
     Parameters
     ----------
     non_private : bool
-        Must be True: the owner says that exact values may leave.
+        Must be True: the owner states that exact values may be shown.
     measures : sequence of str, optional
         Compute these of `EXACT_MEASURES` only; by default all.
     by_constraint : bool
         Also count the violations of each constraint by itself, whatever others the rows violate, as a release for each
         constraint does; and compute the `measures` that are named of each.
     violations : path, optional
-        Write what violates each constraint by itself to this new .csv, .parquet or .duckdb file: constraint, row_1,
+        Write the violations of each constraint by itself to this new .csv, .parquet or .duckdb file: constraint, row_1,
         row_2 (positions in the source from 0; row_2 is empty for a row that violates a constraint over one tuple).
     repair_rows : path, optional
         Write the positions of a smallest set of rows without which there is no conflict (where `reasons` has `repair`,
@@ -73,8 +73,8 @@ def exact_measures(
     time_limit : float
         Seconds for proving the exact repair.
     **settings
-        As `Session`: with `unit` and `max_rows`, or `max_children`, only the rows are measured that it uses; what the
-        owner declares of sizes, and `rows_per_person`, change no exact value.
+        As `Session`: with `unit` and `max_rows`, or `max_children`, only the rows that a session uses are measured;
+        declared sizes and `rows_per_person` change no exact value.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _remote_measures(
     time_limit: float,
     progress: Progress,
 ) -> ExactMeasures:
-    """Compute measures, of all constraints and of each, of a table in another engine, whose rows in conflict come."""
+    """Compute the measures of a table in another engine, together and by constraint; fetch only rows in conflict."""
     of_all, of_each = wanted
     with open_table(spec, progress=progress) as opened:
         predicate = None if where is None else opened.where(where)
@@ -144,7 +144,7 @@ def _slice_under(opened: Table, predicate: WherePredicate | None, position: int)
 
 
 def _known(measures: Sequence[str]) -> tuple[str, ...]:
-    """Check names of measures, and put them into the order of `EXACT_MEASURES`."""
+    """Check names of measures, and sort them in the order of `EXACT_MEASURES`."""
     for name in measures:
         if name not in EXACT_MEASURES:
             raise ParameterError(f"there is no measure {name!r}{nearest_words(name, EXACT_MEASURES)}")
@@ -156,7 +156,7 @@ def _known(measures: Sequence[str]) -> tuple[str, ...]:
 def _of_each(
     opened: Table, under: Callable[[int], Slice], wanted: Sequence[str], time_limit: float
 ) -> tuple[RuleMeasures, ...]:
-    """Measure every constraint by itself, in the slice `under` it, which is closed: one answer for each written one."""
+    """Measure every written constraint by itself, in the slice that `under` returns, and close that slice."""
     found = []
     for position in range(len(opened.constraints)):
         alone = under(position)
@@ -172,7 +172,7 @@ def _of_each(
 def _measures(
     part: Slice, time_limit: float, wanted: Sequence[str], *, with_cover: bool
 ) -> tuple[ExactMeasures, NDArray[np.bool_] | None]:
-    """Return what is wanted, and a vertex cover where one is found."""
+    """Return the wanted measures, and a vertex cover if one is found."""
     graph = conflict_graph(part, whole=with_cover)
     degrees = graph.degree_summary()
     values: dict[str, int | float | None] = {

@@ -1,4 +1,4 @@
-"""`ExactMeasures`: the true values of a table, as a value. Not private."""
+"""`ExactMeasures`: the true measures of a table. Not private."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXACT_MEASURES = {
 
 @dataclass(frozen=True)
 class ExactMeasures:
-    """True values of one slice. Private: for the owner. The fields of measures that were not asked for are None.
+    """True values of one slice. Private: for the owner. The fields of measures that were not requested are None.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class ExactMeasures:
     reasons : dict
         For each field that is None or not proved: why.
     by_constraint : tuple of RuleMeasures, optional
-        Of each constraint by itself, one for each that was written.
+        The measures of each written constraint by itself.
     measures : tuple of str
-        The measures that were asked for.
+        The requested measures.
     not_of_type : dict of str to int
         For each column of text cells (CSV) with a declared type: cells that are NULL because they have no value of it.
     """
@@ -61,7 +61,7 @@ class ExactMeasures:
     not_of_type: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that were asked for, ready for JSON."""
+        """Return the requested fields, ready for JSON."""
         fields = asdict(replace(self, by_constraint=None))
         del fields["measures"], fields["by_constraint"]
         for name, own in EXACT_MEASURES.items():
@@ -77,7 +77,7 @@ class ExactMeasures:
 
 @dataclass(frozen=True)
 class RuleMeasures:
-    """True values of one constraint by itself: what it counts whatever others its rows violate. Private.
+    """True values of one constraint by itself, whatever other constraints its rows violate. Private.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class RuleMeasures:
     violations : int
         Pairs of rows that violate it; of a constraint over one tuple, rows.
     measured : ExactMeasures, optional
-        The measures that were asked for.
+        The requested measures.
     """
 
     constraint: str
@@ -94,7 +94,7 @@ class RuleMeasures:
     measured: ExactMeasures | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that were asked for, ready for JSON; `reasons` only where there are some."""
+        """Return the requested fields, ready for JSON; `reasons` only if it is not empty."""
         fields: dict[str, Any] = {"constraint": self.constraint, "violations": self.violations}
         if self.measured is not None:
             found = self.measured.to_dict()

@@ -28,9 +28,9 @@ _SECONDS = 20.0  # for all repetitions together
 
 
 class Plan(PlanFields):
-    """The errors to expect, simulated on a synthetic table: the answer of `dpdb plan`, as which it is printed.
+    """The errors to expect, simulated on a synthetic table; it is printed as `dpdb plan` prints it.
 
-    `PlanFields` says what its fields are; a notebook shows it as tables.
+    `PlanFields` documents its fields; a notebook shows it as tables.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def plan(
         If a number is out of range, a column given is not constrained, neither source nor schema is given, or less
         than a quarter of the rows that are made agree with one another.
     DpdbError
-        As `Session`, for what is wrong with source or constraints.
+        As `Session`, for errors of source or constraints.
 
     Examples
     --------
@@ -163,9 +163,9 @@ def plan(
 
 
 def _known(spec: TableSpec, rows: int) -> tuple[tuple[DenialConstraint, ...], dict[str, str], str | None]:
-    """Bind the constraints to the schema, and to nothing else; return the columns they name with their types.
+    """Bind the constraints to the schema only; return them, and the columns they name with their types.
 
-    Also what else may be asked of so many rows, in words.
+    Also return a note about further mechanisms or measures for so many rows, if there is one.
     """
     if spec.source is None and not spec.csv_schema:
         raise ParameterError("a plan needs a source, for its column names and types, or a schema in its place")
@@ -204,7 +204,7 @@ def _simulated(
 
 
 def _smallest(simulation: Simulation, target: float) -> tuple[dict[str, float | None], tuple[Rung, ...]]:
-    """Climb the ladder with each measure until it reaches the target; return how far, and what was seen."""
+    """Climb the ladder with each measure until it reaches the target; return its epsilon for each, and the rungs."""
     found: dict[str, float | None] = {}
     rungs = {epsilon: Rung(risk_of(float(epsilon)), {}) for epsilon in _LADDER}
     seconds = _SECONDS / (len(MEASURES) * len(_LADDER))

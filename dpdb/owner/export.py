@@ -19,11 +19,11 @@ _TIMES = {
     "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"
 }  # fmt: skip
 _HELD = {".csv": _PLAIN, ".parquet": _PLAIN | _TIMES | {"BLOB"}}
-"""The types whose values such a file holds exactly, beside DECIMAL; others are written as the text DuckDB shows."""
+"""Types that a file of each format stores exactly, beside DECIMAL; others are written as the text DuckDB shows."""
 
 
 def check_ending(path: str | Path) -> Path:
-    """Return a path whose ending says how to write.
+    """Return a path whose ending chooses the format.
 
     Raises
     ------
@@ -37,7 +37,18 @@ def check_ending(path: str | Path) -> Path:
 
 
 def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> None:
-    """Write a query's result to a new file, readable by its owner only; `table` is its name in a DuckDB file.
+    """Write a query's result to a new file, readable by its owner only.
+
+    Parameters
+    ----------
+    part
+        The slice whose database runs the query.
+    query
+        The query, in DuckDB's SQL.
+    path
+        The file to make; its ending chooses the format.
+    table
+        Name of the table in a DuckDB file.
 
     Raises
     ------
@@ -53,7 +64,7 @@ def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> N
 
 
 def _as_held(part: LocalSlice, query: str, held: set[str]) -> str:
-    """Show as text what Arrow changes or cannot write: bits, intervals, numbers of 128 bits, infinite days as CSV."""
+    """Cast to text what Arrow changes or cannot write: bits, intervals, numbers of 128 bits, infinite days in CSV."""
     columns = [
         exp.column(name, quoted=True)
         if kind in held or kind.startswith("DECIMAL(")

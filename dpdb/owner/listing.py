@@ -1,4 +1,4 @@
-"""What an owner wants listed row by row: conflicts, a smallest set of rows to delete, values to change. Not private."""
+"""Lists of rows for an owner: conflicts, a smallest set of rows to delete, values to change. Not private."""
 
 from __future__ import annotations
 
@@ -68,19 +68,29 @@ class Listing:
         return len(self._paths)
 
     def kept(self, table: LocalTable) -> Sequence[str]:
-        """Find the columns to show, as the table spells them; `*` is all that can be compared.
+        """Find the columns to show, as the table spells them; `*` means all comparable columns.
 
         Raises
         ------
         UnknownColumnError, PredicateError
-            If one does not exist, or has values that cannot be compared.
+            If a column does not exist, or its values cannot be compared.
         """
         if self.columns == ("*",):
             return table.schema.usable
         return tuple(dict.fromkeys(comparable_column(name, table.schema, "columns").name for name in self.columns))
 
     def write_conflicts(self, part: LocalSlice, written: Sequence[tuple[str, int]], progress: Progress) -> None:
-        """Write violations, of every constraint as it is `written` (each text once), and suggestions."""
+        """Write the files of violations and of suggestions, if they are requested.
+
+        Parameters
+        ----------
+        part
+            The slice that is measured.
+        written
+            (text, position in `part.constraints`) of each constraint; repeated pairs are listed once.
+        progress
+            Gets the name of each step.
+        """
         if self.violations is not None:
             progress("writing violations")
             write_query(part, violating_pairs(part, tuple(dict.fromkeys(written))), self.violations, "violations")
@@ -90,6 +100,15 @@ class Listing:
 
     def write_repair(self, part: LocalSlice, cover: NDArray[np.bool_] | None, progress: Progress) -> None:
         """Write the rows to delete: those that conflict with themselves, and a vertex cover of the others.
+
+        Parameters
+        ----------
+        part
+            The slice that is measured.
+        cover
+            True for each row of the graph that is in the vertex cover, in the order of `source_rows`; or None.
+        progress
+            Gets the name of the step.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""`PlanFields`: what the answer of `dpdb plan` consists of."""
+"""`PlanFields`: the fields of the answer of `dpdb plan`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class PlanFields:
     Attributes
     ----------
     rows : int
-        Of the synthetic table.
+        Number of rows of the synthetic table.
     error_rate, epsilon : float
     seed : int
         Repeats the synthetic table; the noise of the releases is fresh in every call of `plan`.
     distinct : dict
-        Constrained column -> number of values that it was given.
+        Constrained column -> its number of distinct values.
     notes : tuple of str
-        Where the synthetic table is not what was asked for, and what else there is for so many rows, in words.
+        In words, differences of the synthetic table from the request, and further possibilities for so many rows.
     expected : tuple of ExpectedError
         Every measure and mechanism, released alone at `epsilon`.
     together : tuple of ExpectedError

@@ -82,7 +82,7 @@ def planned_table(
 
 
 def _parents(clean: pa.Table, dcs: Sequence[DenialConstraint]) -> dict[str, pa.Table]:
-    """Make parents that have the keys of all clean rows, and no others: whatever else a key becomes is an orphan."""
+    """Make parents with the keys of all clean rows and no others: a row whose key is changed becomes an orphan."""
     parts: dict[str, list[pa.Table]] = {}
     for rule in [dc.inclusion for dc in dcs if dc.inclusion is not None]:
         keys = [clean.column(name) for name in rule.columns]
@@ -92,7 +92,7 @@ def _parents(clean: pa.Table, dcs: Sequence[DenialConstraint]) -> dict[str, pa.T
 
 @dataclass(frozen=True)
 class _Shape:
-    """Guesses: rows, distinct values by column, and of the columns that nobody guessed."""
+    """Guesses: number of rows, distinct values by column, and distinct values of the columns without a guess."""
 
     rows: int
     distinct: dict[str, int]
@@ -118,7 +118,7 @@ def _counts(guessed: Mapping[str, int], types: Mapping[str, str], rows: int) -> 
 def _clean(
     dcs: Sequence[DenialConstraint], types: Mapping[str, str], shape: _Shape, seed: int
 ) -> tuple[SyntheticTable, list[str]]:
-    """Make a table without conflicts: rows that still have some are left out, and others made in their place."""
+    """Make a table without conflicts: rows that still have conflicts are left out, and others made in their place."""
     rng, rows = generator(seed, Purpose.SYNTHETIC), shape.rows
     plain = [built for dc in dcs if (built := _built_around(dc)) is not None]
 
@@ -148,8 +148,8 @@ def _clean(
 def _built_around(dc: DenialConstraint) -> DenialConstraint | None:
     """Return a constraint without computed columns which, for values as they are made, mostly implies this one.
 
-    Conditions are left out, which makes it stricter, and a term of one column stands for that column. What is violated
-    all the same is left out of the table later.
+    Conditions are left out, which makes it stricter, and a term of one column stands for that column. Rows that
+    still violate the constraint are left out of the table later.
     """
     if not dc.computed:
         return dc
@@ -170,7 +170,7 @@ def _built_around(dc: DenialConstraint) -> DenialConstraint | None:
 
 
 def _general(dcs: Sequence[DenialConstraint]) -> list[DenialConstraint]:
-    """The constraints that tables are not built around."""
+    """Return the constraints that synthetic tables are not built around."""
     shapes = (functional_dependency, key_columns, order_dependency)
     around = [(dc, _built_around(dc)) for dc in dcs]
     return [dc for dc, built in around if built is None or not any(shape(built) is not None for shape in shapes)]

@@ -1,4 +1,4 @@
-"""Types proposed for columns that are text because nobody has given them a type. For the owner only: it reads rows.
+"""Types proposed for columns that are text because no type was given. For the owner only: it reads rows.
 
 Nothing else uses a proposal. A release takes types from the owner, never from rows: one row could change them.
 """
@@ -18,15 +18,15 @@ from dpdb.sources import Faults, SourceLike, column_definition, member_names
 
 __all__ = ["ProposedColumn", "ProposedSchema", "propose_schema"]
 
-# Words for a cell that is not there. In a column that gets another type than text they are NULL, for none of them is a
-# value of it (`dpdb.engine` reads NaN as NULL, too); in a column of text they are words.
+# Words for a missing cell. In a column that gets another type than text they become NULL, because the type has no such
+# value (`dpdb.engine` reads NaN as NULL, too); in a column of text they stay words.
 _MISSING = ("n/a", "na", "#n/a", "nan", "-nan", "+nan", "null", "none", "nil", "-", "--", "?", "unknown", "missing")
 _WHOLE = "[+-]?(0|[1-9][0-9]*)"
 _NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
-# (type, what all cells must look like): the first that all cells are, and convert to, is proposed. The looks keep what
-# a conversion would lose: 007 is a code, not 7.
+# (type, pattern of its cells): the first type whose pattern all cells match, and to which all convert, is proposed. The
+# patterns refuse cells that a conversion would change: 007 is a code, not 7.
 _CANDIDATES = (
     ("INTEGER", _WHOLE),
     ("BIGINT", _WHOLE),
@@ -45,18 +45,18 @@ _TOML_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class ProposedColumn:
-    """A proposal for one untyped column, from what its cells look like. Exact, for the owner only.
+    """A proposal for one untyped column, from the patterns of its cells. Exact, for the owner only.
 
     Attributes
     ----------
     type : str
-        A SQL type that all cells convert to, but for the `missing` ones; VARCHAR if there is none.
+        A SQL type to which all cells except the `missing` ones convert; VARCHAR if there is none.
     cells : int
         Cells that are not empty.
     missing : int
-        Of these, words such as ``n/a``, which become NULL: in columns of text they do not.
+        Of these, words such as ``n/a``, which become NULL; always 0 for columns of text, which keep them.
     note : str or None
-        What speaks against another type.
+        The reason against another type.
     """
 
     name: str
@@ -68,7 +68,7 @@ class ProposedColumn:
 
 @dataclass(frozen=True)
 class ProposedSchema:
-    """Types for the owner to confirm: none is used before it is given as a schema option."""
+    """Types for the owner to confirm: no type is used before the owner gives it as a schema option."""
 
     source: str
     columns: tuple[ProposedColumn, ...]
@@ -105,10 +105,19 @@ def propose_schema(
     table: str | None = None,
     **settings: Unpack[TableSettings],
 ) -> ProposedSchema:
-    """Propose a type for each column of a source that nobody has given one. Owner only: the result is not private.
+    """Propose a type for each column of a source without a given type. Owner only: the result is not private.
 
     Every row is read. A type is proposed if every cell that is not empty, or a word for a missing one, looks like a
     value of it and converts to it; else VARCHAR.
+
+    Parameters
+    ----------
+    source
+        As `dpdb.open` takes it.
+    table
+        Table or view of a DuckDB file or connection.
+    **settings
+        As `dpdb.open`; a `csv_schema` is replaced, so that no column has a given type.
 
     Raises
     ------
@@ -127,7 +136,7 @@ def propose_schema(
 
 
 def _proposed(table: LocalTable, name: str) -> ProposedColumn:
-    # What few of the first cells look like is not asked of all.
+    # All cells are tested against those patterns only that at least half of the first cells match.
     some = _counts(table, name, range(len(_CANDIDATES)), first=_SAMPLE)
     counts = _counts(table, name, [at for at, fit in some.fitting.items() if 2 * fit > some.known or not some.known])
     fitting = [at for at, count in counts.fitting.items() if counts.known and count == counts.known]
@@ -140,9 +149,9 @@ def _proposed(table: LocalTable, name: str) -> ProposedColumn:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Cells of a column; those that are no words for a missing one; of these, those that fit each candidate; codes.
+    """Counts of cells: all, those that are not `_MISSING`, of these those that fit each candidate type, and codes.
 
-    `values` has for each candidate the cells that are not NULL if it is declared.
+    `values` has for each candidate type the number of cells that are not NULL if that type is declared.
     """
 
     cells: int
@@ -152,7 +161,7 @@ class _Counts:
     codes: int
 
     def note(self) -> str | None:
-        """Say why a column that nearly has another type is proposed as text."""
+        """Explain why a column that nearly has another type is proposed as text."""
         if not self.known:
             return "no cell to judge by"
         if self.codes:

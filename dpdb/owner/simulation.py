@@ -39,7 +39,7 @@ class ExpectedError:
     relative_error, relative_error_90 : float or None
         The same over the truth; None if that is 0.
     lower_held : float
-        Share of the releases whose `lower` was at most what they estimate.
+        Share of the releases whose `lower` was at most the true value of their estimate.
     """
 
     measure: str
@@ -65,12 +65,12 @@ class Simulation:
     repetitions : int
         Releases for each figure; fewer, but at least 5, where `seconds` do not suffice.
     max_degree : int, optional
-        For mechanisms that need one.
+        The public bound of conflicts per row, for mechanisms that need one.
 
     Attributes
     ----------
     defaults : dict
-        Measure -> name of the mechanism that answers it under the session's constraints if none is named.
+        Measure -> name of its default mechanism under the session's constraints.
     """
 
     def __init__(self, session: Session, *, repetitions: int, max_degree: int | None) -> None:
@@ -84,7 +84,19 @@ class Simulation:
         self.truth = {measure.name: measure.truth(self._statistics) for measure in MEASURES}
 
     def alone(self, measure: str, mechanism: str, epsilon: Epsilon, seconds: float) -> ExpectedError:
-        """Expect the error of one measure released alone."""
+        """Simulate the releases of one measure alone, and return their error.
+
+        Parameters
+        ----------
+        measure
+            The measure's name.
+        mechanism
+            The mechanism's name.
+        epsilon
+            Privacy cost of each release.
+        seconds
+            Time from the first release on, after which no further release is made once there are 5.
+        """
 
         def release() -> Release:
             released = self._session.dp_inconsistency(
@@ -95,7 +107,7 @@ class Simulation:
         return self._expected(list(self._repeat(release, seconds)))
 
     def refused(self, measure: str, mechanism: str) -> str | None:
-        """Say why a mechanism does not apply under the session's constraints; None if it does."""
+        """Return why a mechanism does not apply under the session's constraints; None if it does."""
         try:
             self._session.prepare(Ask(measure, mechanism=mechanism, max_degree=self._max_degree))
         except ParameterError as error:
@@ -106,7 +118,7 @@ class Simulation:
         return self._statistics if mechanism.fit is None else cast("GraphStatistics", self._session._private.by_rule())
 
     def together(self, epsilon: Epsilon, seconds: float) -> tuple[ExpectedError, ...]:
-        """Expect the errors of all three measures released together at a total epsilon."""
+        """Simulate releases of all three measures together at a total epsilon, and return their errors."""
 
         def release() -> tuple[Release, ...]:
             return self._session.dp_inconsistency("all", epsilon)
@@ -115,7 +127,7 @@ class Simulation:
         return tuple(self._expected([several[k] for several in releases]) for k in range(len(MEASURES)))
 
     def _repeat(self, release: Callable[[], T], seconds: float) -> Iterator[T]:
-        yield release()  # computes the statistics that the others reuse, so it says nothing about their time
+        yield release()  # computes the statistics that the others reuse, so its own time is not typical
         end = time.monotonic() + seconds
         for done in range(1, self._repetitions):
             if done >= _FEWEST and time.monotonic() > end:

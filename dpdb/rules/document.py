@@ -1,4 +1,4 @@
-"""Files that anybody may have written: their text, and what JSON and YAML mean by it."""
+"""Files that anybody may have written: their text, and the document that JSON or YAML makes of it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _parsed(text: str, path: Path) -> Any:
         raise ParameterError("reading YAML needs PyYAML: pip install 'dpdb[rules]'") from None
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        """Takes no mapping with a key that stands twice; what `<<` merges may be said again."""
+        """Refuses a mapping in which a key stands twice; a key that `<<` merges may be given again."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
             keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -108,7 +108,7 @@ def _refuse_twice(keys: list[tuple[str, str]]) -> None:
 
 
 def _parts(value: object, path: Path, known: dict[int, int | None]) -> int:
-    """Count the values that a document has once every alias is followed, each container being looked at once."""
+    """Count the values of a document with every alias expanded, looking at each container once."""
     if not isinstance(value, (Mapping, list)):
         return 1
     if id(value) in known:

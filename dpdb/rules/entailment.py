@@ -1,4 +1,4 @@
-"""When one constraint's violations are all violations of another, and when there are none: by predicates alone."""
+"""Decide by predicates alone whether all violations of a constraint violate another, or whether it has none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def entails(special: DenialConstraint, general: DenialConstraint) -> bool:
 
 
 class Entailing:
-    """What `entails` looks at of one constraint, read once: for whoever compares many with one another.
+    """A constraint prepared for `entails`, for callers that compare many constraints with one another.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Entailing:
             self.given.setdefault(predicate.left, []).append(predicate)
 
     def entails(self, general: Entailing) -> bool:
-        """Return what `entails` says of the two constraints."""
+        """Return the result of `entails` for the two constraints."""
         return any(all(map(self._implies, orientation)) for orientation in general.wanted)
 
     def _implies(self, wanted: _Compared) -> bool:
@@ -46,7 +46,7 @@ class Entailing:
 
 
 class _Compared:
-    """A predicate with its sides in their order, and the number on its right side, if it is one."""
+    """A predicate with its sides in order, and the number on its right side, if there is a number."""
 
     def __init__(self, predicate: Predicate) -> None:
         canonical = predicate.canonical()
@@ -54,7 +54,7 @@ class _Compared:
         self.number = _number(canonical)
 
     def implies(self, wanted: _Compared) -> bool:
-        """Return whether this makes `wanted`, which has the same left side, true."""
+        """Return whether this predicate implies `wanted`, which has the same left side."""
         if self.right == wanted.right:
             return self.op.signs <= wanted.op.signs
         one, other = self.number, wanted.number
@@ -79,7 +79,7 @@ def _within(given: Operator, one: Fraction, wanted: Operator, other: Fraction) -
 
 
 def never_holds(dc: DenialConstraint) -> bool:
-    """Return True if no two rows can satisfy all predicates, because those of two operands exclude one another."""
+    """Return True if no two rows can satisfy all predicates, because two on the same operands exclude one another."""
     predicates = [predicate.canonical() for predicate in dc.predicates]
     if any(predicate.left == predicate.right and 0 not in predicate.op.signs for predicate in predicates):
         return True

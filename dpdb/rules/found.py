@@ -1,4 +1,4 @@
-"""What an importer finds in a file: rules for tables, and what it leaves out with the reason."""
+"""The results of an importer: rules for tables, and the checks that it leaves out, each with the reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ACROSS_TABLES", "NO_PATTERNS", "WHOLE_TABLE", "Found", "ImportedRule
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
 NO_PATTERNS = "dpdb has no regular expressions and formats"
-_LONGEST_NOTE = 500  # characters, from which on no further origin is added
+_LONGEST_NOTE = 500  # characters; a longer note gets no further origin
 WHOLE_TABLE = "it is about the table as a whole, not about rows"
 
 
@@ -31,9 +31,9 @@ class ImportedRule:
     text : str
         One line of constraint text.
     origin : str
-        What it comes from, in the file's words.
+        The check that states the rule, in the file's words.
     note : str or None
-        What the file says beside it that dpdb says elsewhere, such as a tolerated share.
+        Settings of the check that dpdb has elsewhere, such as a tolerated share.
     """
 
     table: str
@@ -42,7 +42,7 @@ class ImportedRule:
     note: str | None = None
 
     def also(self, other: ImportedRule) -> ImportedRule:
-        """Return the rule as two checks say it."""
+        """Return the rule with the origin and note of a second check that states it."""
         said, own = (f"{one.origin} ({one.note})" if one.note else one.origin for one in (other, self))
         others = [] if self.note is None else self.note.split("; also ")
         if said in (own, self.origin) or f"also {said}" in others[:1] or said in others[1:]:
@@ -63,7 +63,7 @@ class LeftOut:
 
 @dataclass
 class Found:
-    """All that importers have found so far, in the order of the file; `primary_keys` has columns by table."""
+    """The results of the importers so far, in the order of the file; `primary_keys` has columns by table."""
 
     rules: list[ImportedRule] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Found:
     _places: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, rule: ImportedRule) -> None:
-        """Add a rule; one that its table has already gets its origin and note."""
+        """Add a rule; if the table has it already, add only its origin and note."""
         place = self._places.setdefault((rule.table, rule.text), len(self.rules))
         if place == len(self.rules):
             self.rules.append(rule)
@@ -79,13 +79,13 @@ class Found:
             self.rules[place] = self.rules[place].also(rule)
 
     def table(self, name: str) -> TableRules:
-        """Return what writes down the rules of one table."""
+        """Return the collector of one table's rules."""
         return TableRules(self, name)
 
 
 @dataclass(frozen=True)
 class TableRules:
-    """Writes down what is found for one table; each rule is read again by dpdb's own parser before it is taken."""
+    """Collects the rules of one table; dpdb's own parser reads each rule again before it is taken."""
 
     found: Found
     name: str
@@ -93,10 +93,20 @@ class TableRules:
     def take(
         self, write: Callable[[], str | Sequence[str]], origin: str, options: Options, note: str | None = None
     ) -> None:
-        """Take the rules that a check is, all or none of them, once every option of the check has been read.
+        """Take the rules that a check states, all or none of them, once every option of the check has been read.
 
-        The check is left out, with the reason, where it cannot be written, dpdb cannot read a text, or nobody has read
-        one of its options.
+        The check is left out, with the reason, if `write` fails, dpdb cannot read a text, or an option stays unread.
+
+        Parameters
+        ----------
+        write
+            Returns the constraint texts of the check, one or several.
+        origin
+            The check in the file's words.
+        options
+            The options of the check; `write` reads those that matter for which rows fail.
+        note
+            A comment beside each rule, such as a tolerated share; by default none.
         """
         try:
             written = write()
@@ -113,12 +123,12 @@ class TableRules:
             self.found.add(rule)
 
     def leave(self, origin: str, reason: str) -> None:
-        """Leave something out."""
+        """Leave a check out, with the reason."""
         self.found.left_out.append(LeftOut(self.name, origin, reason))
 
 
 def _readable(text: str) -> str:
-    """Return the text as a line that dpdb's own parser reads, and that no table would make it refuse."""
+    """Return the text as a line that dpdb's own parser reads; refuse SQL that dpdb refuses for every table."""
     try:
         for constraint in parse_constraint(text):
             for computed in constraint.computed:

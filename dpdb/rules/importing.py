@@ -1,4 +1,4 @@
-"""`import_rules`: constraints from files of other tools, recognised by what they hold."""
+"""`import_rules`: constraints from files of other tools, recognised by their content."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class ImportedRules:
     kind : str
         The file's format, in words.
     table : str
-        The table that they are for, as the file names it; empty where it names none.
+        The table of the rules, as the file names it; empty where it names none.
     rules : tuple of ImportedRule
         In the order of the file, each once.
     left_out : tuple of LeftOut
-        Checks of that table that are no constraints of dpdb, with the reason.
+        Checks of that table that dpdb has no constraint for, with the reason.
     """
 
     kind: str
@@ -50,13 +50,13 @@ class ImportedRules:
     left_out: tuple[LeftOut, ...]
 
     def text(self) -> str:
-        """Return the rules as a constraints file, with what was left out as comments."""
+        """Return the rules as a constraints file, with the checks that were left out as comments."""
         about = f" for {comment(self.table)}" if self.table else ""
         lines = [f"# rules{about}, from {self.kind}: {len(self.rules)}"]
         for rule in self.rules:
             note = f" ({rule.note})" if rule.note else ""
             line = f"{rule.text}  # {comment(rule.origin + note)}"
-            lines.append(line[:MAX_LENGTH])  # what is cut off is comment
+            lines.append(line[:MAX_LENGTH])  # it cuts only the comment
         if self.left_out:
             lines += ["", f"# left out: {len(self.left_out)}"]
             lines += [f"# {comment(item.origin)}: {comment(item.reason)}" for item in self.left_out]
@@ -70,7 +70,7 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
     ----------
     path
         A dbt `schema.yml`, SQL DDL, a Great Expectations suite (JSON), Soda checks or contract, or an Open Data
-        Contract; or the folder of a dbt project. The kind is recognised by what the file holds. YAML needs PyYAML,
+        Contract; or the folder of a dbt project. The kind is recognised by the content. YAML needs PyYAML,
         which the extra `rules` installs.
     table
         The table whose rules are wanted; needed where the file has rules for several.
@@ -99,7 +99,7 @@ def import_rules(path: str | Path, table: str | None = None, dialect: str = "pos
 
 
 def _import_folder(folder: Path, found: Found) -> str:
-    """Read the schemas of a dbt project; its packages and what it has built are none of its own."""
+    """Read the schemas of a dbt project, but not those of its packages and build folders."""
     for path in sorted(folder.rglob("*.y*ml")):
         inside = path.relative_to(folder).parts
         if path.is_file() and not {"dbt_packages", "target", "dbt_modules"} & set(inside) and inside[0][0] != ".":

@@ -1,4 +1,4 @@
-"""`lint`: what is odd about a set of constraints, from their texts alone."""
+"""`lint`: find oddities in a set of constraints, from their texts alone."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from dpdb.rules.entailment import Entailing, never_holds
 
 __all__ = ["Finding", "lint"]
 
-_MOST_PAIRS = 1_000_000  # of constraints over the same columns, which are compared; takes about five seconds
+_MOST_PAIRS = 1_000_000  # pairs of constraints over the same columns to compare; takes about five seconds
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something odd.
+    """An oddity.
 
     Attributes
     ----------
     kind : str
         `duplicate`, `implied`, `contradiction` or `quadratic`.
     rules : tuple of int
-        Positions of the constraints it is about, from 1; the first is the one to look at.
+        Positions of its constraints, from 1; the first is the one to look at.
     message : str
         In words.
     """
@@ -49,7 +49,7 @@ class Finding:
 def lint(constraints: ConstraintsLike, columns: Sequence[str] | None = None) -> tuple[Finding, ...]:
     """Find duplicates, implied rules, contradictions and rules that compare every row with every other one.
 
-    Reads no row, spends nothing. Constraints that compile to several count each by its own number.
+    Reads no row, spends nothing. If a constraint compiles to several, each of them has its own position.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _contradictions(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
 
 
 def _implied(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
-    """A rule whose every violation violates another one: it adds nothing to any measure."""
+    """Find rules whose every violation violates another rule: they add nothing to any measure."""
     read = {number: Entailing(dc) for number, dc in rules.items()}
     candidates = _wider_candidates(read)
     pairs = sum(map(len, candidates.values()))
@@ -106,7 +106,7 @@ def _implied(rules: dict[int, DenialConstraint]) -> Iterator[Finding]:
 
 
 def _wider_candidates(read: dict[int, Entailing]) -> dict[int, list[int]]:
-    """For each rule those that it may entail, in their order: it has the left side that is rarest in them."""
+    """Return for each rule the rules that it may entail, in order: it has the rarest of their left sides."""
     common = Counter(left for one in read.values() for left in one.given)
     by_left: dict[ColumnRef, list[int]] = {}
     for number, one in read.items():
@@ -119,7 +119,7 @@ def _wider_candidates(read: dict[int, Entailing]) -> dict[int, list[int]]:
 
 
 def _transitive(rules: dict[int, DenialConstraint], implied: Iterable[Finding]) -> Iterator[Finding]:
-    """Dependencies that follow from others by Armstrong's rules: their violations may be others where values miss."""
+    """Find dependencies that follow from others by Armstrong's rules; with NULLs their violations may differ."""
     known = {finding.rules[0] for finding in implied}
     dependencies = {
         number: dependency
@@ -137,7 +137,7 @@ def _transitive(rules: dict[int, DenialConstraint], implied: Iterable[Finding]) 
 
 
 class _Derivations:
-    """Derives each of some dependencies from the others; looks at those only whose left sides it has reached."""
+    """Derives each dependency from the others; looks only at those whose left sides it has reached."""
 
     def __init__(self, dependencies: dict[int, FunctionalDependency]) -> None:
         self._lhs = {number: frozenset(dependency.lhs) for number, dependency in dependencies.items()}
@@ -150,8 +150,8 @@ class _Derivations:
                 self._from.setdefault(name, []).append(number)
 
     def __call__(self, wanted: int) -> list[int]:
-        """The rules that derive a dependency, in ascending order; none if they do not."""
-        if self._concluding[self._rhs[wanted]] == 1:  # no other one says anything of its right side
+        """Return the rules that derive a dependency, in ascending order; none if it does not follow."""
+        if self._concluding[self._rhs[wanted]] == 1:  # no other dependency has its right side
             return []
         missing: dict[int, int] = {}
         closure, reached = set(self._lhs[wanted]), list(self._lhs[wanted])

@@ -1,4 +1,4 @@
-"""The options of a check, which know which of them were read: what an importer does not read, it may not drop."""
+"""The options of a check, which record the options that were read: an importer may drop no unread option."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ __all__ = ["Options"]
 
 
 class Options:
-    """Options by name, as a file gives them; `unread` tells what nobody has asked for.
+    """Options by name, as a file gives them; `unread` lists those that no importer has read.
 
-    It is no mapping, so that nobody reads all options at once. An option without a value (null) says nothing.
+    It is no mapping, so that nobody reads all options at once. An option without a value (null) counts as absent.
 
     Parameters
     ----------
     said
-        A mapping, or None for no options; anything else is an option that nobody can read.
+        A mapping, or None for no options; any other value counts as one unreadable option.
     silent
         Names of options without influence on which rows fail.
     strange
-        What else is said that nobody can read.
+        Further entries that no importer can read.
     within
-        What is written before the names where they are shown.
+        Prefix of the names where they are shown.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Options:
         self._inner: dict[str, Options] = {}
 
     def __contains__(self, name: str) -> bool:
-        """Return True for an option with a value; it is not read by that."""
+        """Return True for an option with a value; this does not count as reading it."""
         return name in self._said
 
     def get(self, name: str, otherwise: Any = None) -> Any:
@@ -48,7 +48,7 @@ class Options:
         return self._said.get(name, otherwise)
 
     def first(self, *names: str) -> Any:
-        """Read the option that is given of several that mean the same; of two, one stays unread."""
+        """Read the first given one of several options of the same meaning; a second given one stays unread."""
         return next((self.get(name) for name in names if name in self._said), None)
 
     def need(self, name: str) -> Any:
@@ -65,6 +65,15 @@ class Options:
 
     def choice(self, name: str, otherwise: str, *others: str) -> str:
         """Read an option that is one of some words.
+
+        Parameters
+        ----------
+        name
+            The option.
+        otherwise
+            The default, which is also one of the words.
+        *others
+            The other words.
 
         Raises
         ------
@@ -90,21 +99,21 @@ class Options:
         return value
 
     def shown(self, name: str) -> Any:
-        """Return the value of an option for words about the check; it is not read by that."""
+        """Return the value of an option for a message about the check; this does not count as reading it."""
         return self._said.get(name)
 
     def inner(self, name: str, silent: Collection[str] = ()) -> Options:
-        """Read an option that has options itself; those that stay unread are this one's, too."""
+        """Read an option that has options itself; `unread` lists the unread ones of these, too."""
         if name not in self._inner:
             self._inner[name] = Options(self.get(name), silent, within=f"{self._within}{name}.")
         return self._inner[name]
 
     def starting(self, prefix: str) -> list[str]:
-        """Return the names of the options that start like that; none is read by that."""
+        """Return the names of the options that start with a prefix; this does not count as reading them."""
         return [name for name in self._said if name.startswith(prefix)]
 
     def notes(self, *names: str) -> str | None:
-        """Read options that are kept as a comment, in words."""
+        """Read options, and return them in words for a comment."""
         said = [f"{name} {_words(self.get(name))}" for name in names if name in self._said]
         return ", ".join(said) or None
 

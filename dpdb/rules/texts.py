@@ -1,4 +1,4 @@
-"""Constraint texts: names and values as SQL and dpdb both read them, and the forms that all tools know."""
+"""Constraint texts: names and values as SQL and dpdb both read them, and the constraints that all tools know."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEYWORDS = frozenset(words.split()[0] for words in DuckDB.Tokenizer.KEYWORDS if
 
 
 def column_name(name: object) -> str:
-    """Write a column's name: plain where SQL takes it for nothing else."""
+    """Write a column's name, in quotes unless it is a plain word and no keyword of SQL."""
     if not isinstance(name, str) or not name:
         raise ParameterError(f"{name!r} is no column name")
     if _PLAIN.fullmatch(name) and name.upper() not in _KEYWORDS:
@@ -56,7 +56,17 @@ def value(item: object) -> str:
 
 
 def among(column: object, values: Iterable[object], *, inside: bool = True) -> str:
-    """Write that a column has one of some values, or none of them; NULL among them says nothing."""
+    """Write that a column has one of some values, or none of them.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    values
+        The values; None among them is skipped.
+    inside
+        True for IN, False for NOT IN.
+    """
     listed = ", ".join(value(item) for item in values if item is not None)
     if not listed:
         raise ParameterError("the list of values is empty")
@@ -64,7 +74,17 @@ def among(column: object, values: Iterable[object], *, inside: bool = True) -> s
 
 
 def between(term: str, low: object, high: object, *, strict_low: bool = False, strict_high: bool = False) -> str:
-    """Write that a term lies between two values, each of which may be None."""
+    """Write that a term lies between two values.
+
+    Parameters
+    ----------
+    term
+        The term, as SQL writes it.
+    low, high
+        The bounds; None for no bound on that side. At least one is needed.
+    strict_low, strict_high
+        Whether the bound itself is excluded.
+    """
     ends = [(">" if strict_low else ">=", low), ("<" if strict_high else "<=", high)]
     parts = [f"{term} {sign} {value(end)}" for sign, end in ends if end is not None]
     if not parts:
@@ -73,7 +93,17 @@ def between(term: str, low: object, high: object, *, strict_low: bool = False, s
 
 
 def dependency(determinants: Sequence[object], dependent: object, where: object = None) -> str:
-    """Write a functional dependency."""
+    """Write a functional dependency.
+
+    Parameters
+    ----------
+    determinants
+        Names of the columns on the left side; without any, the dependent column has one value.
+    dependent
+        Name of the column on the right side.
+    where
+        Condition on the rows that the dependency is about; None for all rows.
+    """
     left = ", ".join(map(column_name, determinants))
     return f"{left or '[]'} -> {column_name(dependent)}{_where(where)}"
 
@@ -87,6 +117,15 @@ def keyed(columns: Sequence[object], where: object = None) -> str:
 
 def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_all_missing: bool = True) -> list[str]:
     """Write a key of which NULL is a value, as GROUP BY takes it: one rule for each choice of columns that are NULL.
+
+    Parameters
+    ----------
+    columns
+        Names of the key's columns.
+    where
+        Condition on the rows that the key is about; None for all rows.
+    also_all_missing
+        Whether two rows in which all columns are NULL violate the key, too.
 
     Raises
     ------
@@ -115,6 +154,17 @@ def keyed_with_nulls(columns: Sequence[object], where: object = None, *, also_al
 def found_in(columns: Sequence[object], parent: str, targets: Sequence[object], where: object = None) -> str:
     """Write a foreign key: the values of columns are found in those of another table.
 
+    Parameters
+    ----------
+    columns
+        Names of the referring columns.
+    parent
+        Name of the other table; dots separate its parts.
+    targets
+        Names of the other table's columns, one for each of `columns`.
+    where
+        Condition on the referring rows; None for all rows.
+
     Raises
     ------
     ParameterError
@@ -137,7 +187,7 @@ def missing(columns: Iterable[object], *, every: bool) -> str:
 
 
 def both(*conditions: object) -> str | None:
-    """Write that all of some conditions hold; None of no conditions."""
+    """Write the conjunction of some conditions; None without conditions."""
     said = [_condition(condition) for condition in conditions if condition is not None]
     return " AND ".join(said if len(said) < 2 else [_bracketed(part) for part in said]) or None
 
@@ -178,7 +228,7 @@ def one_line(text: object) -> str:
 
 
 def readable_line(text: str) -> str:
-    """Write a constraint so that it can stand in a line of a constraints file, a line that a terminal shows as it is.
+    """Write a constraint as one line of a constraints file, which a terminal shows unchanged.
 
     Raises
     ------
@@ -205,7 +255,7 @@ def _where(where: object) -> str:
 
 
 def _condition(text: object) -> str:
-    """Write a condition in one line; signs that compute in SQL, and are AND or begin a comment here, are refused."""
+    """Write a condition in one line; refuse operators of SQL that mean AND or begin a comment in dpdb."""
     line = one_line(text)
     for part in _QUOTED.split(line)[::2]:
         sign = re.search(r"[&^#]", part)

@@ -1,4 +1,4 @@
-"""`AnswerOutput`: where a command shows releases. Opened before anything is spent; what is paid for is not lost."""
+"""`AnswerOutput`: where a command shows releases. Opened before anything is spent; no paid answer is lost."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["AnswerOutput", "UnshownError"]
 
 
 class UnshownError(DpdbError):
-    """Releases were made and could not be shown; the message says where they are."""
+    """Releases were made and could not be shown; the message tells where they are kept."""
 
     exit_code = EngineError.exit_code
 
 
 class AnswerOutput:
-    """Standard output, or a new file. Use it as a context manager around what spends.
+    """Standard output, or a new file. Use it as a context manager around the calls that spend.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ class AnswerOutput:
     ledger
         The ledger that keeps the answers, if there is one.
     needed
-        Whether answers that nobody can read are not worth asking for; a job keeps them elsewhere.
+        Whether to refuse a closed standard output; False for a job, whose results are kept elsewhere.
     warn
-        Whether to say, once there are answers, that no ledger counts them.
+        Whether to warn, once there are answers, that no ledger counts them.
 
     Raises
     ------
     ParameterError
-        If it cannot be written to; nothing is spent yet.
+        If the output cannot be written to; nothing is spent yet.
     """
 
     def __init__(
@@ -54,12 +54,21 @@ class AnswerOutput:
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
 
     def show(self, content: str | bytes, releases: Sequence[Release], words: str = "") -> None:
-        """Write the answers, at once; `words` are another form of them, for standard error.
+        """Write the answers at once.
+
+        Parameters
+        ----------
+        content
+            The answers in the command's output format.
+        releases
+            The releases that the content shows.
+        words
+            The answers as text for standard error, if writing fails; by default `content`.
 
         Raises
         ------
         UnshownError
-            If that fails. Without a ledger the answers have gone to standard error, if that works.
+            If writing fails. Without a ledger the answers then go to standard error, if possible.
         """
         try:
             if self._file is not None:

@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet opens without computing: text that it would take for a formula gets a quote before it."""
+"""CSV that a spreadsheet opens without computing: text that looks like a formula gets a quote before it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _END = "\r\n"
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a header line and rows; None is an empty cell. What is no text stays as it is."""
+    """Return a header line and rows; None is an empty cell, and values other than text stay unchanged."""
     lines = _Lines()
     writer = csv.writer(lines, lineterminator=_END)
     writer.writerow([_cell(name) for name in header])
@@ -25,7 +25,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 class _Lines(list[str]):
-    """The lines of a writer, which puts into quotes only what has a character of its own line end."""
+    """The lines of a CSV writer, which quotes only cells that hold a character of its own line end."""
 
     def write(self, line: str) -> None:
         self.append(line.removesuffix(_END) + "\n")

@@ -1,4 +1,4 @@
-"""Options that are not given: from the environment (`DPDB_LEDGER`), else from `dpdb.toml` or the file that is named.
+"""Missing options: from the environment (`DPDB_LEDGER`), else from `dpdb.toml` or the file that the caller names.
 
 The command line counts first, then the environment, then the command's own table of the file, then its top level. What
 an option takes from elsewhere is put before the words that were given, and read as if it had been given.
@@ -24,7 +24,7 @@ __all__ = ["with_defaults"]
 
 _FOUND = "dpdb.toml"
 
-# Said by whoever runs the command, each time: that exact values may be shown, that a file may be replaced.
+# Given by the caller each time: permission to show exact values or to replace a file.
 _ONLY_GIVEN = {"--help", "--version", "--non-private", "--overwrite", "--yes", CONFIG}
 _TRUE, _FALSE = ("1", "true", "yes"), ("", "0", "false", "no")
 
@@ -35,16 +35,16 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
     Parameters
     ----------
     parser
-        Of the command that is given, at least.
+        Knows at least the given command.
     given
-        The words.
+        The words of the command line.
     every
-        Makes the parser of all commands, for the names that the file may have.
+        Makes the parser of all commands, for the names that the file may use.
 
     Raises
     ------
     ParameterError
-        If the file cannot be read or names what the command does not have, or a value is of another type.
+        If the file cannot be read or names an unknown option or command, or a value is of another type.
     """
     words: list[str] = []
     for word in given:
@@ -74,7 +74,7 @@ def with_defaults(parser: Parser, given: Sequence[str], every: Callable[[], Pars
 
 
 class _Value(NamedTuple):
-    """A value from elsewhere, and where that is."""
+    """A value that the command line does not give, and its place."""
 
     place: str
     value: Any
@@ -82,7 +82,7 @@ class _Value(NamedTuple):
 
 
 def _settings(named: str | None) -> SettingsFile | None:
-    """The file that is named, else the one that is found, if there is one."""
+    """Read the file that the caller names, else the one that is found, if there is one."""
     if named is None and not os.path.lexists(_FOUND):
         return None
     from dpdb.doors.cli.settings_file import settings_file  # where there is a file: every command begins here
@@ -91,7 +91,7 @@ def _settings(named: str | None) -> SettingsFile | None:
 
 
 def _named(words: Sequence[str], parser: Parser) -> str | None:
-    """The file that is named, on the command line or in the environment."""
+    """Return the file that the command line or the environment names."""
     found = _of_variable(CONFIG)
     place, name = ("", None) if found is None else found[:2]
     for word, behind in zip_longest(words, words[1:]):
@@ -135,7 +135,7 @@ def _stated_elsewhere(words: Sequence[str], options: Mapping[str, Any], file: Se
 
 
 def _tell_or_refuse(file: SettingsFile, taken: Mapping[str, Action], words: Sequence[str]) -> None:
-    """Say what a file that was only found sets, unless the caller has asked for silence; refuse what it may not set."""
+    """List the options that a merely found file sets, unless the caller wants silence; refuse those it may not set."""
     refused = [name.removeprefix("--") for name, action in taken.items() if not is_harmless(action)]
     if refused:
         from dpdb.doors.cli.settings_file import how_to_name
@@ -150,7 +150,7 @@ def _tell_or_refuse(file: SettingsFile, taken: Mapping[str, Action], words: Sequ
 
 
 def _refuse_unknown(file: str, table: Mapping[str, Any], parser: Parser, path: tuple[str, ...] = ()) -> None:
-    """Refuse a table that is of no command, and a key that no command has, below which it stands."""
+    """Refuse a table that names no command, and a key that no command below that table has as an option."""
     commands = [name for action in parser._actions if isinstance(action.choices, dict) for name in action.choices]
     known = list(dict.fromkeys(name.removeprefix("--") for name in _options_below(parser) if name not in _ONLY_GIVEN))
     place = f"{file}, [{'.'.join(path)}]" if path else file
@@ -165,7 +165,7 @@ def _refuse_unknown(file: str, table: Mapping[str, Any], parser: Parser, path: t
 
 
 def _options_below(parser: Parser) -> Iterator[str]:
-    """The long names of a command's options, and of those of all commands below it."""
+    """Give the long names of a command's options, and of the options of all commands below it."""
     yield from parser.options
     for action in parser._actions:
         for name in action.choices if isinstance(action.choices, dict) else ():
@@ -195,6 +195,6 @@ def _written(name: str, found: _Value, action: Action) -> list[str]:
     values = value if isinstance(value, list) else [value]
     if any(isinstance(each, bool) or not isinstance(each, (str, int, float)) for each in values):
         raise ParameterError(f"{place}: expected a text or a number, or a list of them")
-    if "" in values:  # such as a secret that is not there: without it something else would be done
+    if "" in values:  # such as a missing secret: without the option the command would do something else
         raise ParameterError(f"{place}: is empty; give it a value, or take it away")
     return [f"{name}={each}" for each in values]

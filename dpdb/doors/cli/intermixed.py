@@ -20,12 +20,12 @@ def harmless(option: argparse.Action) -> argparse.Action:
 
 
 def is_harmless(option: argparse.Action) -> bool:
-    """Return whether an option's definition says that it is."""
+    """Return whether an option's definition marks it as harmless."""
     return bool(getattr(option, "harmless", False))
 
 
 def is_repeated(action: argparse.Action) -> bool:
-    """Say whether an option may be given several times, each time with one more value."""
+    """Return whether an option may be given several times, each time with one more value."""
     return isinstance(action, argparse._AppendAction)
 
 
@@ -51,12 +51,12 @@ class Parser(argparse.ArgumentParser):
         return None
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line, with exit code 2."""
+        """Print the error in one line, and exit with code 2."""
         say(f"{message}; see `{self.prog} --help`")
         raise SystemExit(2)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse what is known and return the rest."""
+        """Parse the known arguments and return the rest."""
         if not self.intermixed:
             return super().parse_known_args(args, namespace)
         self.intermixed = False  # the intermixed parser calls this method

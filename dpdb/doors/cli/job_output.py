@@ -1,4 +1,4 @@
-"""The output of `dpdb run`: the outcomes of a run, as they come or as one document."""
+"""The output of `dpdb run`: the outcomes of a run, each at once or all as one document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["JobOutput"]
 
 
 class JobOutput:
-    """The outcomes of a run, shown as they come. Where that fails the run goes on: its results are kept elsewhere."""
+    """Shows the outcomes of a run as they come. If that fails, the run goes on: its results are kept elsewhere."""
 
     def __init__(self, job: Job, run_id: str, output: str) -> None:
         self.outcomes: list[Outcome] = []
@@ -24,7 +24,7 @@ class JobOutput:
         self._output = AnswerOutput(ledger=job.ledger, needed=False)
 
     def add(self, outcome: Outcome) -> None:
-        """Take in one outcome, and show it unless all are one document."""
+        """Add one outcome, and show it unless the output is one document."""
         self.outcomes.append(outcome)
         if self._format == "text" and not self.problem:
             head = f"== {self._job.name} / {self._run_id} / {outcome.name}\n"

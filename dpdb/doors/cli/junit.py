@@ -19,12 +19,12 @@ _ROOT = "testsuites"
 
 
 def check_junit(path: str | Path) -> None:
-    """Refuse, before anything is spent, a file that could not be written, or that is something else.
+    """Refuse, before anything is spent, a file that cannot be written, or an existing one that is no JUnit XML.
 
     Raises
     ------
     ParameterError
-        If its folder is not there, or it is no file of this kind, which a run would replace.
+        If its folder does not exist, or the file is no JUnit XML: a run would replace it.
     """
     path = Path(path)
     if not path.parent.is_dir():
@@ -38,7 +38,20 @@ def check_junit(path: str | Path) -> None:
 
 
 def write_junit(path: str | Path, job: str, run_id: str, outcomes: Sequence[Outcome], error: str | None) -> None:
-    """Write the file anew; one case `run` stands for the run itself, and has its error.
+    """Write the file anew; its test case `run` stands for the run itself, and has the run's error.
+
+    Parameters
+    ----------
+    path
+        The file, which is replaced if it exists.
+    job
+        The job's name.
+    run_id
+        The run's name.
+    outcomes
+        The published releases of the run, with their gates.
+    error
+        Message of the error that ended the run; None without one.
 
     Raises
     ------
@@ -83,5 +96,5 @@ def _slice(result: GateResult) -> str:
 
 
 def _clean(text: str) -> str:
-    """Replace what XML cannot hold."""
+    """Replace characters that XML cannot hold."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

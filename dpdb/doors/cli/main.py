@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser(wanted: Sequence[str] = ()) -> Parser:
-    """Build the parser of the one command that is `wanted`; of all, where that is none or no command."""
+    """Build the parser of the `wanted` command; of all commands, if it is empty or names no command."""
     from importlib import import_module
 
     from dpdb._version import __version__
@@ -98,7 +98,7 @@ def run_process() -> NoReturn:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: what threads of ours still compute is no longer asked for."""
+    """End the process at once: nobody waits for what its threads still compute."""
     with suppress(ValueError):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -128,7 +128,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             return _failed(_with_option_of_log(str(error), options), error.exit_code)
     except (KeyboardInterrupt, Terminated) as error:
         return _stopped(error)
-    except BrokenPipeError:  # the reader of our output has gone, and has read what it wanted
+    except BrokenPipeError:  # the reader of our output has read enough and gone
         return 0
     except MemoryError:
         return _failed("out of memory; give --memory-limit, so that work spills to disk", _ENGINE_ERROR)
@@ -145,7 +145,7 @@ def _say_when_compiling_takes_long(options: Namespace) -> None:
 
 
 def _say_when_little_is_left(options: Namespace) -> None:
-    """Say it in one line on standard error, as everything else; Python would print a line of source code, too."""
+    """Warn in one line on standard error, as everything else; Python would print a line of source code, too."""
     from dpdb.errors import LittleBudgetWarning
 
     others = warnings.showwarning
@@ -161,8 +161,8 @@ def _say_when_little_is_left(options: Namespace) -> None:
 
 
 def _with_option_of_log(message: str, options: Namespace | None) -> str:
-    """Name the option that keeps the owner's log, where a message says that it has the reason and nobody keeps it."""
-    if getattr(options, "owner_log", "") is not None:  # it is kept, or the command has no such option
+    """Name the option for the owner's log, if a message refers to that log and nothing keeps it."""
+    if getattr(options, "owner_log", "") is not None:  # the log is kept, or the command has no such option
         return message
     return message.replace(" (logger 'dpdb.owner')", "").replace(_LOG, f"{_LOG} (--owner-log FILE)", 1)
 
@@ -179,7 +179,7 @@ def _unforeseen(error: Exception) -> int:
     import logging
 
     log = logging.getLogger("dpdb.owner")
-    if not log.handlers:  # the import that gives it one may be what failed; then logging would use standard error
+    if not log.handlers:  # the import that adds a handler may have failed; then logging would use standard error
         log.addHandler(logging.NullHandler())
         log.propagate = False
     log.exception("internal error")
@@ -187,14 +187,14 @@ def _unforeseen(error: Exception) -> int:
 
 
 def _signal_behind(error: BaseException | None) -> KeyboardInterrupt | Terminated | None:
-    """Find the exception of a signal that native code has turned into one of its own, such as a failed import."""
+    """Find the exception of a signal that native code has replaced with its own, such as a failed import."""
     while error is not None and not isinstance(error, (KeyboardInterrupt, Terminated)):
         error = error.__cause__ or error.__context__
     return error or asked_to_stop()
 
 
 def _refuse_undecodable(arguments: Sequence[str]) -> None:
-    """Refuse what is not text: neither SQL nor a ledger can hold it, and some of it would be noticed after a debit."""
+    """Refuse arguments that are not text: SQL and ledgers cannot hold them, and some would fail after a debit only."""
     from dpdb.errors import ParameterError
 
     for argument in arguments:

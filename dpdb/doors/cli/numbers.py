@@ -1,4 +1,4 @@
-"""Numbers on the command line: ASCII digits, so that what a script passes on is what people read."""
+"""Numbers on the command line: ASCII digits, so that a script passes on the number that people read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session of a command that makes releases, and what it asks: each option has the name of its field."""
+"""The session of a command that makes releases, and its request: each option has the name of its field."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["asked", "one_release", "open_session"]
 
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:
-    """Open the source of a command; `own` is what the command says itself: `budget` and other `Session` parameters."""
+    """Open the source of a command; `own` are parameters of `Session` that the command sets itself, as `budget`."""
     opening = {"ledger": options.ledger, "who": options.who}
     return Session(options.source, **table_settings(options) | opening | own)
 
 
 def one_release(options: argparse.Namespace) -> str | None:
-    """The budget of a command that makes one release: its epsilon, or what the ledger allows (None)."""
+    """Return the budget of a command that makes one release: its epsilon, or None, for that of the ledger."""
     if options.ledger is not None or options.epsilon is None:
         return None
     parse_epsilon(options.epsilon)  # errors speak of epsilon, not of a budget
@@ -27,7 +27,7 @@ def one_release(options: argparse.Namespace) -> str | None:
 
 
 def asked(options: argparse.Namespace, function: str) -> Ask:
-    """Return what a command asks of `dp_inconsistency` or `dp_count`.
+    """Return the request of a command to `dp_inconsistency` or `dp_count`.
 
     Raises
     ------

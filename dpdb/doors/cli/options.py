@@ -64,13 +64,13 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
 
 
 def option_of(setting: Setting) -> str:
-    """Return the option of a setting of a table; one that may be repeated has its name in the singular."""
+    """Return the option of a table's setting; the name of a repeatable option is in the singular."""
     name = setting.key.removesuffix("s") if setting.kind == "parents" else setting.key
     return f"--{name.replace('_', '-')}"
 
 
 def table_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings of a table that a command has options of, by name."""
+    """Return, by name, the settings of a table for which a command has options."""
     given = {name: getattr(options, _dest(setting)) for name, setting in SETTINGS.items() if _dest(setting) in options}
     for name, value in given.items():
         if SETTINGS[name].kind == "parents":

@@ -23,7 +23,17 @@ _RULE = "rule"
 
 
 def releases_text(releases: Sequence[Release], output: str, verbose: bool = False) -> str:
-    """Return the releases of one call, at least one, as one JSON document or in words; `verbose` says every detail."""
+    """Return the releases of one call as one JSON document or in words.
+
+    Parameters
+    ----------
+    releases
+        At least one release.
+    output
+        ``"json"``, or anything else for words.
+    verbose
+        Whether the words have every detail, instead of a table with notes.
+    """
     if output == "json":
         return json.dumps({"releases": [release.to_dict() for release in releases]}, indent=2) + "\n"
     if verbose:
@@ -32,7 +42,7 @@ def releases_text(releases: Sequence[Release], output: str, verbose: bool = Fals
 
 
 def _table(releases: Sequence[Release]) -> Iterator[str]:
-    """Align the columns; rules, which may be long, are the last one."""
+    """Align the columns; the last one has the rules, which may be long."""
     by_rule = releases[0].constraint is not None
     heads = ("measure", "value", f"bounds ({sure_words(releases[0].confidence)})", "meaning", "cost", _RULE)
     rows = [heads, *map(_cells, releases)]
@@ -70,7 +80,7 @@ def _cost(release: Release) -> str:
 
 
 def _notes(releases: Sequence[Release]) -> Iterator[str]:
-    """Say once what holds for rows of the table, and the guarantee of them all."""
+    """Give each note on rows of the table once, and the guarantee of all releases."""
     if any(release.upper is None for release in releases):
         yield "No upper end: the true number may be larger (examples/manual/mechanisms.md says why)."
     limited = [release for release in releases if release.theta_limits]

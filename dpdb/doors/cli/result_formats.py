@@ -78,7 +78,7 @@ def as_arrow(table: pa.Table) -> bytes:
 
 
 def _names(table: pa.Table) -> list[str]:
-    """Column names, made different where two are equal: rows become objects."""
+    """Return the column names, changed where two are equal: rows become objects."""
     names: dict[str, None] = {}
     numbers: dict[str, int] = {}
     for wanted in table.column_names:
@@ -91,7 +91,7 @@ def _names(table: pa.Table) -> list[str]:
 
 
 def _storable(table: pa.Table) -> pa.Table:
-    """Different names, and intervals as text: Parquet has no such type."""
+    """Return the table with distinct names, and with intervals as text: Parquet has no such type."""
     columns = [
         pa.array([None if v is None else str(v) for v in column.to_pylist()], pa.string())
         if pa.types.is_interval(column.type)
@@ -139,13 +139,13 @@ def _shown(value: Any) -> str:
 
 
 def _flat(value: Any) -> Any:
-    """A cell of CSV: nested values as JSON."""
+    """Return a value as a cell of CSV: nested values become JSON."""
     plain = _plain(value)
     return json.dumps(plain) if isinstance(plain, (dict, list)) else plain
 
 
 def _plain(value: Any) -> Any:  # noqa: PLR0911 - one line per type
-    """A value as JSON has it; what is no finite number is null."""
+    """Return a value as JSON has it; a number that is not finite becomes null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):

@@ -1,4 +1,4 @@
-"""The file with values for options that are not given: the one that is named, else `dpdb.toml` in the current folder.
+"""The file with values for missing options: the file that the caller names, else `dpdb.toml` in the current folder.
 
 A file that is named (`--config FILE`, `DPDB_CONFIG`) is the caller's word. One that was merely found is a stranger's,
 also under the caller's own name: he may have cloned the folder. So it must be a plain file of his that nobody else can
@@ -29,11 +29,11 @@ class SettingsFile(NamedTuple):
     Attributes
     ----------
     name : str
-        As it was named, or found.
+        Its path, as the caller names it or as it was found.
     values : dict
-        Its content; nothing, where there is no file.
+        Its content; empty without a file.
     found : bool
-        Whether nobody has named it.
+        Whether it was merely found: the caller has not named it.
     """
 
     name: str
@@ -42,7 +42,7 @@ class SettingsFile(NamedTuple):
 
 
 def settings_file(name: str, *, found: bool) -> SettingsFile:
-    """Read the file that is named, or was found.
+    """Read the file that the caller named, or that was found.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def settings_file(name: str, *, found: bool) -> SettingsFile:
 
 
 def _with_schema(values: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the values, each `[schema]` (columns and types, as `dpdb schema` prints them) as that option."""
+    """Return the values, with each `[schema]` (columns and types, as `dpdb schema` prints them) as the option."""
     return {
         key: value
         if not isinstance(value, dict)
@@ -82,7 +82,7 @@ def _schema(types: dict[str, Any], name: str) -> str:
 
 
 def how_to_name(name: str) -> str:
-    """Say how a file that was found is named."""
+    """Return the words by which a caller names a file that was found."""
     return f"{CONFIG} {name}, or DPDB_CONFIG={name}"
 
 

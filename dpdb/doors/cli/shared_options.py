@@ -38,7 +38,21 @@ _SHAPE = ("constraints", "table", "csv_schema", "delimiter")
 
 
 def command(commands: Any, name: str, run: _Command, text: str, example: str) -> Parser:
-    """Make a command with its help and an example; `run` imports its work on first use."""
+    """Make a command with its help and an example.
+
+    Parameters
+    ----------
+    commands
+        The subparsers that the command is added to.
+    name
+        The command's name.
+    run
+        Runs the command and returns its exit code; imports its work on first use.
+    text
+        The help: a phrase without a capital letter and a full stop.
+    example
+        A command line that shows its use.
+    """
     parser: Parser = commands.add_parser(
         name,
         help=text,
@@ -52,26 +66,46 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
 
 
 def source_options(parser: argparse.ArgumentParser, *, constraints: bool = True) -> None:
-    """The table, and how it is read."""
+    """Add the options for the table and how it is read."""
     text = "Parquet or CSV file, directory or glob; DuckDB file; spark:TABLE; postgresql://..."
     parser.add_argument("source", metavar="SOURCE", help=text)
     shape_options(parser, constraints=constraints)
 
 
 def shape_options(parser: argparse.ArgumentParser, schema: str | None = None, *, constraints: bool = True) -> None:
-    """Constraints, table, column types and delimiter; `schema` is other help of the types."""
+    """Add the options for constraints, table, column types and delimiter.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    schema
+        Help of the column types; by default that of the setting.
+    constraints
+        Whether to add the option for constraints.
+    """
     setting_options(parser, _SHAPE if constraints else _SHAPE[1:], {} if schema is None else {"csv_schema": schema})
 
 
 def declared_options(parser: argparse.ArgumentParser) -> None:
-    """What else the owner declares: other tables, what is protected, public sizes."""
+    """Add the options for the owner's other declarations: other tables, the unit of protection, public sizes."""
     setting_options(parser, [name for name in SETTINGS if name not in {*_SHAPE, *LIMITS}])
 
 
 def setting_options(
     parser: argparse.ArgumentParser, names: Iterable[str], words: Mapping[str, str] | None = None
 ) -> None:
-    """Add options for settings of a table, by name; `words` has other help than theirs."""
+    """Add options for settings of a table.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    names
+        Names of the settings in `SETTINGS`.
+    words
+        Help by name of the setting; a setting that is not in it keeps its own.
+    """
     for name in names:
         setting, words_of = SETTINGS[name], words or {}
         several = setting.kind in {"constraints", "parents"}
@@ -111,7 +145,17 @@ def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -
 
 
 def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:
-    """Cost, slice and confidence."""
+    """Add the options for cost, slice and confidence.
+
+    Parameters
+    ----------
+    parser
+        Gets the options.
+    required
+        Whether epsilon must be given.
+    epsilon
+        Default of epsilon; None for none.
+    """
     parser.add_argument("--epsilon", required=required, default=epsilon, metavar="E", help="privacy cost, in total")
     parser.add_argument("--where", metavar="SQL", help="predicate that selects the slice")
     parser.add_argument("--by", metavar="COLUMN", help="one slice per key of this column, charged once")
@@ -120,31 +164,31 @@ def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, ep
 
 
 def spending_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where a release is debited."""
+    """Add the options that name the ledger of a release and its entry."""
     ledger_options(parser)
     parser.add_argument("--run-id", metavar="ID", help="name of this run: asked again, the ledger gives its answer")
     parser.add_argument("--label", metavar="TEXT", help="a word for the ledger's history")
 
 
 def ledger_options(parser: argparse.ArgumentParser) -> None:
-    """The ledger, and who spends from it."""
+    """Add the options for the ledger and who spends from it."""
     parser.add_argument("--ledger", metavar="FILE", help="durable budget of the table; see `dpdb budget create`")
     who_option(parser)
 
 
 def who_option(parser: argparse.ArgumentParser) -> None:
-    """Who spends or acts."""
+    """Add the option that names who spends or acts."""
     parser.add_argument("--who", metavar="NAME", help="who asks, for the ledger's history")
 
 
 def limit_options(parser: argparse.ArgumentParser) -> None:
-    """Limits of the private database."""
+    """Add the options for limits of the private database."""
     setting_options(parser, LIMITS)
     quiet_options(parser)
 
 
 def quiet_options(parser: argparse.ArgumentParser) -> None:
-    """Progress and the log of failures."""
+    """Add the options for progress and the log of failures."""
     harmless(parser.add_argument("--quiet", action="store_true", help="no progress and no notices on stderr"))
     parser.add_argument(
         "--owner-log",
@@ -155,17 +199,17 @@ def quiet_options(parser: argparse.ArgumentParser) -> None:
 
 
 def output_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says where answers go."""
+    """Add the option that names the file for answers."""
     parser.add_argument("--out", metavar="FILE", help="new file for the answer, instead of standard output")
 
 
 def format_option(parser: argparse.ArgumentParser, *more: str) -> None:
-    """Text or JSON, or one of more formats."""
+    """Add the option for the format: text, JSON or one of further formats."""
     harmless(parser.add_argument("--format", choices=["text", "json", *more], default="text", help="output (text)"))
 
 
 def words_options(parser: argparse.ArgumentParser) -> None:
-    """Text or JSON, and how much the text says."""
+    """Add the options for the format, text or JSON, and for the detail of the text."""
     format_option(parser)
     harmless(parser.add_argument("--verbose", action="store_true", help="say every detail instead of one table"))
 

@@ -21,7 +21,17 @@ BINARY = {"parquet": as_parquet, "arrow": as_arrow}
 
 
 def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: argparse.Namespace) -> None:
-    """Check all statements, then run them in order up to the first error."""
+    """Check all statements, then run them in order up to the first error.
+
+    Parameters
+    ----------
+    front_end
+        Checks and runs the statements.
+    statements
+        At least one statement.
+    options
+        The command's options: format, output file, ledger and quiet.
+    """
     if not statements:
         raise StatementRefusedError("found no statement")
     if options.format not in ("table", "json") and len(statements) > 1:

@@ -16,19 +16,19 @@ _PIPE_WIDTH = 120
 
 
 def text_width() -> int:
-    """Characters that fit in a line of output."""
+    """Return the number of characters that fit in a line of output."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
 
 
 def budget_words(front_end: FrontEnd) -> str:
-    """Say what is spent and left."""
+    """Return the spent and the remaining budget in words."""
     remaining = front_end.session.remaining()
     left = "unlimited" if remaining is None else f"{remaining:.12g}"
     return f"privacy budget: {front_end.session.spent():.12g} spent, {left} remaining"
 
 
 def release_words(releases: Iterable[Release]) -> str:
-    """Show answers that were paid for and are in no result; nothing if there are none."""
+    """Return in words the answers that were paid for and are in no result; empty if there are none."""
     kept = tuple(releases)
     if not kept:
         return ""

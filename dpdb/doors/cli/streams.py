@@ -1,4 +1,4 @@
-"""The streams of a command: answers that were paid for are not lost, and standard error never stops anything."""
+"""The streams of a command: no paid answer is lost, and a failing standard error never stops anything."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _LONGEST_SAID = 10_000
 def open_streams() -> None:
     """Make the standard streams safe to use, at the beginning of the process.
 
-    A descriptor that is closed gets the null device, so that no file of ours is taken for standard output. What an
-    encoding does not have is written as escapes: a locale must not decide whether an answer can be shown.
+    A closed descriptor gets the null device, so that no file of ours is taken for standard output. Characters that
+    an encoding does not have are written as escapes: a locale must not decide whether an answer can be shown.
     """
     for descriptor in range(3):
         try:
@@ -55,12 +55,12 @@ def output_is_closed() -> bool:
 
 
 def read_input(most: int) -> str:
-    """Read all of standard input, which may have so many characters.
+    """Read all of standard input, which may have at most `most` characters.
 
     Raises
     ------
     ParameterError
-        If it is closed, is not UTF-8 text or has more.
+        If it is closed, is not UTF-8 text or is longer.
     """
     from dpdb.errors import ParameterError
 
@@ -83,7 +83,7 @@ def write_output(content: str | bytes) -> None:
     Raises
     ------
     OSError
-        If that fails; then nothing tries again when the interpreter ends.
+        If writing fails; then nothing tries again when the interpreter ends.
     """
     if sys.stdout is None:
         return
@@ -99,7 +99,7 @@ def write_output(content: str | bytes) -> None:
 
 
 def show(text: str) -> None:
-    """Print what cost nothing, and a line break.
+    """Print text that cost nothing, and a line break.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def show(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """Print one line on standard error, if that works; of what a stranger made endless its beginning."""
+    """Print one line on standard error, if that works; cut a message that a stranger made endless."""
     if len(message) > _LONGEST_SAID:
         message = f"{message[:_LONGEST_SAID]}... ({len(message):,} characters)"
     with suppress(OSError, ValueError):
@@ -133,14 +133,14 @@ def tell(text: str) -> None:
 
 
 def say_at_once(message: str) -> None:
-    """The same in a process that is ended by force: never waits for the reader of a pipe."""
+    """Print one line on standard error in a process that is ended by force: never wait for the reader of a pipe."""
     with suppress(OSError, ValueError):
         if select.select([], [2], [], 0)[1]:
             os.write(2, f"dpdb: {one_line(message)}\n".encode(errors="backslashreplace"))
 
 
 def one_line(text: str) -> str:
-    """A message as one printable line; a line that only points at a place in the line above it is left out."""
+    """Return a message as one printable line, without lines that only point at a place in the line above."""
     lines = [line.strip() for line in text.splitlines()]
     joined = " | ".join(line for line in lines if line.strip("^~ "))
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
@@ -152,7 +152,7 @@ def describe_failure(error: Exception) -> str:
 
 
 def _drop(stream: TextIO) -> None:
-    """Make the stream lead nowhere: what it has buffered would fail again when the interpreter ends."""
+    """Redirect the stream to nowhere: its buffer would fail again when the interpreter ends."""
     with suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())

@@ -14,21 +14,34 @@ __all__ = ["Call", "read_call"]
 
 @dataclass(frozen=True)
 class Call:
-    """A question, its table and the constraints it names, hashable: equal calls of one transaction are one release."""
+    """A request, its table and the constraints it names, hashable: equal calls of one transaction are one release."""
 
     table: str
     ask: Ask
     constraints: str | None = None
 
     def answer(self, session: Session) -> tuple[Release, ...]:
-        """Release what was asked; cost and errors as `Session.release`."""
+        """Make the requested releases; cost and errors as `Session.release`."""
         return session.release(self.ask)
 
 
 def read_call(
     function: str, table: str | None, given: Mapping[str, Any], *, one_row: bool, constraints: str | None = None
 ) -> Call:
-    """Read the arguments of a call, as the macros pass them; `one_row` is that of a scalar call.
+    """Read the arguments of a call, as the macros pass them.
+
+    Parameters
+    ----------
+    function
+        Name of the SQL function.
+    table
+        Name of the table to measure; NULL is refused.
+    given
+        The other arguments by name.
+    one_row
+        Whether the call is scalar, which allows one answer only.
+    constraints
+        Constraints that the call names; None for those of the registration.
 
     Raises
     ------

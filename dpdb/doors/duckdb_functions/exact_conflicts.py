@@ -1,4 +1,4 @@
-"""`ExactConflicts`: the conflicts of a table as a file, for tests of the owner. Not private."""
+"""`ExactConflicts`: write the conflicts of a table to a file, for tests of the owner. Not private."""
 
 from __future__ import annotations
 

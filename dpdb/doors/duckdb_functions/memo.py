@@ -19,9 +19,9 @@ class Memo:
     Parameters
     ----------
     capacity : int
-        Answers held at most. Whole transactions are forgotten, the one that asked longest ago first; the one that is
-        asking never is. So a repeated call is answered again only in a transaction that stood idle while others made
-        this many releases.
+        Largest number of answers held. Whole transactions are forgotten, the one with the oldest call first, but never
+        the one of the current call. So a repeated call is drawn again only in a transaction that stood idle while
+        others made this many releases.
     """
 
     def __init__(self, capacity: int = 100_000) -> None:
@@ -30,7 +30,7 @@ class Memo:
         self._held = 0
 
     def find(self, transaction: int, call: Call) -> Rows | None:
-        """Return the answer that the transaction has had for the call."""
+        """Return the answer that the transaction already has for the call; None without one."""
         return self._answers.get(transaction, {}).get(call)
 
     def reserve(self, transaction: int) -> None:
@@ -49,6 +49,16 @@ class Memo:
             self._held -= len(self._answers.popitem(last=False)[1])
 
     def keep(self, transaction: int, call: Call, rows: Rows) -> None:
-        """Remember an answer, after `reserve`."""
+        """Remember an answer, after `reserve`.
+
+        Parameters
+        ----------
+        transaction
+            Number of the transaction.
+        call
+            The call that was answered.
+        rows
+            The answer, one row for each release.
+        """
         self._answers.setdefault(transaction, {})[call] = rows
         self._held += 1

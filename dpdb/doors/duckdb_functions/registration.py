@@ -1,4 +1,4 @@
-"""`register`: the two SQL functions in a DuckDB connection, and the handle that takes them away again."""
+"""`register`: put the two SQL functions into a DuckDB connection; its handle removes them again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Registration", "register"]
 class Registration:
     """`dp_inconsistency` and `dp_count` in a DuckDB connection, until `close()`. Made by `dpdb.register`.
 
-    The functions stay if the handle is thrown away; they end with the connection at the latest.
+    The functions stay if the handle is dropped; they end with the connection at the latest.
     """
 
     def __init__(self, connection: Any, settings: Settings) -> None:
@@ -61,7 +61,7 @@ class Registration:
             The original exception of a release that failed. `connection.execute` raises DuckDB's
             `InvalidInputException` instead, with the original's text in its own.
         duckdb.Error
-            Whatever else is wrong with the statement.
+            For any other error of the statement.
         """
         self._refuse_closed()
         try:
@@ -75,7 +75,7 @@ class Registration:
 
     @property
     def last_error(self) -> BaseException | None:
-        """The original exception of the last release that failed, except those that `execute` has raised itself."""
+        """The original exception of the last release that failed, except those that `execute` raised itself."""
         return self._function.errors[-1] if self._function.errors else None
 
     def add_cursor(self, cursor: Any) -> None:
@@ -91,7 +91,7 @@ class Registration:
         return self._function.with_session(table, Session.spent)
 
     def remaining(self, table: str) -> float | None:
-        """Return what may still be spent on the table, see `Session.remaining`."""
+        """Return the remaining budget of the table, see `Session.remaining`."""
         self._refuse_closed()
         return self._function.with_session(table, Session.remaining)
 
@@ -181,8 +181,8 @@ def register(
         SQL and read as they are committed; when their rows have changed, the next release reads them again. Temporary
         tables and registered data frames cannot be measured.
     constraints : path, text, list of texts or of `DenialConstraint`, optional
-        Of every table that is asked about, or a mapping from table name to the table's own. A call may name others:
-        ``constraints := 'zip -> city'`` (one text, a line for each); what it costs adds up with all else.
+        Constraints of every measured table, or a mapping from table name to the table's own. A call may name others:
+        ``constraints := 'zip -> city'`` (one text, a line for each); its cost adds to that of all other calls.
     budget : number, optional
         Total epsilon of each table (a view is a table of its own), or a mapping from table name; kept in memory until
         `close()`. None means unlimited.

@@ -25,7 +25,7 @@ class ReleaseFunction:
     """Answers the calls of one registration, one at a time, each once per transaction.
 
     DuckDB calls it from any of its threads, but sessions belong to one thread: all their work is done in `worker`.
-    DuckDB keeps only the text of an exception: `errors` keeps the last few themselves. The connection is held weakly,
+    DuckDB keeps only the text of an exception: `errors` keeps the last few exceptions. The connection is held weakly,
     because it holds the function.
     """
 
@@ -34,7 +34,7 @@ class ReleaseFunction:
         self._tables = tables
         self._memo = Memo()
         self.worker = ThreadPoolExecutor(1, thread_name_prefix="dpdb")
-        # Other threads have contexts of their own: releases run in the one of whoever registered.
+        # Other threads have contexts of their own: releases run in that of the thread that registered.
         self._context = contextvars.copy_context()
         self.errors: deque[BaseException] = deque(maxlen=16)
 
@@ -52,14 +52,14 @@ class ReleaseFunction:
                 "label": label, "rate": bool(rate), "each_constraint": bool(each_constraint),
             }  # fmt: skip
             call = read_call(function, table, given, one_row=one_row, constraints=constraints)
-            rows = self._memo.find(transaction, call)  # the call of a scalar is repeated for every row
+            rows = self._memo.find(transaction, call)  # DuckDB repeats a scalar call for every row
             return self._work(lambda: self._once(call, database, schema, transaction)) if rows is None else rows
         except BaseException as error:
             self.errors.append(error)
             raise
 
     def with_session(self, table: str, use: Callable[[Session], T]) -> T:
-        """Return what `use` makes of the session of a table."""
+        """Return the result of `use` for the session of a table."""
         return self._work(lambda: self._used(table, None, None, None, use))
 
     def _once(self, call: Call, database: str, schema: str, transaction: int) -> list[dict[str, Any]]:

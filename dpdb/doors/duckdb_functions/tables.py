@@ -1,4 +1,4 @@
-"""`Tables`: one account per table of the connection, and open sessions of the tables asked last."""
+"""`Tables`: one account per table of the connection, and open sessions of the most recently used tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEPT_SESSIONS = 4
 class Settings:
     """The settings that `register` was given; a mapping gives each table, by name, its own value.
 
-    What is protected, and how tables are read, is one `TableSpec` without source, table and constraints, for all.
+    One `TableSpec` without source, table and constraints has the unit of protection and reading options of all tables.
     """
 
     of_table: TableSpec
@@ -45,7 +45,7 @@ class Settings:
         return tuple(parent.name for parent in self.of_table.parents)
 
     def check(self) -> None:
-        """Raise now what every first release would raise: constraints that cannot be read, budgets that are none."""
+        """Raise now the errors of every first release: unreadable constraints, invalid budgets."""
         if self.constraints == {}:
             raise ParameterError("no constraints given: the mapping names no table")
         for constraints in _values(self.constraints):
@@ -61,8 +61,8 @@ class Settings:
 class Tables:
     """The tables of one registration. To be used in one thread.
 
-    A session reads a table's rows once. It is opened again when they, or those of a parent, have changed since, with
-    the same budget: what a table's releases cost adds up over all states of its rows.
+    A session reads a table's rows once. It is opened again when its rows or those of a parent have changed, with the
+    same budget: the costs of a table's releases add up over all states of its rows.
     """
 
     settings: Settings
@@ -72,12 +72,12 @@ class Tables:
     _closed: bool = False
 
     def session(self, table: OwnerTable, constraints: str | None = None) -> Session:
-        """Return the session of the table's rows as they are now, with its constraints or with those given here.
+        """Return the session of the table's rows as they are now, with its own or with the given constraints.
 
         Raises
         ------
         DpdbError
-            As `Session`; with a ledger also `LedgerError`, if the rows have changed and it knows them otherwise.
+            As `Session`; with a ledger also `LedgerError`, if the rows differ from those that the ledger knows.
         """
         if self._closed:  # while the call waited for its turn
             raise ParameterError(CLOSED)
@@ -135,7 +135,7 @@ def _values(setting: Any) -> list[Any]:
 
 
 def _of(what: str, setting: Any, table: OwnerTable) -> Any:
-    """The table's own value, under any spelling of its name."""
+    """Return the table's own value, under any spelling of its name."""
     if not isinstance(setting, Mapping):
         return setting
     own = {str(name).casefold(): value for name, value in setting.items()}

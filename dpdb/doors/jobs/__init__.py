@@ -1,6 +1,6 @@
 """Jobs: releases that a scheduler repeats, kept in a results table. Each run publishes and spends once.
 
-`load_job` reads a job file, `plan` checks it, `run` runs it, `read_results` reads what was kept.
+`load_job` reads a job file, `plan` checks it, `run` runs it, `read_results` reads the results table.
 """
 
 from dpdb.doors.jobs.job_file import Job, JobRelease, load_job

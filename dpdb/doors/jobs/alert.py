@@ -1,4 +1,4 @@
-"""`Alert`: where a job tells of warnings, failed gates and errors, and what it sends: published values only."""
+"""`Alert`: a job reports warnings, failed gates and errors to a webhook; it sends published values only."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Alert:
     url : str
         A webhook; it may hold a secret and is shown nowhere. `$NAME` stands for an environment variable.
     statuses : tuple of str
-        After which runs it is called; see `STATUSES`.
+        The statuses of runs after which it is called; see `STATUSES`.
     format : str
-        ``"json"``, or ``"slack"``: a text, as Slack and what understands its messages take it.
+        ``"json"``, or ``"slack"``: a text for Slack and services that take its messages.
     """
 
     url: str
@@ -52,7 +52,19 @@ class Alert:
     format: str = "json"
 
     def send(self, job: str, run_id: str, outcomes: Sequence[Outcome], error: str | None = None) -> str | None:
-        """Send what a run has come to, if it is asked for; return why it could not be sent, None if it was."""
+        """Send the result of a run, if the alert is for its status; return why that failed, or None.
+
+        Parameters
+        ----------
+        job
+            The job's name.
+        run_id
+            The run's name.
+        outcomes
+            The published releases of the run, with their gates.
+        error
+            Message of the error that ended the run; None without one.
+        """
         status = status_of(outcomes, error)
         if status not in self.statuses:
             return None
@@ -82,7 +94,7 @@ def _call(request: urllib.request.Request) -> None:
     """Send a request and wait for the head of the answer, in a bounded time; errors as `urllib`, and `TimeoutError`.
 
     A socket's own limit is for each of its steps: a server that sends a byte now and then never reaches it. So the call
-    has a thread, which is left behind where it does not end.
+    runs in a thread, which is abandoned if it does not end.
     """
     problems: list[BaseException] = []
 
@@ -99,18 +111,18 @@ def _call(request: urllib.request.Request) -> None:
     if thread.is_alive():
         raise TimeoutError
     if problems:
-        raise problems.pop()  # kept in the list, its frames would keep the list, and a socket open
+        raise problems.pop()  # if it stayed in the list, its frames would keep the list, and a socket open
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Takes a redirection for a refusal: followed, it would lose the message, and show a password to another server."""
+    """Treats a redirection as a refusal: following it would lose the message and show a password to another server."""
 
     def redirect_request(self, *_: Any) -> None:
         """Follow nothing."""
 
 
 def _without_login(url: str) -> tuple[str, dict[str, str]]:
-    """Part an address into one without name and password, and the header that has them."""
+    """Split an address into one without name and password, and the header that holds them."""
     parts = urlsplit(url)
     login, at, server = parts.netloc.rpartition("@")
     if not at:
@@ -120,12 +132,12 @@ def _without_login(url: str) -> tuple[str, dict[str, str]]:
 
 
 def _slack_text(text: str) -> str:
-    """Write a text so that nothing in it is a link or calls people: not by Slack, nor by what reads its messages."""
+    """Escape a text so that neither Slack nor services that take its messages find links or mentions in it."""
     return _CALLS.sub("@\u200b", text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def read_alert(keys: TomlKeys | None) -> Alert | None:
-    """Read the table; see `TomlKeys` for the errors."""
+    """Read the `[alert]` table of a job file; see `TomlKeys` for the errors."""
     if keys is None:
         return None
     statuses = keys.texts("on") or _DEFAULT_STATUSES
@@ -151,5 +163,5 @@ def status_of(outcomes: Sequence[Outcome], error: str | None = None) -> str:
 
 
 def message_of(job: str, run_id: str, status: str, lines: Sequence[str]) -> str:
-    """Say a run's status in words, one line for each reason."""
+    """Return a run's status in words, with one line for each reason."""
     return "\n".join([f"dpdb: job {job}, run {run_id}: {status}", *lines])

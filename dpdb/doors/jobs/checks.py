@@ -1,4 +1,4 @@
-"""The checks that planning and running a job share: everything that can be refused before anything is spent."""
+"""The checks that planning and running a job share, before anything is spent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ _LONGEST_RUN_ID = 200  # of a ledger
 def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
     """Refuse names that the ledger cannot keep, and results that cannot be kept; touches no file.
 
-    An epoch without the owner's word in the job file is refused, too.
+    Parameters
+    ----------
+    job
+        The job.
+    run_id
+        Name of the run.
+    new_epoch
+        Whether the run may open an epoch; refused unless the job file allows new epochs.
     """
     if new_epoch and not job.new_epochs:
         raise ParameterError(
@@ -30,12 +37,32 @@ def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
 
 
 def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True) -> Session:
-    """Open the job's source under its ledger; without `rows`, for a job plan only."""
+    """Open the job's source under its ledger.
+
+    Parameters
+    ----------
+    job
+        The job.
+    progress
+        Gets the name of each long step.
+    rows
+        False for a session that only prepares releases, as a job plan does.
+    """
     return Session(job.table, ledger=job.ledger, who=job.who, progress=progress, rows=rows)
 
 
 def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
-    """Check every release of a run as its call would, and return what each would be charged."""
+    """Check every release of a run as its call would, and return the charge of each.
+
+    Parameters
+    ----------
+    job
+        The job of this run, its placeholders filled and its thetas found.
+    session
+        The session that `job_session` opened.
+    run_id
+        Name of the run.
+    """
     charges = []
     for release in job.releases:
         try:

@@ -29,7 +29,7 @@ _JOB_KEYS = (
     "name", "source", *(setting.key for setting in SETTINGS.values()), "ledger", "results", "results_table", "who",
     "new_epochs", "alert", "release",
 )  # fmt: skip
-# The run id comes with the run, and jobs pay in epsilon.
+# Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
 _RELEASE_KEYS = ("name", *_ASKED, "gate", "warn")
 _LONGEST_NAME = 60
@@ -48,13 +48,13 @@ class JobRelease:
     ----------
     name : str
     ask : Ask
-        What is asked, without the run id.
+        The request, without the run id.
     gates : tuple of Gate
-        What fails the run, and what is only said and sent.
+        Gates, which fail the run, and warnings, which are only printed and sent.
     keeps_theta : bool
-        Whether it uses the theta of an earlier run, which `with_kept_thetas` finds.
+        Whether the release uses the theta of an earlier run, which `with_kept_thetas` finds.
     where_template : str or None
-        Its `where` as the file has it, if there are placeholders in it; see `filled_job`.
+        The `where` of the file, if it has placeholders; see `filled_job`.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Job:
     Attributes
     ----------
     table : TableSpec
-        What is opened, and what is protected.
+        The source and the unit of protection.
     results, results_table
         A DuckDB file and its table, or a folder of Parquet files.
     new_epochs
@@ -97,7 +97,7 @@ def load_job(path: str | Path) -> Job:
     ------
     ParameterError
         The file cannot be read or is not TOML, a key is missing, unknown or of another type, or a file that it names
-        is not there; the message names the key, its table and the nearest known key.
+        does not exist; the message names the key, its table and the nearest known key.
     """
     path = Path(path)
     keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
@@ -137,13 +137,17 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
 
     Parameters
     ----------
+    job
+        The job as its file has it.
+    run_id
+        Name of the run.
     date
-        What the run's data are of; by default what the run id names. A literal has its day, in UTC.
+        The date of the run's data; by default the date in the run id. A literal has its day, in UTC.
 
     Raises
     ------
     ParameterError
-        A release wants a date, and there is none.
+        A release needs a date, and there is none.
     """
     date = date or date_in(run_id)
     return replace(job, releases=tuple(_filled(job, release, run_id, date) for release in job.releases))
@@ -162,12 +166,32 @@ def _filled(job: Job, release: JobRelease, run_id: str, date: datetime | None) -
 
 
 def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
-    """The run id of a release in the ledger."""
+    """Return the run id of a release in the ledger.
+
+    Parameters
+    ----------
+    job
+        The job.
+    run_id
+        Name of the run.
+    release
+        The release, one of the job's.
+    """
     return f"{job.name}/{run_id}/{release.name}"
 
 
 def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
-    """Return what a run asks of a release, under the release's run id in the ledger."""
+    """Return the request of a release of a run, under the release's run id in the ledger.
+
+    Parameters
+    ----------
+    job
+        The job.
+    run_id
+        Name of the run.
+    release
+        The release, one of the job's.
+    """
     return replace(release.ask, run_id=ledger_run(job, run_id, release))
 
 
@@ -213,7 +237,7 @@ def _gates(keys: TomlKeys, key: str, released: Sequence[str], place: str, ask: A
 
 
 def _option(keys: TomlKeys, name: str) -> Any:
-    """Return an option as the file gives it; None if it does not."""
+    """Return an option of the file; None if it is missing."""
     if name == "theta":
         return keys.whole_or(name, _KEEP)
     read: Mapping[Kind, Callable[[str], Any]] = {
@@ -224,7 +248,7 @@ def _option(keys: TomlKeys, name: str) -> Any:
 
 
 def _name(keys: TomlKeys) -> str:
-    """A name that is one part of `job/run/release`."""
+    """Read a name that can be one part of `job/run/release`."""
     name = keys.required_text("name")
     if len(name) > _LONGEST_NAME or not name.isprintable() or "/" in name:
         raise keys.error("name", f"at most {_LONGEST_NAME} printable characters other than '/'")
@@ -232,7 +256,7 @@ def _name(keys: TomlKeys) -> str:
 
 
 def _table(keys: TomlKeys, folder: Path, path: Path) -> TableSpec:
-    """Read what is opened and protected: each setting by its kind."""
+    """Read the source and its settings, each by its kind."""
     read: Mapping[SettingKind, Callable[[str], Any]] = {
         "text": keys.text,
         "character": keys.character,

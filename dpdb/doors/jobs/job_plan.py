@@ -1,4 +1,4 @@
-"""`JobPlan`: what a run of a job would ask for and cost, in words and as a notebook shows it."""
+"""`JobPlan`: the releases and the cost of a run of a job, in words and as a notebook shows them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["JobPlan", "PlannedRelease"]
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """One `[[release]]` of a run, checked: what it asks for, what it costs, whether its run has it already."""
+    """One `[[release]]` of a run, checked: its request, its cost, and whether the run has its answer already."""
 
     release: JobRelease
     request: Mapping[str, Any]
@@ -30,7 +30,7 @@ class PlannedRelease:
 
     @property
     def slice_words(self) -> dict[str, str]:
-        """``where`` and ``by``, as far as the release has them."""
+        """``where`` and ``by``, if the release has them."""
         ask = self.release.ask
         words = {} if ask.where is None else {"where": ask.where}
         return words if ask.by is None else {**words, "by": f"{ask.by}: {', '.join(map(str, self.request['keys']))}"}
@@ -45,7 +45,7 @@ class PlannedRelease:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """The job plan: what a run would do.
+    """The plan of a run of a job.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class JobPlan:
     sequential : float
         The sum of their epsilons.
     charge : float
-        The same bound in the ledger's own parameter, also of what is not paid in epsilon.
+        The same bound in the ledger's own parameter, which need not be epsilon.
     ledger : LedgerSummary
-        What is left of the budget, in the ledger's own parameter.
+        The ledger's budget, in its own parameter.
     refusal : str or None
         Why the ledger would refuse the run now, in its own words: by its total or by an allowance.
     """
@@ -72,12 +72,12 @@ class JobPlan:
 
     @property
     def cost_words(self) -> str:
-        """What the run costs."""
+        """The cost of the run."""
         return f"epsilon {self.epsilon:g} together ({self.sequential:g} without parallel composition); {NOTHING_SPENT}"
 
     @property
     def ledger_words(self) -> str:
-        """What is left in the ledger, and whether that is enough."""
+        """The remaining budget of the ledger, and whether it suffices."""
         ledger = self.ledger
         left = f"{ledger.parameter} {ledger.remaining:g} of {ledger.budget:g}"
         own = "" if ledger.notion == "pure" else f" for {ledger.parameter} {self.charge:.9g}"

@@ -19,21 +19,32 @@ from dpdb.release import Ask, PublicTheta, Session, recorded_releases
 
 __all__ = ["with_kept_thetas"]
 
-# Two requests of one theta may differ in these: they change the noise, are about theta itself, or (as the table's own
-# rows may) tell that the rows of parents have changed.
+# Requests with one theta may differ in these fields: they change the noise, concern theta itself, or tell that the rows
+# of parents have changed (those of the table may change, too).
 _MAY_DIFFER = ("epsilon", "parts", "confidence", "max_degree", "theta", "theta_from", "public_parents")
 
 
 def with_kept_thetas(job: Job, session: Session, ledger: Ledger, run_id: str) -> Job:
     """Return the job with every `"keep"` replaced by the thetas of an earlier run, or by None: chosen anew.
 
-    A run that was debited before keeps what it asked for then, so that its retries ask for the same. Reads recorded
+    A run that was debited before keeps its request, so that its retries repeat it. Reads recorded
     releases and requests only.
+
+    Parameters
+    ----------
+    job
+        The job of this run, its placeholders filled.
+    session
+        Prepares the releases, to know whether they have a theta and what they request.
+    ledger
+        The job's ledger.
+    run_id
+        Name of the run.
 
     Raises
     ------
     DpdbError
-        As the release, for what is wrong with it; also where it has no theta to keep.
+        As `Session.prepare`, for an invalid release; also for a release without a theta.
     """
     releases = tuple(
         replace(release, ask=_kept(job, release, session, ledger, run_id), keeps_theta=False)
@@ -57,13 +68,13 @@ def _kept(job: Job, release: JobRelease, session: Session, ledger: Ledger, run_i
 
 
 def _earlier(job: Job, release: JobRelease, ledger: Ledger, run_id: str, asked: str) -> PublicTheta | None:
-    """Return the thetas of this run's own request, or of the latest run that asked the same; None if there is none."""
+    """Return the thetas of this run's own request, or of the latest run with the same request, or None."""
     latest = _latest(job, release, ledger, json.loads(asked))
     before = ledger.request_of(ledger_run(job, run_id, release))
     if before is None:
         return latest
     own = PublicTheta.read(json.loads(before))
-    return latest if latest == own else own  # an answer says more of its thetas than a request
+    return latest if latest == own else own  # an answer has more details of its thetas than a request
 
 
 def _latest(job: Job, release: JobRelease, ledger: Ledger, wanted: Mapping[str, Any]) -> PublicTheta | None:
@@ -78,7 +89,7 @@ def _latest(job: Job, release: JobRelease, ledger: Ledger, wanted: Mapping[str, 
 
 
 def _asks_alike(earlier: Mapping[str, Any], wanted: Mapping[str, Any], template: str | None) -> bool:
-    """Return whether two requests are of one theta; runs fill the same template with literals of their own."""
+    """Return whether two requests can share a theta; each run fills the template with literals of its own."""
     same_template = template is not None and is_filled_from(template, str(earlier.get("where")))
     may_differ = (*_MAY_DIFFER, "where") if same_template else _MAY_DIFFER
     one, other = ({key: value for key, value in each.items() if key not in may_differ} for each in (earlier, wanted))
@@ -86,7 +97,7 @@ def _asks_alike(earlier: Mapping[str, Any], wanted: Mapping[str, Any], template:
 
 
 def _recorded_runs(job: Job, release: JobRelease, ledger: Ledger) -> Iterator[tuple[str, RecordedAnswer]]:
-    """Give the runs of this release of this job with their recorded answers, newest first; reads no others."""
+    """Give the runs of this release of this job with their recorded answers, newest first; read no other answers."""
     for name in reversed(ledger.run_ids()):
         parts = name.split("/")
         if len(parts) == 3 and (parts[0], parts[2]) == (job.name, release.name):

@@ -1,8 +1,8 @@
 """Placeholders in a job's `where`: `{date}` and `{run_id}`, which every run fills with literals of its own.
 
-What is filled in is a text literal, which the predicate casts to the column's type (`day = {date}` of a DATE, a
-TIMESTAMP or a text column); it never becomes SQL, whatever a run is called. The clause is cut by the tokenizer that
-reads the predicate afterwards, so both agree on what is a literal.
+Each value becomes a text literal, which the predicate casts to the column's type (`day = {date}` of a DATE, a
+TIMESTAMP or a text column); it never becomes SQL, whatever the run's name. The tokenizer that reads the predicate
+afterwards also splits the clause, so both agree on its literals.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_CHARACTERS = 100_000  # of a predicate
 
 
 class _Place(NamedTuple):
-    """A placeholder: its name, and where it stands in the clause."""
+    """A placeholder: its name, and its place in the clause."""
 
     name: str
     start: int
@@ -57,7 +57,7 @@ def fill(where: str, values: Mapping[str, str]) -> str:
 
 
 def is_filled_from(template: str, where: str) -> bool:
-    """Return whether a clause is the template, filled with whatever values."""
+    """Return whether a clause is the template, filled with any values."""
     parts = (_LITERAL if isinstance(part, _Place) else re.escape(part) for part in _parts(template))
     return re.fullmatch("".join(parts), where) is not None
 
@@ -82,7 +82,7 @@ def _places(where: str) -> Iterator[_Place]:
     try:
         tokens = DuckDB().tokenize(where)
     except SqlglotError:
-        return  # no predicate, which who reads it says
+        return  # no predicate; its reader raises the error
     for token in tokens:
         quoted = next((name for name in PLACEHOLDERS if f"{{{name}}}" in token.text), None)
         if quoted is not None:

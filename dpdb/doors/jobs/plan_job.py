@@ -1,4 +1,4 @@
-"""Make a job plan: what a run would ask for and cost. Spends nothing, reads no row."""
+"""Make a job plan: the releases and the cost of a run. Spends nothing, reads no row."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ __all__ = ["plan_job"]
 
 def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: bool = False) -> JobPlan:
     """Check everything that a run would check before it spends, and add up its cost. Spends nothing, reads no row.
+
+    Parameters
+    ----------
+    job
+        The job as its file has it.
+    run_id
+        Name of the run; a release that this run was debited for costs nothing again.
+    date
+        The date of the run's data; by default the date in the run id.
+    new_epoch
+        Whether the run may open a new epoch of the ledger; the plan opens none.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The results table: one row per release of a job, with when, by which run and what its gate said; all public."""
+"""The results table: one row per release of a job, with its time, its run and the result of its gate; all public."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 DEFAULT_TABLE = "dpdb_results"
 
-# Job columns, then one column per field of `Release`, then what came later.
+# Job columns, then one column per field of `Release`, then columns of later versions.
 RESULT_SCHEMA = pa.schema(
     [
         pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
@@ -64,11 +64,11 @@ class ResultRow:
     ledger_parameter, ledger_budget, ledger_spent, ledger_remaining
         Public figures of the ledger after the release; None if the writer did not keep them.
     run_date : datetime or None
-        UTC, the date that the run was given, or that its run id names; None if there is none.
+        UTC, the given date of the run, or the date in its run id; None if there is none.
     where_template : str or None
-        The slice as the job has it, with its placeholders; None if it has none: then it is the release's own.
+        The slice as the job has it, if it has placeholders; None if not: the slice is then that of the release.
     warn_threshold, warned
-        The threshold above which a value is warned of, and whether this one is above; None without a warning.
+        The threshold of the warning, and whether the value is above it; None without a warning.
     """
 
     time: datetime
@@ -90,20 +90,20 @@ class ResultRow:
 
     @property
     def where(self) -> str | None:
-        """The slice, as it is from run to run."""
+        """The slice, in the form that is the same in every run."""
         return self.where_template or self.release.where
 
     @property
     def verdict(self) -> str:
-        """What gate and warning say in a word or two; empty without either."""
+        """The result of gate and warning in a word or two; empty without either."""
         words = [] if self.gate is None else [self.gate]
         return ", ".join([*words, "warned"] if self.warned else words)
 
     @property
     def date(self) -> datetime:
-        """The run's own date, by which rows are in order: a backfill stands where its data belong.
+        """The run's own date, by which rows are sorted: a backfill stands where its data belong.
 
-        A day without a time is told more exactly by the time of a run on that day.
+        For a day without a time, it is the time of the run if that was on the same day.
         """
         named = self.run_date or date_in(self.run_id)
         is_today = named is not None and named.time() == time() and named.date() == self.time.date()
@@ -129,25 +129,25 @@ class Results:
 
 
 class ResultsTable(Protocol):
-    """A table in which results are kept."""
+    """A table that stores results."""
 
     def prepare(self) -> None:
-        """Make it, or check that it can be appended to, before anything is spent."""
+        """Make the table, or check that rows can be appended to it, before anything is spent."""
 
     def append(self, rows: pa.Table) -> None:
-        """Add the rows of one release of one run, all or none, unless they are there already."""
+        """Add the rows of one release of one run, all or none, unless the table has them already."""
 
     def read(self) -> pa.Table:
-        """All rows, in any order."""
+        """Return all rows, in any order."""
 
 
 def open_results(path: Path, table: str | None = None) -> ResultsTable:
-    """Choose by what is at `path`, or by its name: a DuckDB file (`.duckdb`, `.db`), else a folder of Parquet files.
+    """Choose by the file at `path`, or by its name: a DuckDB file (`.duckdb`, `.db`), else a folder of Parquet files.
 
     Raises
     ------
     ParameterError
-        There is another kind of file, the name is of one, or a table name is given for Parquet.
+        The file or its name is of another kind, or a table name is given for Parquet.
     """
     if path.is_file():
         with path.open("rb") as file:
@@ -171,7 +171,7 @@ def open_results(path: Path, table: str | None = None) -> ResultsTable:
 
 
 def result_table(rows: Iterable[ResultRow]) -> pa.Table:
-    """Rows in the layout `RESULT_SCHEMA`."""
+    """Return rows in the layout `RESULT_SCHEMA`."""
     flat = []
     for row in rows:
         values = {field.name: getattr(row, field.name) for field in fields(row) if field.name != "release"}
@@ -187,7 +187,7 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
     Raises
     ------
     ParameterError
-        There is none at `path`, or a column is missing.
+        There is no results table at `path`, or a column is missing.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
 
 
 def several_results(tables: Mapping[str, Results]) -> Results:
-    """Put tables together; a job name that stands in several gets the path of its file beside it."""
+    """Join results tables; a job name that occurs in several gets the path of its file beside it."""
     files: dict[str, set[str]] = {}
     for path, table in tables.items():
         for row in table.rows:

@@ -37,7 +37,7 @@ class DuckDBResults:
         self._quoted = exp.table_(table, db="main", catalog=_FILE, quoted=True).sql("duckdb")
 
     def prepare(self) -> None:
-        """Make file and table, add the columns that an older version did not know, refuse what may refuse rows."""
+        """Make file and table, add columns that an older version lacks, refuse constraints that could refuse a row."""
         with self._lock(), Database() as database, database.arrow_table(_NEW, self._schema.empty_table()):
             if not self._path.exists():
                 self._make(database)
@@ -61,7 +61,7 @@ class DuckDBResults:
             raise self._unusable("is a view, which takes no rows")
 
     def _refuse_constraints(self, database: Database) -> None:
-        """Refuse what could refuse a row once it is paid for; a key with `release_id` never does, ids being new."""
+        """Refuse constraints that could refuse a paid row; a key with `release_id` never does, because ids are new."""
         found = database.rows(
             "SELECT constraint_type, list_transform(constraint_column_names, lambda name: lower(name)) "
             f"FROM duckdb_constraints() WHERE database_name = '{_FILE}' AND lower(table_name) = "
@@ -75,9 +75,9 @@ class DuckDBResults:
         self._refuse_computed(database)
 
     def _refuse_computed(self, database: Database) -> None:
-        """Refuse indexes, and what computes a column from a row: it may fail, or take no value of ours.
+        """Refuse indexes, and columns computed from a row: computing may fail, or the column may take no value of ours.
 
-        A default that can be computed by itself is no danger to columns that are not ours.
+        A default that can be computed without a row is no danger in columns that are not ours.
         """
         own = f"database_name = '{_FILE}' AND lower(table_name) = " + (
             exp.Literal.string(self._table.lower()).sql("duckdb")
@@ -103,7 +103,7 @@ class DuckDBResults:
         )
 
     def append(self, rows: pa.Table) -> None:
-        """Insert the rows that are not there, all or none."""
+        """Insert the rows that the table lacks, all or none."""
         same = " AND ".join(f"old.{name} = new.{name}" for name in _KEY)
         with self._lock(), Database() as database, database.arrow_table(_NEW, rows), self._attached(database):
             database.execute("BEGIN")
@@ -116,7 +116,7 @@ class DuckDBResults:
             reached("result committed")
 
     def read(self) -> pa.Table:
-        """All rows."""
+        """Return all rows."""
         with Database() as database, self._attached(database, read_only=True):
             query = f"FROM {self._quoted}"
             try:
@@ -133,7 +133,7 @@ class DuckDBResults:
         return found.rename_columns([low if (low := name.lower()) in names else name for name in found.column_names])
 
     def _make(self, database: Database) -> None:
-        """A new file appears complete: a process that is killed leaves none that cannot be opened."""
+        """Make a new file, which appears complete: a killed process leaves no file that cannot be opened."""
         partial = self._path.with_name(f".{self._path.name}.partial")
         try:
             for left in (partial, Path(f"{partial}.wal")):  # of a killed process: only the holder of the lock writes

@@ -1,4 +1,4 @@
-"""Results in a folder of Parquet files: one file per release of a run, complete or not there, never changed."""
+"""Results in a folder of Parquet files: one file per release of a run, complete or absent, never changed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class ParquetResults:
         self._lock().close()
 
     def append(self, rows: pa.Table) -> None:
-        """Write the file of one release of one run, unless it is there."""
+        """Write the file of one release of one run, unless it exists."""
         first = rows.slice(0, 1).to_pylist()[0]
         name = "/".join(first[key] for key in ("job", "run_id", "release"))
         target = self._path / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.parquet"
         with self._lock():
-            for partial in self._path.glob(".*.parquet.partial"):  # of the dead: only who holds the lock writes
+            for partial in self._path.glob(".*.parquet.partial"):  # of killed processes: only the lock's holder writes
                 partial.unlink()
             if target.exists():
                 return
@@ -60,7 +60,7 @@ class ParquetResults:
                 ) from None
 
     def read(self) -> pa.Table:
-        """All rows of the folder, or of the one file."""
+        """Return all rows of the folder, or of the one file."""
         files = [self._path] if self._path.is_file() else sorted(self._path.glob("[!.]*.parquet"))
         if not files:
             raise ParameterError(f"{self._path}: no results there; `dpdb run JOB.toml` writes them")

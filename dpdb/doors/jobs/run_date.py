@@ -1,4 +1,4 @@
-"""The date of a run: what its data are of, which is not when it ran; a backfill runs today for a day long ago."""
+"""The date of a run's data, which is not the time of the run; a backfill runs today for a day long ago."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def date_in(run_id: str) -> datetime | None:
 
 
 def parse_date(text: str) -> datetime:
-    """Read a date that somebody states.
+    """Read a date that the caller states.
 
     Raises
     ------
     ParameterError
-        It is none.
+        The text is no date.
     """
     found = date_in(text) if _DATE.fullmatch(text) else None
     if found is None:

@@ -1,7 +1,7 @@
 """Run a job: every release debited, drawn, recorded and appended once, however often the run is killed and retried.
 
-The ledger is what makes it so: its run id `job/run/release` gives a retried release its recorded answer, and the append
-is keyed by the same names.
+The ledger ensures this: its run id `job/run/release` gives a retried release its recorded answer, and the append is
+keyed by the same names.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def run_job(
         Name of the run, such as the scheduler's date. The same name gives the same releases and spends once; it may be
         repeated after any failure, also after a kill.
     date
-        What the run's data are of, for results, reports and ``{date}`` in a `where`; what the run id names by default,
-        as ``2026-11-21`` does.
+        The date of the run's data, for results, reports and ``{date}`` in a `where`; by default the date in the run id,
+        such as ``2026-11-21``.
     new_epoch
-        Open a new epoch of the ledger if the source's rows have changed, which the job file must allow. A run that is
-        answered opens none.
+        Open a new epoch of the ledger if the source's rows have changed, which the job file must allow. A run whose
+        answers are all recorded opens none.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def run_job(
 
 @contextmanager
 def _explained(before: str, after: str = "", *, of: type[DpdbError] = DpdbError) -> Iterator[None]:
-    """Add to the message of an error of a kind; the error stays the same."""
+    """Add text to the message of an error of a given type, and raise the same error again."""
     try:
         yield
     except of as error:
@@ -105,7 +105,7 @@ def _explained(before: str, after: str = "", *, of: type[DpdbError] = DpdbError)
 
 
 def _said(published: Sequence[str]) -> str:
-    """Say truthfully what a run that fails has published."""
+    """Return the words for the releases that a failing run has published."""
     names = ", ".join(map(repr, published))
     return f"; of this run {names} {'is' if len(published) == 1 else 'are'} published and paid for" if names else ""
 

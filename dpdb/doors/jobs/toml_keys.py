@@ -1,4 +1,4 @@
-"""Keys of a TOML table, each of one type; what is wrong is said with its place and the nearest known key."""
+"""Keys of a TOML table, each of one type; errors name their place and the nearest known key."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ class TomlKeys:
                 raise ParameterError(f"{place}: unknown key {key!r}; {hint}(known: {', '.join(known)})")
 
     def text(self, key: str) -> str | None:
-        """A text of at least one character."""
+        """Read a text of at least one character."""
         found: str | None = self._typed(key, "a text", lambda value: isinstance(value, str) and bool(value.strip()))
         return found
 
     def character(self, key: str) -> str | None:
-        """A text that may be a blank."""
+        """Read a text that may be a blank."""
         found: str | None = self._typed(key, "a text", lambda value: isinstance(value, str) and bool(value))
         return found
 
     def required_text(self, key: str, why: str = "") -> str:
-        """A text that must be there."""
+        """Read a text that must be present."""
         found = self.text(key)
         if found is None:
             raise ParameterError(f"{self._place}: the key {key!r} is missing{why and f': {why}'}")
         return found
 
     def whole(self, key: str) -> int | None:
-        """A whole number."""
+        """Read a whole number."""
         found: int | None = self._typed(
             key, "a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)
         )
         return found
 
     def whole_or(self, key: str, word: str) -> int | str | None:
-        """A whole number, or one word."""
+        """Read a whole number, or one given word."""
         found: int | str | None = self._typed(
             key,
             f"a whole number or {word!r}",
@@ -73,16 +73,16 @@ class TomlKeys:
         return found
 
     def flag(self, key: str) -> bool:
-        """True or false; false if it is not there."""
+        """Read true or false; false if it is missing."""
         return bool(self._typed(key, "true or false", lambda value: isinstance(value, bool)))
 
     def number(self, key: str) -> float | None:
-        """A number."""
+        """Read a number."""
         found: float | None = self._typed(key, "a number", _is_number)
         return found
 
     def amount(self, key: str) -> float | str:
-        """A number, or a text of one for its exact decimal digits; it must be there."""
+        """Read a number, or its exact decimal digits as text; it must be present."""
         found: float | str | None = self._typed(
             key, "a number such as 0.5 or '0.5'", lambda value: _is_number(value) or isinstance(value, str)
         )
@@ -91,7 +91,7 @@ class TomlKeys:
         return found
 
     def texts(self, key: str) -> tuple[str, ...] | None:
-        """A list of texts."""
+        """Read a list of texts."""
         found: list[str] | None = self._typed(
             key,
             "a list of texts",
@@ -100,7 +100,7 @@ class TomlKeys:
         return None if found is None else tuple(found)
 
     def scalars(self, key: str) -> tuple[str | int | float, ...] | None:
-        """A list of texts, numbers, truth values or dates; dates become texts."""
+        """Read a list of texts, numbers, truth values or dates; dates become texts."""
         found: list[Any] | None = self._typed(
             key,
             "a list of texts, numbers or dates",
@@ -109,11 +109,11 @@ class TomlKeys:
         return None if found is None else tuple(str(item) if isinstance(item, date) else item for item in found)
 
     def table(self, key: str) -> Mapping[str, Any]:
-        """A table; empty if it is not there."""
+        """Read a table; empty if it is missing."""
         return self._typed(key, "a table", lambda value: isinstance(value, dict)) or {}
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
-        """A list of tables; empty if it is not there."""
+        """Read a list of tables; empty if it is missing."""
         return (
             self._typed(
                 key,

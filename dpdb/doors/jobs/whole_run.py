@@ -20,7 +20,7 @@ __all__ = ["Outcomes", "plan", "run"]
 
 
 class Outcomes(tuple[Outcome, ...]):
-    """What a run has come to, release by release; a notebook shows it as a table with what the gates say."""
+    """The outcomes of a run, one for each release; a notebook shows them as a table with the results of the gates."""
 
     __slots__ = ()
 
@@ -45,7 +45,7 @@ def plan(
     ----------
     job : Job or path of a job file
     run_id : str, optional
-        As of `run`: what that run has been answered already costs nothing.
+        As of `run`: releases that this run was debited for cost nothing again.
     date, new_epoch
         As of `run`; no epoch is opened.
 
@@ -73,7 +73,7 @@ def run(
     run_id : str, optional
         Name of the run; by default today's date in UTC.
     date : datetime, optional
-        What the run's data are of, as `dpdb run --date` says it; by default what the run id names.
+        The date of the run's data, as for `dpdb run --date`; by default the date in the run id.
     new_epoch : bool
         Open a new epoch of the ledger if the source's rows have changed, as `dpdb run --new-epoch`; the job file must
         say `new_epochs = true`.
@@ -83,8 +83,9 @@ def run(
     Raises
     ------
     DpdbError
-        Before anything is spent where the job, its results table or its budget do not do; the message says of a later
-        error which releases are published and paid for. An alert that cannot be sent is a warning.
+        Before anything is spent, if the job or its results table cannot be used, or the budget does not suffice; the
+        message of a later error names the releases that are published and paid for. An alert that cannot be sent is a
+        warning.
     """
     job, run_id = _job(job), _run_id(run_id)
     outcomes: list[Outcome] = []

@@ -1,4 +1,4 @@
-"""What only notebooks need: a progress bar. Releases, plans and results show themselves there (`_repr_html_`)."""
+"""The progress bar of notebooks. Releases, plans and results show themselves there (`_repr_html_`)."""
 
 from dpdb.doors.notebook.bar import bar_words, progress_bar
 

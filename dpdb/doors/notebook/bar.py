@@ -1,4 +1,4 @@
-"""A bar of the steps of a release; never a number that depends on the data, and no time."""
+"""A progress bar of the steps of a release; it shows no number that depends on the data, and no time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,17 @@ _LAST = "drawing noise"
 
 
 def bar_words(done: int, steps: int, step: str) -> str:
-    """Return the bar as text, with the step's name."""
+    """Return the bar as text, with the step's name.
+
+    Parameters
+    ----------
+    done
+        Number of steps that the bar shows as done.
+    steps
+        Number of all steps.
+    step
+        Name of the current step.
+    """
     filled = _WIDTH * done // steps
     return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {step}"
 
@@ -49,7 +59,7 @@ def progress_bar() -> Progress:
 
 
 def _drawn_in_notebook() -> Callable[[int, str], None] | None:
-    """Show an empty bar and return what changes it; None where no notebook is."""
+    """Show an empty bar and return the function that updates it; None outside a notebook."""
     if "IPython" not in sys.modules:
         return None
     import IPython

@@ -21,7 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 430, 26, 172
 _WIDEST = 14.0
 _THIN = 6  # width of a bar where there are many
 _ROOM_ABOVE_GATE = 1.1
-_FARTHEST_GATE = 2  # times the highest value: one that is farther would press the values together
+_FARTHEST_GATE = 2  # times the highest value: a farther gate would press the values together
 
 # Once per page: the fading of intervals that are open above.
 DEFINITIONS = (
@@ -52,7 +52,17 @@ def series_chart(series: Series, title: str) -> str:
 
 
 def budget_bar(spent: float, budget: float, words: str) -> str:
-    """Draw what was spent of a budget."""
+    """Draw the spent share of a budget.
+
+    Parameters
+    ----------
+    spent
+        What was spent, in the ledger's parameter.
+    budget
+        The whole budget, in the same parameter.
+    words
+        Describes the bar to a screen reader.
+    """
     share = min(1.0, spent / budget) if budget > 0 else 1.0
     return (
         f'<svg class="budget" viewBox="0 0 {_WIDTH} 16" preserveAspectRatio="none" role="img" '
@@ -63,7 +73,7 @@ def budget_bar(spent: float, budget: float, words: str) -> str:
 
 def _axis(rows: tuple[ResultRow, ...]) -> Axis:
     highest = [row.release.upper for row in rows if row.release.upper is not None]
-    # Where nothing bounds from above, the noise says how far the axis should go.
+    # Without an upper bound, the noise scale gives the height of the axis.
     highest += [row.release.value + row.release.noise_scale for row in rows if row.release.upper is None]
     highest += [row.release.estimate_upper for row in rows if row.release.estimate_upper is not None]
     low, high = min(row.release.lower for row in rows), max([row.release.value for row in rows] + highest)
@@ -80,7 +90,7 @@ def _places(rows: tuple[ResultRow, ...]) -> list[float]:
 
 
 def _bar_width(places: list[float]) -> float:
-    """Narrow enough that neighbours do not overlap, wide enough to be seen."""
+    """Return a width that is narrow enough to keep neighbours apart, and wide enough to be seen."""
     nearest = min((later - place for place, later in pairwise(places) if later > place), default=_WIDEST)
     return max(1.5, min(_WIDEST, 0.6 * (_RIGHT - _LEFT) / len(places), max(3.0, 0.8 * nearest)))
 
@@ -110,7 +120,7 @@ def _time_axis(rows: tuple[ResultRow, ...]) -> str:
 
 
 def _line(rows: tuple[ResultRow, ...], places: list[float], axis: Axis) -> str:
-    """A faint line through the values, broken where releases are not comparable."""
+    """Draw a faint line through the values, broken where releases are not comparable."""
     path = ""
     for number, (row, x) in enumerate(zip(rows, places, strict=True)):
         joined = number and comparable(row.release, rows[number - 1].release)
@@ -119,7 +129,7 @@ def _line(rows: tuple[ResultRow, ...], places: list[float], axis: Axis) -> str:
 
 
 def _gate(rows: tuple[ResultRow, ...], places: list[float], axis: Axis, share: bool) -> str:
-    """The gate as a line that steps where it was changed, up to the edges of the plot; a far one is only named."""
+    """Draw the gate as a line that steps where it was changed, up to the plot's edges; only name a far gate."""
     known = [(x, row.gate_threshold) for row, x in zip(rows, places, strict=True) if row.gate_threshold is not None]
     if not known:
         return ""
@@ -139,7 +149,7 @@ def _gate(rows: tuple[ResultRow, ...], places: list[float], axis: Axis, share: b
 
 
 def _changed(rows: tuple[ResultRow, ...], places: list[float]) -> str:
-    """A mark between releases that are not comparable."""
+    """Draw a mark between releases that are not comparable."""
     marks = ""
     for number in range(1, len(rows)):
         if not comparable(rows[number].release, rows[number - 1].release):
@@ -180,7 +190,7 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
 
 
 def _estimate(release: Release, x: float, axis: Axis, width: float) -> str:
-    """Lines across an open bar: between them lies what is counted at this theta."""
+    """Draw lines across an open bar: the statistic counted at this theta lies between them."""
     low, high = release.estimate_lower, release.estimate_upper
     if release.upper is not None or low is None or high is None:
         return ""

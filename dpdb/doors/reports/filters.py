@@ -20,12 +20,12 @@ _GROUPS: tuple[tuple[str, str, Callable[[Series], str | None], str], ...] = (
 
 
 class Filters:
-    """What a reader may choose by: table, measure, slice and rule, each where there are several.
+    """The filters of a page: table, measure, slice and rule, each if there are several.
 
     Parameters
     ----------
     series
-        All of the page.
+        All series of the page.
     """
 
     def __init__(self, series: Sequence[Series]) -> None:
@@ -34,24 +34,24 @@ class Filters:
 
     @property
     def groups(self) -> list[tuple[str, str, list[str]]]:
-        """Title, letter and names of the choices of each group; empty where there is nothing to choose."""
+        """Return title, letter and names of the choices of each group; empty if there is nothing to choose."""
         return [
             (title, letter, ["all", *(ours if choice is None else choice for choice in choices)])
             for title, letter, _, ours, choices in self._groups
         ]
 
     def classes(self, series: Series) -> str:
-        """Names of classes by which the rules find what belongs to a series."""
+        """Return the names of classes by which the style rules find the elements of a series."""
         numbers = (f" {letter}{choices.index(of(series)) + 1}" for _, letter, of, _, choices in self._groups)
         return f"series{''.join(numbers)}"
 
     def job_class(self, job: str) -> str:
-        """Name of the class of a table's section; empty where there is one table."""
+        """Return the name of the class of a table's section; empty if there is only one table."""
         return next((f"t{choices.index(job) + 1}" for _, letter, _, _, choices in self._groups if letter == "t"), "")
 
     @property
     def rules(self) -> str:
-        """Style rules: a choice hides what it does not name."""
+        """Return the style rules: a choice hides all other elements."""
         return "".join(
             f"main:has(#{letter}{number}:checked) :is(.series{',section.job' if letter == 't' else ''})"
             f":not(.{letter}{number}){{display:none}}"

@@ -1,7 +1,7 @@
 """The report as one self-contained HTML page: no script, no request, every text escaped, no private number.
 
 Everything on it comes from the results table (releases, gates, public figures of the ledger), or from a ledger's
-summary and a list of constraints that the caller passes in. `page.html.jinja` is the page; here is what it shows.
+summary and a list of constraints that the caller passes in. `page.html.jinja` is the page; this module fills it.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def report_page(
     results
         At least one row.
     generated
-        Time that the page names as its own; now by default.
+        Time that the page names as its own; by default now.
     ledger
-        What a ledger says now; by default each job shows what its ledger said after its last run.
+        Current summary of a ledger; by default each job shows its ledger's figures after its last run.
     constraints
-        Shown instead of the constraints that the results name.
+        Constraints to show instead of those that the results name.
     """
     rows = results.rows
     series = list(enumerate(series_of(rows), 1))
@@ -76,7 +76,7 @@ def report_page(
 
 
 def _environment() -> Environment:
-    """Return jinja2 with what the template calls; values are escaped by `in_html`, which shows hidden signs, too."""
+    """Return jinja2 with the template's functions; `in_html` escapes values, and shows hidden signs, too."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_escaped)
     speakers = (budget_bar, series_chart, trend_words, noise_words, number_words, value_words, words_of)
     environment.globals |= {function.__name__: function for function in speakers}
@@ -94,14 +94,14 @@ def _escaped(value: object) -> Markup:
 
 
 def _joined_lines(template: str) -> str:
-    """Take away line breaks beside tags; between words they are one blank."""
+    """Remove line breaks beside tags; between words replace them by one blank."""
     return re.sub(r"\n\s*", " ", re.sub(r"(?<=[>}])\n\s*|\n\s*(?=[<{])", "", template))
 
 
 def _job(
     rows: Sequence[ResultRow], series: Sequence[tuple[int, Series]], given: tuple[DenialConstraint, ...] | None
 ) -> dict[str, Any]:
-    """Return what the page shows of one job."""
+    """Return the template's values for one job."""
     latest = rows[-1]
     last_run = [row for row in rows if row.run_id == latest.run_id]
     return {

@@ -28,7 +28,15 @@ class Axis:
 
 
 def value_axis(lowest: float, highest: float, marks: int = 4) -> Axis:
-    """An axis from 0, or from a round number below `lowest` where 0 would press all values together."""
+    """Return an axis from 0, or from a round number below the values where 0 would press them all together.
+
+    Parameters
+    ----------
+    lowest, highest
+        The range of values that the axis must show.
+    marks
+        Number of steps to aim for; round numbers may make fewer.
+    """
     highest = highest if highest > _SMALLEST else 1.0
     start = lowest if lowest > _FAR_FROM_ZERO * highest else 0.0
     span = max(highest - start, _SHORTEST * highest)
@@ -47,7 +55,7 @@ def _round_step(step: float) -> float:
 
 
 def compact(value: float, *, share: bool = False) -> str:
-    """A number on an axis: 15,000, 250k, 1.2M; 5% for a share."""
+    """Return a number of an axis as text: 15,000, 250k, 1.2M; 5% for a share."""
     if share:
         return f"{value * 100:.4g}%"
     for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -57,7 +65,7 @@ def compact(value: float, *, share: bool = False) -> str:
 
 
 def time_labels(times: Sequence[datetime], most: int = 4) -> list[tuple[float, str]]:
-    """Marks of a time axis: places from 0 to 1 with dates, or hours where all lie within a day."""
+    """Return the marks of a time axis: places from 0 to 1 with dates, or with hours if all lie within a day."""
     first, last = min(times), max(times)
     length = (last - first).total_seconds()
     if not length:

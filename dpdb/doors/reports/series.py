@@ -1,4 +1,4 @@
-"""Series: the releases of one measure and slice over time, and what may be said about their change."""
+"""Series: the releases of one measure and slice over time, and their comparison in words."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Series:
 
     @property
     def slice_words(self) -> str:
-        """The slice of all of them in words."""
+        """The common slice of the rows in words."""
         return self.latest.where or "whole table"
 
 
 def series_of(rows: Iterable[ResultRow]) -> list[Series]:
-    """Group rows, oldest first, into series: those of the whole table first, then slices, then single constraints."""
+    """Group rows, oldest first, into series: of the whole table, then of slices, then of single constraints."""
     groups: dict[tuple[object, ...], list[ResultRow]] = {}
     for row in rows:
         key = (row.job, row.release_name, row.release.measure, row.where, row.release.constraint)
@@ -88,7 +88,7 @@ def _when(then: ResultRow, now: ResultRow) -> str:
 
 
 def _change(now: Release, then: Release) -> str:
-    """Say by how much, or in which direction, with which certainty; or why nothing may be said."""
+    """Tell how much, or in which direction, the statistic changed, with which certainty; or why that is unknown."""
     confidence = min(now.confidence, then.confidence)
     try:
         change = now.change(then, 1 - (1 - confidence) / _COMPARISONS)
@@ -99,7 +99,7 @@ def _change(now: Release, then: Release) -> str:
 
 
 def _apart(now: Release, then: Release) -> str:
-    """Compare the intervals of the measure, where the statistics are not the same."""
+    """Compare the intervals of the measure, for releases of different statistics."""
     sure = f"beyond the noise (at least {(now.confidence + then.confidence - 1) * 100:.4g}% sure)"
     if then.upper is not None and now.lower > then.upper:
         return f"Higher than {{since}}, {sure}."

@@ -19,14 +19,14 @@ __all__ = [
 
 
 def latest_words(release: Release) -> str:
-    """The interval, and a warning where the noise is larger than the value, or theta may leave much out."""
+    """Return the interval, and a warning if the noise is larger than the value, or theta may leave much out."""
     noisy = "; the value is smaller than its noise" if is_within_noise(release) else ""
     limits = limits_words(release)
     return bounds_words(release) + noisy + (f"; {limits}" if limits else "")
 
 
 def gate_words(row: ResultRow) -> str:
-    """Say what the gate says and how certain that is; empty without a gate."""
+    """Return the gate and the certainty of its result; empty without a gate."""
     if row.gate_threshold is None:
         return ""
     result = GateResult(row.release, row.gate_threshold)
@@ -35,7 +35,7 @@ def gate_words(row: ResultRow) -> str:
 
 
 def warning_words(row: ResultRow) -> str:
-    """Say above what the value is, and how certain that is."""
+    """Return the warning's threshold and the certainty of its result; empty without a warning."""
     if row.warn_threshold is None:
         return ""
     result = GateResult(row.release, row.warn_threshold, warns=True)
@@ -43,12 +43,20 @@ def warning_words(row: ResultRow) -> str:
 
 
 def budget_words(parameter: str, spent: float, budget: float, remaining: float) -> str:
-    """Say what was spent and what is left."""
+    """Say how much was spent and how much is left.
+
+    Parameters
+    ----------
+    parameter
+        Name of the ledger's parameter, such as epsilon.
+    spent, budget, remaining
+        Amounts in that parameter.
+    """
     return f"{parameter} {spent:.6g} of {budget:.6g} spent, {remaining:.6g} left for releases of the whole table"
 
 
 def constraint_words(text: str) -> str | None:
-    """A constraint in words; None if this version of dpdb cannot read it."""
+    """Return a constraint in words; None if this version of dpdb cannot read it."""
     try:
         return "; ".join(describe(constraint) for constraint in parse_constraint(text))
     except DpdbError:
@@ -56,13 +64,13 @@ def constraint_words(text: str) -> str | None:
 
 
 def rule_name(release: Release) -> str | None:
-    """Call the one rule of a release by its name, or as it was written; None if all rules were measured together."""
+    """Return the name or text of a release's one rule; None if all rules were measured together."""
     text = release.shown_constraint
     return None if text is None or release.constraint is None else text_name(text) or text
 
 
 def text_name(text: str) -> str | None:
-    """The name in the text of a rule; None if it has none, or this version of dpdb cannot read it."""
+    """Return the name in the text of a rule; None if it has none, or this version of dpdb cannot read it."""
     try:
         return parse_constraint(text)[0].name
     except DpdbError:

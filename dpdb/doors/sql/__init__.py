@@ -1,6 +1,6 @@
 """The SQL front end: an analyst's statements, which reach the private table through releases only.
 
-A statement is decided on its syntax tree, default deny (`check`); of the private table it may only call
+A statement is accepted or refused by its syntax tree, default deny (`check`); on the private table it may only call
 `dp_inconsistency` and `dp_count`, with literal arguments (`call`). The session makes the releases, and the statement
 then runs in another process, which holds their answers and the public tables and nothing else (`child`).
 """

@@ -30,7 +30,7 @@ RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
-# What an `Ask` calls them.
+# Their names in an `Ask`.
 _OPTIONS = {"where_clause": "where", "by_column": "by", "group_keys": "keys"}
 # Literals of each kind of option, and how they are written.
 _KINDS: Mapping[Kind, tuple[tuple[type, ...], str]] = {
@@ -44,7 +44,7 @@ _MOST_KEYS = 1_000
 
 
 def release_name(node: exp.Expr) -> str | None:
-    """Return the release function that a node calls, None if it calls none."""
+    """Return the name of the release function that a node calls; None if it calls none."""
     name = folded(node.name) if isinstance(node, exp.Anonymous) else ""
     return name if name in RELEASES else None
 
@@ -55,7 +55,7 @@ def read_call(node: exp.Expr, table: str) -> Ask:
     Raises
     ------
     StatementRefusedError
-        If an argument is not a literal, has no such name, is given twice, or names another table.
+        If an argument is not a literal, has an unknown name, is given twice, or names another table.
     ParameterError
         As for `Ask`.
     """

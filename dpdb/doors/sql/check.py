@@ -1,7 +1,7 @@
 """The decision on a statement's tree, default deny: known parts, known functions, known tables, and releases.
 
-Nothing private could be read if this let everything through, because the private table is not where statements run; it
-is here so that a statement that asks for more gets a reason, and so that there is no second way in to be found.
+If this check accepted every statement, none could read private rows, because the private table is not where statements
+run. The check gives a refused statement its reason, and leaves no second way in to be found.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpdb.names import folded
 __all__ = ["check_statement"]
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
-# DuckDB takes these names for functions of the system where no column has them.
+# DuckDB reads these names as system functions where no column has them.
 _SYSTEM_VALUES = frozenset((
     "current_catalog", "current_database", "current_date", "current_localtime", "current_localtimestamp",
     "current_query", "current_role", "current_schema", "current_time", "current_timestamp", "current_transaction_id",
@@ -34,7 +34,7 @@ Scope = frozenset[str]
 
 
 def check_statement(tree: exp.Expr, private: str, public: Collection[str]) -> list[exp.Anonymous]:
-    """Check a statement and return its calls of releases, in the order of the text. Their arguments are not yet read.
+    """Check a statement and return its release calls, in the order of the text. Their arguments are not yet read.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class _Checker:
 
     def visit(self, node: exp.Expr, scope: Scope) -> None:
         if isinstance(node, exp.Anonymous) and release_name(node):
-            self.calls.append(node)  # its arguments are literals, which `read_call` sees to
+            self.calls.append(node)  # `read_call` checks that its arguments are literals
             return
         if isinstance(node, exp.Table):
             self._check_table(node, scope)
@@ -184,7 +184,7 @@ def _bare(node: exp.Expr) -> exp.Expr:
     return node
 
 
-# What these parts may hold, beyond being allowed.
+# Further checks of the content of these allowed parts.
 _PLACES: Mapping[type[exp.Expr], Callable[[exp.Expr], None]] = {
     exp.Column: _check_column,
     exp.Dot: _check_field,

@@ -1,8 +1,8 @@
 """`FrontEnd`: answer an analyst's statements over one session.
 
 For each statement, in this order: parse, decide on the tree, let the session check every release, run everything over
-empty answers, ask the budget for all releases together, make them, run the statement over the answers. Up to the budget
-every error leaves it as it was. The statement's SQL itself runs in a process of its own (`dpdb.doors.sql.child`).
+empty answers, ask the budget for all releases together, make them, run the statement over the answers. An error before
+the debit leaves the budget unchanged. The statement's SQL itself runs in a process of its own (`dpdb.doors.sql.child`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Result:
     ----------
     table : pyarrow.Table
     releases : tuple of Release
-        The releases that were made for it, in the order of the text.
+        The releases of the statement, in the order of the text.
     """
 
     table: pa.Table
@@ -53,7 +53,7 @@ class Result:
 
 @dataclass(frozen=True)
 class _Checked:
-    """A checked statement: the SQL that runs, and the releases it needs under the names of their tables."""
+    """A checked statement: the SQL that runs, and its releases by the names of their tables."""
 
     statement: Statement
     query: str
@@ -80,7 +80,7 @@ class FrontEnd:
     Raises
     ------
     ParameterError, SourceError
-        If a public table has the private one's name or cannot be read.
+        If a public table has the private table's name or cannot be read.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class FrontEnd:
             If the budget does not suffice for all releases of the statement; nothing was spent.
         EngineError
             If a release or the statement fails after the debit. Answers that were made by then are in `kept`, and the
-            next statement that asks for the same gets them for nothing.
+            next statement with the same request gets them at no cost.
         """
         with self._admitted(text) as (checked, statement):
             if checked.statement.kind != "query":
@@ -146,7 +146,7 @@ class FrontEnd:
 
     @contextmanager
     def _admitted(self, text: str) -> Iterator[tuple[_Checked, RemoteStatement]]:
-        """Check a statement and give it its process; errors in the block and before it have one line."""
+        """Check a statement and start its process; error messages in the block and before it have one line."""
         try:
             checked = self._checked(text)
             tables = [table for table, _, _ in checked.releases.values()]
@@ -163,7 +163,7 @@ class FrontEnd:
             raise placed(error, text) from None
         except DpdbError:
             raise
-        except Exception:  # a tree that we did not foresee is not run
+        except Exception:  # a tree that the checks did not foresee is not run
             OWNER_LOG.exception("statement refused")
             raise StatementRefusedError("the statement is not understood") from None
 
@@ -186,7 +186,7 @@ class FrontEnd:
 
     @contextmanager
     def _answers(self, checked: _Checked) -> Iterator[Mapping[Identity, tuple[Release, ...]]]:
-        """Charge and draw the releases of a statement; if anything fails from here on, they are kept."""
+        """Charge and draw the releases of a statement; after any later failure they are kept."""
         answers: dict[Identity, tuple[Release, ...]] = {}
         try:
             with self._session_lock:
@@ -224,7 +224,7 @@ def _refuse_shared_runs(asks: Iterable[Ask]) -> None:
 
 
 def _refuse_second_label(one: Ask, other: Ask) -> None:
-    """Refuse two calls that are one release, of which the history could keep one label only."""
+    """Refuse two calls of one release with different labels: the history keeps only one."""
     if one.label != other.label:
         raise StatementRefusedError(
             f"two calls that ask for the same are one release, which has one label: not {one.label!r} and "
@@ -233,7 +233,7 @@ def _refuse_second_label(one: Ask, other: Ask) -> None:
 
 
 def _with_cost(plan_rows: pa.Table, checked: _Checked) -> pa.Table:
-    """Add a row to an EXPLAIN: what the statement would spend."""
+    """Add a row to an EXPLAIN: the budget that the statement would spend."""
     charges = [charge.epsilon for _, _, charge in checked.releases.values()]
     counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
     words = f"epsilon {as_float(sum(charges)):.9g} by {counted}"

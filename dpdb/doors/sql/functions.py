@@ -1,7 +1,7 @@
 """The functions that statements may call on releases and public tables: pure, and of their arguments alone.
 
-Everything else is refused, among it all that reads files, settings, variables, the catalog or the clock, and all that
-takes SQL as text.
+Every other function is refused, such as those that read files, settings, variables, the catalog or the clock, or take
+SQL as text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The parts of SQL that a statement may consist of; the parser knows far more, and all of that is refused."""
+"""The parts of SQL that a statement may have; the parser knows far more, and all others are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STRUCTURES: Mapping[type[exp.Expr], frozenset[str]] = {
     }.items()
 }
 
-# Parts that only combine what they consist of, all of which is checked in turn.
+# Parts that only combine their own parts, all of which are checked in turn.
 EXPRESSIONS: frozenset[type[exp.Expr]] = frozenset(
     (
         exp.Alias, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Interval, exp.Paren, exp.Tuple, exp.PropertyEQ,
@@ -58,7 +58,7 @@ _DATA_TYPES = (
 )
 TYPES = frozenset(getattr(exp.DType, name) for name in _DATA_TYPES.split())
 
-# What to write instead, where an analyst may well try.
+# Advice for refused parts that an analyst is likely to try.
 REASONS: Mapping[type[exp.Expr], str] = {
     exp.Placeholder: "is a parameter, and statements take none: write the value",
     exp.Parameter: "is a variable, and statements read none: write the value",

@@ -9,18 +9,18 @@ from dpdb.release import Release
 
 __all__ = ["Identity", "PaidAnswers"]
 
-# What makes two calls one release: everything public that is asked, with the defaults filled in, and the run.
+# Two calls with the same identity are one release: the whole public request, with defaults filled in, and the run.
 Identity: TypeAlias = tuple[str, str | None]
 
 
 class PaidAnswers:
-    """Answers by what was asked. Two statements may have failed on the same question, so there can be several."""
+    """Answers by request. Two statements with the same request may have failed, so it can have several answers."""
 
     def __init__(self) -> None:
         self._answers: dict[Identity, list[tuple[Release, ...]]] = {}
 
     def take(self, wanted: Iterable[Identity]) -> dict[Identity, tuple[Release, ...]]:
-        """Take one answer to each question that has one; whoever takes it puts it back or shows it."""
+        """Take one answer to each request that has one; the caller must put it back or show it."""
         taken = {}
         for identity in wanted:
             kept = self._answers.get(identity)
@@ -31,7 +31,7 @@ class PaidAnswers:
         return taken
 
     def put(self, answers: Mapping[Identity, tuple[Release, ...]]) -> None:
-        """Keep answers until they are asked for."""
+        """Keep answers until a statement requests them."""
         for identity, releases in answers.items():
             self._answers.setdefault(identity, []).append(releases)
 

@@ -27,11 +27,11 @@ __all__ = [
 
 _MOST_BYTES = 65_536
 MOST_SCRIPT = 1 << 20
-"""Characters of a script."""
+"""Largest number of characters of a script."""
 _MOST_STATEMENTS = 1_000
 _MOST_NODES = 10_000
 _MOST_DIGITS = 400  # the largest DOUBLE has 309, and Python reads no whole number of more than 4,300
-# Quoted text, comments, the end of a statement, what is quoted or commented and never closed, or any other character.
+# Quoted text, comments, the end of a statement, a quote or comment that is never closed, or any other character.
 _PIECE = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$.*?\$\1\$|(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)"""
     r"""|(?:['"]|/\*|\$\w*\$).*|.""",
@@ -39,7 +39,7 @@ _PIECE = re.compile(
 )
 # One way to match each text: two ways would take quadratic time for a long row of digits.
 _NUMBER = re.compile(r"(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)([eE][+-]?\d+)?", re.ASCII)
-# What starts like a number: the parser would read 0x1F as 0 AS x1F.
+# A text that starts like a number: the parser would read 0x1F as 0 AS x1F.
 _LIKE_NUMBER = re.compile(r"(?<![\w$.])\.?\d(?:[eE][+-]|[\w.])*", re.ASCII)
 _WORD = re.compile(r"[^\W\d]\w*|\S")
 _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
@@ -76,7 +76,7 @@ class Statement:
 
 
 class Part(str):
-    """A statement of a script, which knows the line and column where it stands, from 1."""
+    """A statement of a script, with the line and column where it starts, from 1."""
 
     line: int
     column: int
@@ -130,7 +130,7 @@ def _part(text: str, line: int, column: int) -> Part:
 
 
 def placed(error: StatementRefusedError, text: str) -> StatementRefusedError:
-    """Return an error in a statement with its place in the script, where the statement is of one."""
+    """Return an error in a statement with its place in the script, if the statement belongs to one."""
     if not isinstance(text, Part) or error.line is None or error.column is None:
         return error
     column = error.column + text.column - 1 if error.line == 1 else error.column
@@ -143,7 +143,7 @@ def parse_statement(text: str) -> Statement:
     Raises
     ------
     StatementRefusedError
-        If it is not one statement, cannot be parsed, or is of a kind that is not run.
+        If the text is not one statement, cannot be parsed, or is of a kind that is not run.
     """
     _refuse_size_and_encoding(text)
     finished, rest, empty = _split(text)
@@ -151,7 +151,7 @@ def parse_statement(text: str) -> Statement:
     if len(parts) != 1:
         found = f"{len(parts):,} statements" if parts else "no statement"
         raise StatementRefusedError(f"found {found} where one is expected; {_WRITE}")
-    # Comments become spaces, so that what is left stands where it stood.
+    # Comments become spaces, so that the other text stays in its place.
     plain = "".join(_blank(piece[0]) if piece["comment"] else piece[0] for piece in _PIECE.finditer(parts[0]))
     _refuse_odd_text(plain)
     word = _WORD.search(plain)
@@ -178,7 +178,7 @@ def _meant(verb: str) -> str:
 def _refuse_size_and_encoding(text: str) -> None:
     try:
         size = len(text.strip().encode())
-    except UnicodeEncodeError:  # bytes of the command line that are no text arrive as half characters
+    except UnicodeEncodeError:  # bytes of the command line that are not UTF-8 arrive as surrogates
         raise StatementRefusedError("the statement is not UTF-8 text") from None
     if size > _MOST_BYTES:
         raise StatementRefusedError(f"the statement has more than {_MOST_BYTES:,} bytes; shorten it")
@@ -256,5 +256,5 @@ def _blank(text: str) -> str:
 
 
 def _swapped(text: str, word: re.Match[str], other: str) -> str:
-    """Put another word in the place of one, padded so that nothing moves."""
+    """Replace a word, padded so that the rest of the text does not move."""
     return text[: word.start()] + other.ljust(len(word[0])) + text[word.end() :]

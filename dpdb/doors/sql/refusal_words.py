@@ -1,4 +1,4 @@
-"""The wording of refusals: the part of the statement that is not run, its place, and the name that was meant."""
+"""The wording of refusals: the refused part of the statement, its place, and the name that was probably meant."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def shown(node: exp.Expr) -> str:
         ValueError,
         AttributeError,
         TypeError,
-    ):  # the parser takes more than it writes
+    ):  # the parser reads more than it can write
         text = node.key
     return shortened(" ".join(text.split()) or node.key)
 
 
 def nearest(wanted: str, known: Iterable[str]) -> str:
-    """Say which known name is close to the wanted one, and whether it only looks like one."""
+    """Name the known name closest to the wanted one, and tell whether that only looks like it."""
     odd = "; it has letters that are not ASCII" if not wanted.isascii() else ""
     near = close_name(folded(wanted), known)
     return odd if near is None else f"{odd}; did you mean {near}?"
@@ -51,7 +51,7 @@ def one_line(text: str) -> str:
 
 
 def _place(node: exp.Expr) -> tuple[int | None, int | None]:
-    """Line and column of the first character that the parser knows the place of."""
+    """Return line and column of the first character whose place the parser knows."""
     marked = [part.meta for part in node.walk() if "start" in part.meta]
     if not marked:
         return None, None

@@ -1,4 +1,4 @@
-"""Put tables in the place of release calls: the statement as it runs, with the answers instead of the calls."""
+"""Replace release calls by tables: the statement as it runs, with the answers instead of the calls."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ANSWERS = "answers"
 def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask, str]]) -> str:
     """Return the SQL that runs: every call reads a table of `ANSWERS`.
 
-    In FROM a call becomes that table, under the name that the statement gives it; elsewhere the table's one row, as a
-    struct.
+    In FROM a call becomes that table, under the name that the statement gives it; elsewhere it becomes the table's one
+    row, as a struct.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask, str]]) -
                 node.replace(row.subquery())
             else:
                 raise refused(node, "has several rows: write SELECT ... FROM and the release")
-        # Every name in quotes: what one parser takes for part of a name must not be a space to the other.
+        # Every name in quotes: a character that one parser reads as part of a name must not be a space to the other.
         return tree.sql(
             "duckdb", identify=True, normalize_functions=False, comments=False, unsupported_level=ErrorLevel.RAISE
         )
@@ -60,7 +60,7 @@ def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask, str]]) -
 
 
 def _name_result(call: exp.Expr) -> None:
-    """Name the result column that a call is part of after its field or its text, not after our own tables."""
+    """Name a result column that contains a call after its field or its text, not after our own tables."""
     top = call
     while top.parent is not None and not (isinstance(top.parent, exp.Select) and top.arg_key == "expressions"):
         if isinstance(top, (exp.Query, exp.Table, exp.Alias)):
@@ -71,4 +71,4 @@ def _name_result(call: exp.Expr) -> None:
         name = top.expression.name if field else top.sql("duckdb", comments=False, normalize_functions=False)
         named = exp.Alias(alias=exp.to_identifier(name, quoted=True))
         top.replace(named)
-        named.set("this", top)  # the node itself: the calls in it are still to be replaced
+        named.set("this", top)  # the node itself: its calls are replaced later

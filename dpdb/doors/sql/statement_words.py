@@ -1,4 +1,4 @@
-"""The words that statements are made of, for who completes them."""
+"""The words of statements, for their completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Cell`: what noise can do with the cells of one type. Each kind of type has its own subclass."""
+"""`Cell`: how noise changes the cells of one type. Each kind of type has its own subclass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NAN_KEY", "Cell", "Key", "Value", "pick"]
 # A cell as a plain Python value: int, float, Decimal, bool, str or bytes; never None. Dates and times are ints.
 Value: TypeAlias = Any
 
-# Compares as SQL compares: (0, number, text or bytes), and NaN above everything.
+# Keys compare as SQL does: (0, number, text or bytes), and NaN above everything.
 Key: TypeAlias = tuple[int, Any]
 NAN_KEY: Key = (1, 0)
 
@@ -30,7 +30,7 @@ class Cell(ABC):
     Parameters
     ----------
     arrow : pyarrow.DataType
-        The type; what is written has exactly it.
+        The type; written cells have exactly this type.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Cell(ABC):
 
     @abstractmethod
     def key(self, value: Value) -> Key:
-        """Return what the value compares by."""
+        """Return the key by which the value compares."""
 
     @abstractmethod
     def nearest(self, key: Key) -> Value | None:
@@ -84,8 +84,28 @@ class Cell(ABC):
 
     @abstractmethod
     def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a value below `key`, next to it if `close`; None if the type has none. The caller checks."""
+        """Draw a value below a key; return None if the type has none. The caller checks the value.
+
+        Parameters
+        ----------
+        key
+            The bound, of the same family.
+        rng
+            The source of randomness.
+        close
+            Whether to take a value next to the bound.
+        """
 
     @abstractmethod
     def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a value above `key`, next to it if `close`; None if the type has none. The caller checks."""
+        """Draw a value above a key; return None if the type has none. The caller checks the value.
+
+        Parameters
+        ----------
+        key
+            The bound, of the same family.
+        rng
+            The source of randomness.
+        close
+            Whether to take a value next to the bound.
+        """

@@ -1,4 +1,4 @@
-"""`Column`: one column under change. Its active domain is that of the table as it was given."""
+"""`Column`: one column under change. Its active domain is that of the given table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Column", "constrained_columns", "with_columns"]
 
 
 class Column:
-    """A column of a table, with what noise can do with its cells.
+    """A column of a table, with the changes that noise makes to its cells.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def constrained_columns(table: pa.Table, constraints: Iterable[DenialConstraint]
 
 
 def with_columns(table: pa.Table, changed: Mapping[str, pa.ChunkedArray]) -> pa.Table:
-    """Return the table with some columns exchanged, all names and column order kept."""
+    """Return the table with some columns replaced; names and column order stay."""
     for name, data in changed.items():
         at = table.column_names.index(name)
         table = table.set_column(at, table.schema.field(at).with_type(data.type), data)
@@ -119,7 +119,7 @@ def _cell(name: str, arrow: pa.DataType) -> Cell:
 
 
 def _encoded(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    """Encode as a dictionary, which now has the typos too; its indices widen if they must."""
+    """Encode as a dictionary, which includes the typos; its indices widen if necessary."""
     encoded = pa.array(column.cast(wanted.value_type).combine_chunks()).dictionary_encode()
     fits = len(encoded.dictionary) <= np.iinfo(wanted.index_type.to_pandas_dtype()).max
     indices = encoded.indices.cast(wanted.index_type) if fits else encoded.indices

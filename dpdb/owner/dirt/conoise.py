@@ -19,7 +19,7 @@ from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, generat
 
 __all__ = ["conoise"]
 
-# Predicates on one cell may undo each other; then they are gone through again, at most this often in all.
+# Predicates on one cell may undo each other; then all are tried again, at most this often altogether.
 _PASSES = 20
 
 _HOLDS: dict[Operator, Callable[[Key, Key], bool]] = {
@@ -55,7 +55,7 @@ def conoise(
     table : pyarrow.Table
         Not changed.
     constraints : sequence of DenialConstraint
-        What is to be violated.
+        The constraints to violate.
     iterations : int
         At least 1.
     seed : int, optional
@@ -160,7 +160,7 @@ class _Comparison:
         return left is not None and right is not None and _HOLDS[self._op](left, right)
 
     def make_hold(self, rows: tuple[int, int], rng: np.random.Generator, keep: Sequence[_Comparison] = ()) -> bool:
-        """Change one side so that this predicate holds and those to keep still do; return whether that worked."""
+        """Change one side so that this predicate holds and those in `keep` still do; return whether that worked."""
         sides = [side for side in (self._left, self._right) if isinstance(side, _Side)]
         for side in sides:
             self._fill_null(side, rows, rng)
@@ -181,7 +181,7 @@ class _Comparison:
         rng: np.random.Generator,
         keep: Sequence[_Comparison],
     ) -> bool:
-        """Change a side to the proposed value; take the change back unless all that shall hold does."""
+        """Change a side to the proposed value; take the change back unless all required predicates hold."""
         other = self._key(self._left if side is self._right else self._right, rows)
         before, value = side.value(rows), None if other is None else propose(self, side, other, rng)
         if before is None or value is None:
@@ -211,7 +211,7 @@ class _Comparison:
             side.change(rows, values[pick(rng, len(values))])
 
 
-# -- what one side may become, given the key of the other -------------------------------------------------------
+# -- new values of one side, given the key of the other ---------------------------------------------------------
 
 _Proposal = Callable[[_Comparison, _Side, Key, np.random.Generator], Value | None]
 

@@ -1,4 +1,4 @@
-"""Parameters of the noise generators: what they may be, and the seeded numpy generator."""
+"""Parameters of the noise generators: their checks, and the seeded numpy generator."""
 
 from __future__ import annotations
 
@@ -22,12 +22,23 @@ class Purpose(IntEnum):
 
 
 def check_real(name: str, value: object, *, low: float, high: float = math.inf, above_low: bool = False) -> float:
-    """Return a finite number between `low` and `high` as a float.
+    """Return a finite number between two bounds as a float.
+
+    Parameters
+    ----------
+    name
+        The parameter's name, for the message.
+    value
+        The number to check.
+    low, high
+        The least and the largest number allowed; by default no largest one.
+    above_low
+        Whether `low` itself is refused.
 
     Raises
     ------
     ParameterError
-        If it is something else; with `above_low`, also if it is `low` itself.
+        If `value` is something else.
     """
     usable = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     number = float(value) if usable else math.nan  # type: ignore[arg-type]
@@ -45,7 +56,7 @@ def check_count(name: str, value: object) -> int:
 
 
 def check_seed(seed: object) -> int | None:
-    """Return a whole number of at least 0, or None for a seed that nobody chose, or raise `ParameterError`."""
+    """Return a seed, a whole number of at least 0, or None if none was given; else raise `ParameterError`."""
     if seed is None:
         return None
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0:
@@ -54,7 +65,7 @@ def check_seed(seed: object) -> int | None:
 
 
 def fresh_seed() -> int:
-    """Draw a seed, so that a run which was given none can still be repeated."""
+    """Draw a seed, so that a run without a given seed can still be repeated."""
     return int(np.random.default_rng().integers(2**32))
 
 

@@ -25,10 +25,10 @@ class OutputFile:
     path
         Its ending chooses the format.
     source
-        What is read: never overwritten.
+        The source of the rows: never overwritten.
     overwrite
-        Whether an existing file may be replaced, which takes a source that is a path or a pyarrow Table: of
-        others it is not known which files they read.
+        Whether an existing file may be replaced; the source must then be a path or a pyarrow Table, because the
+        files that other sources read are unknown.
 
     Raises
     ------
@@ -48,6 +48,15 @@ class OutputFile:
 
     def write(self, rows: pa.Table, types: Mapping[str, str], table: str = "data") -> None:
         """Write the rows in their order; see `write_rows`.
+
+        Parameters
+        ----------
+        rows
+            The rows to write.
+        types
+            Column name -> SQL type that Arrow does not know and the file gets back.
+        table
+            Name of the table in a DuckDB file.
 
         Raises
         ------

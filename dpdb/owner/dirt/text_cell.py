@@ -44,12 +44,32 @@ class TextCell(Cell):
                 return changed
 
     def below(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:
-        """Draw a proper prefix."""
+        """Draw a proper prefix.
+
+        Parameters
+        ----------
+        key
+            The text or bytes to cut.
+        rng
+            Draws the prefix's length.
+        close
+            Whether to cut the last character only.
+        """
         length = len(key[1])
         return key[1][: length - 1 if close else pick(rng, length)] if length else None
 
     def above(self, key: Key, rng: np.random.Generator, *, close: bool = False) -> Value | None:  # noqa: ARG002
-        """Append one character: that is close in any case."""
+        """Append one character.
+
+        Parameters
+        ----------
+        key
+            The text or bytes to extend.
+        rng
+            Draws the character.
+        close
+            Not used: the longer text is close in any case.
+        """
         return key[1] + self._letter(rng)
 
     def _letter(self, rng: np.random.Generator) -> Value:

@@ -1,4 +1,4 @@
-"""Cells that count in whole steps: integers, decimals, booleans, dates, timestamps, times."""
+"""Cells whose values are whole numbers of steps: integers, decimals, booleans, dates, timestamps, times."""
 
 # ruff: noqa: D102 - `Cell` documents the methods
 

@@ -30,7 +30,7 @@ _DEFAULT_ITERATIONS = 200
 
 @dataclass(frozen=True)
 class NoiseSummary:
-    """The summary of what was written. For the owner: it has exact counts.
+    """The summary of the written table. For the owner: it has exact counts.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def write_noisy(
     constraints : path, text, list of texts or of `DenialConstraint`
         See `load_constraints`.
     out : path
-        Ends in ``.parquet``, ``.csv`` or ``.duckdb``; a DuckDB file gets one table, called as `table` or ``data``.
+        Ends in ``.parquet``, ``.csv`` or ``.duckdb``; a DuckDB file gets one table, named `table` or ``data``.
         Appears only when complete.
     kind : str
         ``"rnoise"`` (takes `alpha`, which it needs, `typo` and `skew`) or ``"conoise"`` (takes `iterations`). None
@@ -122,7 +122,7 @@ def write_noisy(
     chosen_seed = check_seed(seed)
     seed = fresh_seed() if chosen_seed is None else chosen_seed
     target = OutputFile(out, source, overwrite=overwrite)
-    # Opening refuses what does not compare, as a measurement would.
+    # Opening refuses columns that do not compare, as a measurement would.
     spec = TableSpec.of(source, settings, constraints=constraints, table=table).with_assumed_parents()
     with open_local_table(spec) as opened:
         schema, clean = opened.schema, _sampled(read_rows(opened), wanted, seed)
@@ -163,7 +163,7 @@ def _or(value: float | None, default: float) -> float:
 
 
 def _types_to_restore(schema: TableSchema, constrained: Collection[str]) -> dict[str, str]:
-    """Return the declared types that Arrow forgets; not where a typo need not be a value of the type."""
+    """Return the declared types that Arrow does not keep, except those of which a typo need not be a value."""
     return {
         column.name: column.declared_type
         for column in schema.columns

@@ -18,16 +18,16 @@ Codes = NDArray[np.int64]
 
 
 class ColumnCodes:
-    """Codes of all columns. What is a function of other families, or completes a key with them, comes after them.
+    """Codes of all columns. A family that is a function of others, or completes a key with them, comes after them.
 
     Parameters
     ----------
     rows : int
     families : Families
     levels : sequence of sequence of Level
-        Of each family.
+        The levels of each family.
     most : mapping of str to int
-        Columns that may not have more values than this, whatever a key needs.
+        Largest number of values of a column, whatever a key needs; other columns have no limit.
 
     Attributes
     ----------

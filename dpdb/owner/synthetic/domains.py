@@ -25,7 +25,7 @@ _PREFIX = "v"
 
 @dataclass(frozen=True)
 class Domain:
-    """Whole numbers from `low` to `high` (None: no bound), shown in a type.
+    """Whole numbers from `low` to `high` (None: no bound), converted to a type.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Domain:
 
     @property
     def size(self) -> int | None:
-        """Number of values; None if there are as many as one likes."""
+        """Number of values; None if it is not bounded."""
         return None if self.low is None or self.high is None else self.high - self.low + 1
 
     def column(self, codes: NDArray[np.int64], count: int) -> pa.Array:
@@ -64,14 +64,23 @@ class Domain:
 
 
 def domain_of(column: str, sql_type: str, constraints: Iterable[DenialConstraint]) -> Domain:
-    """Choose the values of a column: numbers for numbers, dates for dates, text for all that is neither.
+    """Choose the values of a column: numbers for numbers, dates for dates, text for other types.
 
     Constraints of one comparison with a constant (`not(t1.age < 0)`) bound numbers and dates.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    sql_type
+        Its SQL type.
+    constraints
+        The table's constraints; only comparisons of this column with a constant matter.
 
     Raises
     ------
     ParameterError
-        If they leave no value.
+        If the constraints leave no value.
     """
     kind = _kind(sql_type)
     if pa.types.is_boolean(kind):
@@ -106,7 +115,7 @@ def _kind(sql_type: str) -> pa.DataType:
 
 
 def _number(constant: Constant, kind: pa.DataType) -> Fraction | None:
-    """Read a constant as a place among the numbers of a domain; None where bounds are not kept."""
+    """Convert a constant to the numbers of a domain; None for types whose bounds are ignored."""
     try:
         if pa.types.is_date32(kind):
             return Fraction((date.fromisoformat(str(constant.value)) - date(1970, 1, 1)).days)

@@ -35,7 +35,7 @@ class Families:
     constant : frozenset of str
         Columns with one value.
     notes : tuple of str
-        What was made stricter than asked, in words.
+        In words, the constraints that the table satisfies in a stricter form.
     """
 
     members: tuple[tuple[str, ...], ...]
@@ -126,7 +126,7 @@ def _directions(draft: _Draft, dependencies: Sequence[FunctionalDependency]) -> 
 
 
 def _joined(draft: _Draft) -> list[list[str]]:
-    """Columns that single-column dependencies and order constraints connect."""
+    """Return the groups of columns that single-column dependencies and order constraints connect."""
     family = {name: {name} for name in draft.columns}
     for one, other in [*draft.single, *((o.first, o.second) for o in draft.orders)]:
         if family[one] is not family[other]:
@@ -140,7 +140,7 @@ def _joined(draft: _Draft) -> list[list[str]]:
 def _functions(
     draft: _Draft, members: list[list[str]]
 ) -> tuple[FunctionalDependency | None, dict[int, tuple[tuple[str, ...], str]]]:
-    """Make the first column of a family a function of other families; return a dependency that cannot be that."""
+    """Make the first column of a family a function of other families; return a dependency that cannot be one."""
     family = {name: k for k, group in enumerate(members) for name in group}
     needs: dict[int, set[int]] = {}
     functions: dict[int, tuple[tuple[str, ...], str]] = {}

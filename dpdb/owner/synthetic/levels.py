@@ -22,12 +22,23 @@ class Level:
 def levels_of(
     families: Families, domains: Mapping[str, Domain], distinct: Mapping[str, int], usual: int
 ) -> tuple[list[list[Level]], list[str]]:
-    """Order every family by its dependencies; a column never has more values than one that determines it.
+    """Order every family by its dependencies; a column never has more values than a column that determines it.
+
+    Parameters
+    ----------
+    families
+        The families of columns, with their dependencies.
+    domains
+        The domain of each column; its size bounds the column's number of values.
+    distinct
+        Requested numbers of distinct values, by column.
+    usual
+        Number of distinct values of the other columns; more where a coarser level has more.
 
     Returns
     -------
     (levels of each family, notes)
-        The notes say where a number is not the one asked for.
+        The notes name the columns whose number of values differs from the requested one.
     """
     notes: list[str] = []
     arranged = []
@@ -53,7 +64,7 @@ def levels_of(
 def _counts(
     groups: list[tuple[str, ...]], domains: Mapping[str, Domain], distinct: Mapping[str, int], usual: int
 ) -> list[int]:
-    """Numbers of values, never rising: as asked where asked, elsewhere at least as many as the next coarser level."""
+    """Return numbers of values, never rising: those requested; else at least as many as the next coarser level has."""
     counts: list[int] = []
     for group in reversed(groups):
         asked = [distinct[name] for name in group if name in distinct]
@@ -67,7 +78,7 @@ def _counts(
 def _fine_to_coarse(
     members: tuple[str, ...], determines: frozenset[tuple[str, str]], wanted: Mapping[str, int], head: str | None
 ) -> list[tuple[str, ...]]:
-    """Sort columns so that each comes after those that determine it; those that determine one another are together."""
+    """Sort columns so that each comes after the columns that determine it; group those that determine one another."""
     below = {name: _determined(name, determines) for name in members}
     groups = {tuple(o for o in members if o == n or (o in below[n] and n in below[o])) for n in members}
     left, arranged = sorted(groups), []

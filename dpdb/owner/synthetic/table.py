@@ -29,7 +29,7 @@ class SyntheticTable:
     distinct : dict
         Column -> the number of values that it may take.
     notes : tuple of str
-        What was made differently than asked, in words.
+        Differences from the request, in words.
     """
 
     rows: pa.Table
@@ -48,17 +48,17 @@ def synthesize(
 ) -> SyntheticTable:
     """Make a table whose rows satisfy functional dependencies, keys, order constraints and bounds of single columns.
 
-    Values are spread evenly. Other constraints are not looked at, and a key may be missed where its columns depend on
-    one another: check the result.
+    Values are spread evenly. Other constraints are ignored, and rows may violate a key whose columns depend on one
+    another: check the result.
 
     Parameters
     ----------
     types : mapping of str to str
         The constrained columns with their SQL types, in the table's order.
     distinct : mapping of str to int
-        Numbers of distinct values.
+        Numbers of distinct values, by column.
     usual : int
-        Their number for the other columns; more where a key needs more.
+        Number of distinct values of the other columns; more where a key needs more.
     rng
         Seeded by the caller.
 

@@ -1,1 +1,1 @@
-"""One file per kind of file; each reads what its tool wrote and writes rules into `dpdb.rules.found.Found`."""
+"""One module per kind of file; each reads its tool's files and adds rules to `dpdb.rules.found.Found`."""

@@ -76,7 +76,7 @@ def import_schema(document: object, found: Found) -> None:
 
 
 def _tell_unknown(place: str, said: Mapping[str, Any], known: set[str], table: TableRules) -> None:
-    """Leave out what is said of a table or a column and no importer reads, such as a word spelt wrong."""
+    """Leave out the keys of a table or a column that no importer reads, such as a misspelt one."""
     for name in Options(said, known).unread():
         table.leave(f"{place}{name}", "dpdb does not know this key")
 
@@ -127,7 +127,7 @@ def _flat(said: object, column: str | None) -> object:
 
 
 def _writer(name: str) -> tuple[_Write | None, str]:
-    """Return what writes a test, or why nothing does."""
+    """Return the function that writes a test, or the reason why there is none."""
     package, _, short = name.rpartition(".")
     if package == "dbt_expectations":
         return expectation(short), why_no_rule(short)
@@ -176,7 +176,7 @@ def _combination(options: Options, where: str | None) -> list[str]:
 
 
 def _ranges(options: Options, where: str | None) -> list[str]:
-    """Write that ranges do not overlap: each is one, and no two of a partition, of which NULL is one, meet."""
+    """Write that each range is valid and no two ranges of a partition overlap; NULL is a partition, too."""
     low, high = (column_name(identifier(options.need(f"{end}_bound_column"))) for end in ("lower", "upper"))
     gaps = options.choice("gaps", "allowed", "required", "not_allowed")
     if gaps == "not_allowed":
@@ -208,7 +208,7 @@ def _determined(options: Options, where: str | None) -> str:
 
 
 def _relationship(options: Options, where: str | None) -> str:
-    """Write a foreign key; conditions on the rows of the other table are none that dpdb knows."""
+    """Write a foreign key; dpdb has no conditions on the rows of the other table."""
     if not is_always(options.get("to_condition", "1=1")):
         raise ParameterError("to_condition: a condition on the rows of the other table; name a view of them instead")
     among = options.get("from_condition", "1=1")
@@ -217,7 +217,7 @@ def _relationship(options: Options, where: str | None) -> str:
 
 
 def _model(said: object) -> str:
-    """Read `ref('customers')` and `source('shop', 'customers')`; a name alone is itself."""
+    """Read `ref('customers')` or `source('shop', 'customers')`; return a plain name unchanged."""
     quoted = re.findall(r"""["']([^"']+)["']""", str(said))
     if quoted and re.match(r"(ref|source)\s*\(", str(said).strip(" {}")):
         return str(quoted[-1])

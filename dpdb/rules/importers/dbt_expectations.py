@@ -24,7 +24,7 @@ Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 
 
 def expectation(name: str) -> Write | None:
-    """Return what writes a test of the package, None where it is no rule of dpdb."""
+    """Return the function that writes a test of the package; None if dpdb has no such rule."""
     write = _TESTS.get(name)
     if write is None:
         return None
@@ -37,7 +37,7 @@ def expectation(name: str) -> Write | None:
 
 
 def why_no_rule(name: str) -> str:
-    """Return why a test of the package is no rule of dpdb."""
+    """Return why dpdb has no rule for a test of the package."""
     return WHOLE_TABLE if name == "expect_multicolumn_sum_to_equal" else why_not(name)
 
 
@@ -98,7 +98,7 @@ def _compound(options: Options, where: str | None) -> str | list[str]:
 
 
 def _different_in_a_row(options: Options, where: str | None) -> str:
-    """Write that a row has as many distinct values as columns; a missing value is none."""
+    """Write that a row has as many distinct values as columns; a missing value does not count."""
     columns = _columns(options)
     names = list(map(column_name, columns))
     parts = [f"{name} IS NOT NULL" for name in names]

@@ -19,14 +19,14 @@ from dpdb.rules.texts import checked, found_in, keyed, keyed_with_nulls, present
 
 __all__ = ["import_ddl", "is_ddl"]
 
-# Without influence on which rows break the rule: when it is checked, what is done then, how an index is stored.
+# Without influence on which rows violate the rule: time of the check, action on violation, storage of an index.
 _SILENT = {"enforced", "include", "delete", "update", "desc", "with_storage", "using", "tablespace", "index_type"}
 _SILENT_WORDS = re.compile(
     r"(NOT )?(DEFERRABLE|ENFORCED|VALID)|INITIALLY \w+|ON (DELETE|UPDATE) .*|NO INHERIT|MATCH SIMPLE|(NO)?VALIDATE"
     r"|(NO)?RELY|ENABLE|DISABLE|NO CHECK",
     re.IGNORECASE,
 )
-# What sqlglot passes on unread although it may hold rules.
+# Statements that sqlglot passes on unread although they may hold rules.
 _UNREAD = re.compile(
     r"(?P<what>(create )?unique .*?\bon|(create |alter )?table) (if (not )?exists )?(only )?"
     r"(?P<table>[^ (]+)(?P<rest>.*)",
@@ -43,7 +43,16 @@ def is_ddl(text: str) -> bool:
 
 
 def import_ddl(text: str, found: Found, dialect: str) -> None:
-    """Read the constraints of all tables that statements make or alter; other statements are passed over.
+    """Read the constraints of all tables that statements make or alter; skip other statements.
+
+    Parameters
+    ----------
+    text
+        The SQL statements.
+    found
+        Gets the rules and the constraints that are left out.
+    dialect
+        The SQL dialect of the text, by sqlglot's names.
 
     Raises
     ------
@@ -72,7 +81,7 @@ def import_ddl(text: str, found: Found, dialect: str) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """The parser says of each statement that it does not read that it does not; those are none of ours."""
+    """Silence sqlglot's warnings about the statements that it does not read."""
     log = logging.getLogger("sqlglot")
     before = log.disabled
     log.disabled = True
@@ -138,14 +147,14 @@ def _unique_index(statement: exp.Create, found: Found) -> None:
 
 
 def _options(node: exp.Expr | None, strange: Sequence[str] = ()) -> Options:
-    """Return the parts of a statement as options; an empty part says nothing."""
+    """Return the parts of a statement as options; skip empty parts."""
     said = {key: part for key, part in (node.args if node is not None else {}).items() if part not in (False, [])}
     words = [str(word) for word in said.pop("options", [])]
     return Options(said, _SILENT, [*strange, *(word for word in words if not _SILENT_WORDS.fullmatch(word))])
 
 
 def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, named: str) -> None:
-    """Take one constraint; `columns` is the column that it stands behind, if it stands behind one."""
+    """Take one constraint; `columns` has the column of a column constraint, and is empty for a table constraint."""
     shown = f"{named}: " if named else ""
     options = _options(kind)
     if isinstance(kind, (exp.PrimaryKey, exp.PrimaryKeyColumnConstraint)):
@@ -186,7 +195,7 @@ def _check(condition: exp.Expr) -> str:
 def _reference(
     columns: list[str], reference: exp.Expr, table: TableRules, shown: str, strange: Sequence[str] = ()
 ) -> None:
-    """Take a foreign key; without columns it refers to the primary key, which the same file may have made before."""
+    """Take a foreign key; without target columns it refers to the primary key that the file has declared before."""
     options = _options(reference, strange)
     target = options.need("this")
     parent = target.this if isinstance(target, exp.Schema) else target
@@ -198,7 +207,7 @@ def _reference(
 
 
 def _names(parts: Sequence[exp.Expr] | None) -> list[str]:
-    """Return the names of columns for words about them."""
+    """Return the names of columns, for a message."""
     return [part.this.name if isinstance(part, exp.Ordered) else part.name for part in parts or []]
 
 

@@ -45,7 +45,7 @@ _SILENT = {
     "result_format", "catch_exceptions", "include_config", "meta", "notes", "description", "batch_id",
     "output_strftime_format", "unexpected_index_column_names",
 }  # fmt: skip
-# Switches that have to be off: values are compared as the column holds them.
+# Switches that must be off: dpdb compares values as the column holds them.
 _OFF = ("parse_strings_as_datetimes", "allow_cross_type_comparisons", "auto")
 
 
@@ -110,7 +110,7 @@ _CONDITION = re.compile(
 
 
 def _row_condition(options: Options) -> str | None:
-    """Only conditions that are SQL, or one comparison by the tool's own parser; pandas has another grammar."""
+    """Return the condition, if it is SQL or one comparison of the tool's own parser; pandas has another grammar."""
     condition, parser = options.get("row_condition"), options.get("condition_parser")
     if condition is None or condition == "":
         return None
@@ -127,7 +127,7 @@ def _row_condition(options: Options) -> str | None:
 
 
 def why_not(name: str) -> str:
-    """Return why an expectation is no rule of dpdb."""
+    """Return why dpdb has no rule for an expectation."""
     if "regex" in name or "strftime" in name or "json" in name:
         return NO_PATTERNS
     if name.startswith("expect_table_") or name.endswith(_WHOLE):
@@ -185,7 +185,7 @@ def _each_pattern(sign: str, options: Options) -> list[str]:
 
 
 def _ignored(options: Options, every: str, some: str, none: str) -> str:
-    """Which rows with missing values an expectation passes over: "every", where all are missing, "any" or "none"."""
+    """Return which rows an expectation skips: "every" if all values are missing, "any" if any is missing, or "none"."""
     word = options.choice("ignore_row_if", every, some, none)
     return {every: "every", some: "any", none: "none"}[word]
 
@@ -219,7 +219,7 @@ def _equal(options: Options, where: str | None) -> str:
 
 
 def _pair_among(options: Options, where: str | None) -> str:
-    """Write which pairs there may be; unlike elsewhere a missing value is one that a pair may name."""
+    """Write the allowed pairs; unlike elsewhere, a pair may name a missing value."""
     pair = [options.need("column_A"), options.need("column_B")]
     allowed = [
         " AND ".join(f"{column_name(name)} IS NOT NULL AND {column_name(name)} = {value(said)}" if said is not None

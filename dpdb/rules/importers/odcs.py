@@ -68,13 +68,13 @@ def import_contract(document: object, found: Found) -> None:
 
 
 def _tell_unknown(place: str, said: _Options, known: set[str], table: TableRules) -> None:
-    """Leave out what is said of a table or a column and no importer reads."""
+    """Leave out the keys of a table or a column that no importer reads."""
     for name in Options(said, known).unread():
         table.leave(f"{place}: {name}", "dpdb does not know this key")
 
 
 def _physical(entry: _Options) -> str:
-    """The name in the database, else the name in the contract."""
+    """Return the name in the database, else the name in the contract."""
     return str(entry.get("physicalName") or entry.get("name") or "")
 
 
@@ -93,7 +93,7 @@ def _position(entry: _Options) -> float:
 
 
 def _physical_names(entries: list[Mapping[str, Any]]) -> dict[str, tuple[str, dict[str, str]]]:
-    """The names in the database of tables and of their properties, by the names in the contract."""
+    """Return the names of tables and their properties in the database, by their names in the contract."""
     found: dict[str, tuple[str, dict[str, str]]] = {}
     for entry in entries:
         properties = [mapping(item) for item in sequence(entry.get("properties"))]

@@ -1,4 +1,4 @@
-"""What files of other tools may hold at a place: careful looks at values that anybody may have written."""
+"""Careful readings of values in files of other tools, which anybody may have written."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["mapping", "sequence", "single", "texts"]
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return a mapping with text keys; anything else is an empty one."""
+    """Return a mapping with text keys; an empty one for any other value."""
     return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
 
 
 def sequence(value: object) -> list[Any]:
-    """Return a list; None is an empty one, and anything else a list of itself."""
+    """Return a list; an empty one for None, and a list of one item for any other value."""
     if isinstance(value, list):
         return value
     return [] if value is None else [value]
@@ -26,7 +26,7 @@ def texts(value: object) -> list[str]:
 
 
 def single(value: object) -> tuple[str, object, list[str]]:
-    """Read `name` or `{name: options}`, as YAML files write a check, and name what stands beside it."""
+    """Read `name` or `{name: options}`, as YAML files write a check, and return its name, options and further keys."""
     if isinstance(value, str):
         return value, None, []
     items = list(mapping(value).items())

@@ -50,7 +50,7 @@ _SILENT_OF_CONTRACT = {
     "dataset", "columns", "checks", "name", "owner", "description", "attributes", "check attributes", "variables",
     "data source", "soda agent", "filter",
 }  # fmt: skip
-# What says which values are missing, and which are valid: a check that says one of a group says all of it.
+# Options that define missing values, and valid ones: a check with one option of a group inherits no other of it.
 _MISSING = ("missing values", "missing format", "missing regex")
 _VALID = (
     "valid values", "invalid values", "valid format", "invalid format", "valid regex", "invalid regex", "valid min",
@@ -84,7 +84,7 @@ def import_soda(document: object, found: Found) -> None:
 
 
 def _spaced(options: object) -> dict[str, Any]:
-    """Contracts write `valid_values`, SodaCL `valid values`."""
+    """Return options under SodaCL's names: contracts write `valid_values`, SodaCL `valid values`."""
     return {key.replace("_", " "): item for key, item in mapping(options).items()}
 
 
@@ -92,7 +92,7 @@ def _spaced(options: object) -> dict[str, Any]:
 
 
 class _Table:
-    """What a file of SodaCL says of a table beside its checks: configurations of columns, and the filter of a part."""
+    """Settings of a table in a file of SodaCL: configurations of columns, and the filter of a part of the table."""
 
     def __init__(self, file: Mapping[str, Any], name: str, part: str | None) -> None:
         self._part = part
@@ -105,7 +105,7 @@ class _Table:
         Raises
         ------
         ParameterError
-            If the file does not say it.
+            If the file does not state it.
         """
         if self._part is None:
             return None
@@ -114,7 +114,7 @@ class _Table:
         return one_line(self._filter["where"])
 
     def options(self, said: object, metric: str, columns: list[str], strange: Collection[str]) -> Options:
-        """Return the options of a check with what is configured for its column; duplicates know no configurations."""
+        """Return the options of a check and the configurations of its column; checks of duplicates have none."""
         given, unknown = _spaced(said), list(strange)
         for key, configured in {} if metric == "duplicate" else self._configured.items():
             name, _, column = key.partition(" for ")
@@ -169,7 +169,7 @@ def _reference(check: str, where: str | None) -> str:
 
 
 def _contract(file: Mapping[str, Any], table: TableRules) -> None:
-    """Take all checks; what the contract says that nobody reads is said of each check."""
+    """Take all checks; keys of the contract that no importer reads count as unread options of each check."""
     whole = Options(_spaced(file), _SILENT_OF_CONTRACT)
     strange, where = whole.unread(), whole.shown("filter")
     for entry in sequence(file.get("columns")):
@@ -192,7 +192,20 @@ def take_check(
 ) -> None:
     """Take a check of a contract: `missing:`, `{type: missing}` or `{type: no_missing}`, on a column or the table.
 
-    `beside` has what the column says, `where` is the condition of the contract, and `strange` what nobody reads of it.
+    Parameters
+    ----------
+    check
+        The check, as the contract states it.
+    column
+        Name of the column that holds the check; None for a check of the table.
+    table
+        Gets the rules of the check, or the reason to leave it out.
+    beside
+        Options of the column, which the check inherits unless it states one of the same group; by default none.
+    where
+        The filter of the whole contract; None for all rows.
+    strange
+        Keys of the contract that no importer reads: with any, every check is left out.
     """
     name, said, others = single(check)
     if "type" in mapping(check):
@@ -223,7 +236,7 @@ def take_check(
 
 
 def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a column says that holds for a check on it."""
+    """Return the options of a column that a check on it inherits."""
     others: tuple[str, ...] = () if any(name in given for name in _MISSING) else _MISSING
     if kind == "invalid" and not any(name in given for name in _VALID):
         others += _VALID
@@ -239,11 +252,11 @@ def _threshold(options: Options) -> str | None:
     return f"tolerated there: {', '.join(filter(None, said))}" if any(said) else None
 
 
-# -- what the checks say of rows --------------------------------------------------------------------------------------
+# -- the checks as constraints ----------------------------------------------------------------------------------------
 
 
 def _several_duplicates(columns: list[str], where: str | None) -> list[str]:
-    """Write a key over what is compared as texts, of which NULL is one."""
+    """Write a key over columns that Soda compares as texts, NULL being one of them."""
     return keyed_with_nulls(columns, where)
 
 
@@ -253,14 +266,14 @@ def _duplicate(columns: list[str], options: Options, where: str | None) -> str:
 
 
 def _missing(columns: list[str], options: Options, where: str | None) -> list[str]:
-    """NULL counts as missing there, and so do further values that are named."""
+    """Write that no value is missing: neither NULL nor one of the values that the check names as missing."""
     column, others = _one(columns), _missing_values(options)
     written = [present(column, where)]
     return [*written, checked(among(column, others, inside=False), where)] if others else written
 
 
 def _invalid(columns: list[str], options: Options, where: str | None) -> str:
-    """Write what makes a value valid; a value that is missing is not invalid there, nor here."""
+    """Write the condition of a valid value; a missing value is not invalid in Soda, nor here."""
     column, others = _one(columns), _missing_values(options)
     condition = _valid(column, options)
     if others:

@@ -1,4 +1,4 @@
-"""What other tools paste into their SQL as it is written: names of columns, values, patterns and conditions."""
+"""Texts that other tools paste into their SQL unchanged: names of columns, values, patterns and conditions."""
 
 from __future__ import annotations
 
@@ -35,12 +35,21 @@ def is_always(condition: object) -> bool:
 
 
 def raw(item: object) -> str:
-    """Write a value that is SQL where it is text."""
+    """Write a value; a text is SQL already."""
     return item if isinstance(item, str) else value(item)
 
 
 def like(name: str, sign: str, pattern: object) -> str:
     """Write that a column is like a pattern, or not.
+
+    Parameters
+    ----------
+    name
+        The column, as SQL writes it.
+    sign
+        The operator, such as `LIKE` or `NOT LIKE`.
+    pattern
+        The pattern, which becomes a quoted text.
 
     Raises
     ------

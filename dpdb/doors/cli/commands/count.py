@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _session(options: argparse.Namespace) -> Session:
-    """Open the table; rules matter only where they say what a unit has in private parents."""
+    """Open the table; rules matter only to find the rows of a unit in private parents."""
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.engine import NESTED_LOOP_ROWS
 

@@ -123,7 +123,7 @@ def _text(measures: ExactMeasures) -> str:
 
 
 def _of_each(rules: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Show a line for each constraint, under the names of its numbers where they are several."""
+    """Give a line for each constraint, under a line of headings if it has several numbers."""
     names = [name for name in (rules[0] if rules else {}) if name not in {"constraint", "reasons"}]
     widths = [max(12, len(name)) for name in names]
     if len(names) > 1:

@@ -95,7 +95,7 @@ def _planned(planned: dict[str, Any]) -> str:
 
 
 def _charged(explained: dict[str, Any]) -> list[str]:
-    """For which rows a ledger charges the release; what was not understood is charged in full."""
+    """Return for which rows a ledger charges the release; a predicate that is not understood is charged in full."""
     charged = explained["charged"]
     rows = charged["rows"]
     if charged["every_row"] and explained["where"]:

@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the noisy copy and say what was changed."""
+    """Write the noisy copy and print a summary of the changes."""
     from dpdb.owner.dirt import write_noisy
 
     summary = write_noisy(

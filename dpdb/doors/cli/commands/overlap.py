@@ -1,4 +1,4 @@
-"""`dpdb overlap`: what a file of WHERE clauses or counting queries costs together (paper B)."""
+"""`dpdb overlap`: the joint cost of a file of WHERE clauses or counting queries (paper B)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read the queries, bound what they cost together, print; no table is opened and nothing is spent."""
+    """Read the queries, bound their joint cost, print it; no table is opened and nothing is spent."""
     from dpdb.overlap import overlap_report
 
     report = overlap_report(
@@ -83,7 +83,7 @@ def _text(name: str) -> str:
 
 
 def _weights(given: str | None) -> list[int] | None:
-    """Weights from `W,W,...`, or from a file of them, separated by commas or white space."""
+    """Read weights from `W,W,...`, or from a file with commas or white space between them."""
     if given is None:
         return None
     text = _text(given) if Path(given).is_file() else given

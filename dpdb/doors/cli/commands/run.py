@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _tell(job: Job, run_id: str, outcomes: Sequence[Outcome], junit: str | None, error: str | None = None) -> None:
-    """Tell others what a run has come to; that this fails changes nothing of it."""
+    """Report the result of a run to other systems; a failure of that does not change the run."""
     if junit is not None:
         from dpdb.doors.cli.junit import write_junit
 

@@ -1,4 +1,4 @@
-"""The commands of the prompt, which start with a dot; they show public facts only, and what is spent."""
+"""The commands of the prompt, which start with a dot; they show public facts and the spent budget only."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class PromptLines:
         self._readline = readline
 
     def entered(self, statement: str) -> None:
-        """Make the lines of a finished statement one entry, which comes back as one line.
+        """Put a finished statement into the history as one entry on one line.
 
         Where a comment runs to the end of a line, the lines stay as they are.
         """
@@ -89,7 +89,7 @@ def _history_file() -> Path:
 
 
 def completer(front_end: FrontEnd) -> Callable[[str, int], str | None]:
-    """Return what completes a word: commands, words of SQL, functions and their parameters, tables and columns."""
+    """Return the completer of words: commands, words of SQL, functions and their parameters, tables and columns."""
     columns = front_end.session.public.opened.schema.names
     known = [*DOT_COMMANDS, *statement_words(), front_end.table_name, *front_end.public, *columns]
 

@@ -22,7 +22,19 @@ __all__ = ["run_prompt"]
 
 
 def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: str | Path | None = None) -> int:
-    """Read and answer statements until the end of input; no error ends it but that of answers that cannot be shown."""
+    """Read and answer statements until the end of input, and return the exit code.
+
+    Only `UnshownError` ends it earlier: answers could not be shown.
+
+    Parameters
+    ----------
+    front_end
+        Answers the statements.
+    read
+        Shows the prompt's text and reads a line.
+    ledger
+        The session's ledger, for the message where answers cannot be shown; None if there is none.
+    """
     show(f"dpdb: releases of {front_end.table_name!r}. {budget_words(front_end)}. Type .help for help.")
     output = AnswerOutput(ledger=ledger, needed=False)
     pending = ""

@@ -39,9 +39,9 @@ _ENVIRONMENT = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "MALLOC_ARENA_MAX": "1",
 }
-# Where the interpreter finds its own libraries, on machines that need to be told.
+# Paths by which the interpreter finds its own libraries, on machines that need them.
 _LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
-# The first worker waits until its libraries are loaded, which a cold disk takes its time for.
+# The first worker waits until its libraries are loaded, which takes long from a cold disk.
 _FIRST_SECONDS = 30.0
 _NEXT_SECONDS = 5.0
 _END_SECONDS = 2.0
@@ -55,7 +55,7 @@ class Child:
     Attributes
     ----------
     exit_code : int or None
-        How the process ended, once it is known: negative numbers are signals.
+        The exit code of the process, once it is known: negative numbers are signals.
     """
 
     def __init__(self, stream: socket.socket, line: socket.socket, process: int) -> None:
@@ -66,7 +66,17 @@ class Child:
         self._is_gone: bool | None = None
 
     def send(self, kind: bytes, content: bytes | memoryview, until: float) -> None:
-        """Send a message; errors as `messages.send`."""
+        """Send a message; errors as `messages.send`.
+
+        Parameters
+        ----------
+        kind
+            One byte, see `messages`.
+        content
+            The content of the message.
+        until
+            Deadline on the monotonic clock, in seconds.
+        """
         messages.send(self._stream, kind, content, until=until)
 
     def receive(self, most: int, until: float) -> tuple[bytes, bytearray]:
@@ -96,7 +106,7 @@ class Child:
 class Children:
     """Starts processes that run one statement each, through a zygote that it starts and ends.
 
-    May be used by several threads at once. Whatever it started ends with `close`, or with this process.
+    May be used by several threads at once. All its processes end with `close`, or with this process.
     """
 
     def __init__(self) -> None:
@@ -111,7 +121,7 @@ class Children:
         Raises
         ------
         EngineError
-            If none can be started; the owner's log has the reason.
+            If no process can be started; the owner's log has the reason.
         """
         child = self._started()
         try:
@@ -152,7 +162,7 @@ class _Zygote:
             try:
                 ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
                 self._process = subprocess.Popen(
-                    # Isolated: no user's settings, no start-up files, nothing of the current directory.
+                    # Isolated: no user's settings, no start-up files, no module of the current directory.
                     [
                         sys.executable,
                         "-I",
@@ -180,7 +190,7 @@ class _Zygote:
 
     @property
     def alive(self) -> bool:
-        """Return whether it can be asked."""
+        """Return whether the zygote runs and takes requests."""
         return self._finalizer.alive and self._process.poll() is None
 
     def child(self) -> Child | None:

@@ -1,4 +1,4 @@
-"""`Limits`: what one statement may use. The worker sets them on itself before it sees the statement."""
+"""`Limits`: the resources of one statement. The worker sets them on itself before it sees the statement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Limits:
     result_bytes : int
         Bytes of a result in Arrow's stream format; both sides count.
     rows, values : int
-        Rows of a result, and its single values, those in lists and structs counted one by one; both sides count rows.
+        Rows of a result, and its single values, counting each one in lists and structs; both sides count rows.
     """
 
     seconds: float = 60.0
@@ -36,7 +36,7 @@ class Limits:
     values: int = 10_000_000
 
     def impose(self) -> None:
-        """Put this process under the limits that a POSIX system knows. There is no way back."""
+        """Put this process under those limits that a POSIX system has. There is no way back."""
         import resource  # which other systems do not have
 
         seconds = math.ceil(2 * self.seconds) + 1  # for both runs; the parent's clock is the finer one

@@ -24,7 +24,7 @@ __all__ = [
 STATEMENT = b"s"  # what to run, as JSON
 ANSWER = b"a"  # rows of one table of answers, as an Arrow stream
 # From the worker.
-LACKING = b"l"  # the walls that this system does not have, as text; before the statement runs, if at all
+LACKING = b"l"  # the walls that this system lacks, as text; only before the statement runs
 PASSED = b"p"  # the rehearsal succeeded
 RESULT = b"r"  # an Arrow stream
 FAILED = b"f"  # the reason as text
@@ -47,12 +47,23 @@ class TooLongError(Exception):
 def send(stream: socket.socket, kind: bytes, content: bytes | memoryview, *, until: float | None = None) -> None:
     """Send one message.
 
+    Parameters
+    ----------
+    stream
+        The socket to the other side.
+    kind
+        One byte.
+    content
+        The content of the message.
+    until
+        Deadline on the monotonic clock, in seconds; None for no deadline.
+
     Raises
     ------
     ClosedError
         If the other side has gone.
     TimeoutError
-        If it has not taken everything at the time `until` of the monotonic clock.
+        If it has not taken everything at the deadline.
     """
     try:
         for part in (_HEAD.pack(kind, len(content)), content):
@@ -63,7 +74,16 @@ def send(stream: socket.socket, kind: bytes, content: bytes | memoryview, *, unt
 
 
 def receive(stream: socket.socket, most: int, *, until: float | None = None) -> tuple[bytes, bytearray]:
-    """Receive one message of at most `most` bytes: its kind and its content.
+    """Receive one message: its kind and its content.
+
+    Parameters
+    ----------
+    stream
+        The socket to the other side.
+    most
+        Largest number of bytes of the content.
+    until
+        Deadline on the monotonic clock, in seconds; None for no deadline.
 
     Raises
     ------
@@ -72,7 +92,7 @@ def receive(stream: socket.socket, most: int, *, until: float | None = None) -> 
     TooLongError
         If the message is longer; nothing of it is read.
     TimeoutError
-        If it is not complete at the time `until` of the monotonic clock.
+        If the message is not complete at the deadline.
     """
     kind, length = _HEAD.unpack(_exactly(stream, _HEAD.size, until))
     if length > most:
@@ -95,7 +115,7 @@ def _exactly(stream: socket.socket, length: int, until: float | None) -> bytearr
 
 
 def _left(until: float | None) -> float | None:
-    """Seconds that remain; a socket takes 0 for "do not wait", which is not "too late"."""
+    """Return the seconds until the deadline; raise at 0, which a socket would read as "do not wait"."""
     if until is None:
         return None
     left = until - time.monotonic()

@@ -1,7 +1,8 @@
 """Namespaces of a worker's own: no network, no shared memory, and a root folder with nothing in it.
 
-The superuser may have them; others inside a user namespace of their own, where the kernel and the container allow it.
-There is none of processes: the parent kills a worker by its process id, and a worker reaches no process anyway.
+The superuser may create them; others only inside a user namespace of their own, where the kernel and the container
+allow it. Workers have no process namespace: the parent kills a worker by its process id, and a worker reaches no
+process anyway.
 
 Numbers are those of the kernel's headers `sched.h`, `mount.h` and `capability.h`.
 """
@@ -36,12 +37,12 @@ def leave_network() -> str | None:
 
 
 def leave_files() -> str | None:
-    """Move to a root folder of one's own, which is empty and cannot be written; files that are open stay open.
+    """Move to an own root folder, which is empty and cannot be written; open files stay open.
 
     Returns
     -------
     str or None
-        As `leave_network`, behind which it stands: the user namespace is that one.
+        As `leave_network`, which must come first: it makes the user namespace.
     """
     library = _library()
     # Any folder that exists serves as the place; nobody else sees what is mounted over it.
@@ -59,7 +60,7 @@ def leave_files() -> str | None:
 
 
 def drop_capabilities() -> None:
-    """Give up what distinguishes the superuser; the number of the call is known on two architectures only."""
+    """Give up all capabilities of the superuser; the number of the call is known on two architectures only."""
     number = _CAPSET.get(platform.machine())
     if number is not None:
         header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)  # of this process

@@ -46,7 +46,7 @@ class RemoteDatabase:
     public : mapping of name to path
         Parquet and CSV files of the owner's choice that statements may read by name.
     limits : Limits
-        What one statement may use.
+        The limits of each statement.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class RemoteDatabase:
 
     @contextmanager
     def statement(self, query: str, answers: Sequence[str], form: Form = "query") -> Iterator[RemoteStatement]:
-        """Give a statement its process while the block lasts.
+        """Run the process of one statement while the block lasts.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class RemoteDatabase:
         answers : sequence of str
             Names of the tables of answers, which are empty until `RemoteStatement.run`.
         form : str
-            What to do: run the query, or show its query plan or its columns.
+            ``"query"`` to run the query, ``"explain"`` for its query plan, ``"describe"`` for its columns.
 
         Raises
         ------
@@ -106,13 +106,13 @@ class RemoteDatabase:
 
 
 class _Lacking:
-    """Tells the owner once which walls of the kernel workers do not have."""
+    """Tells the owner, once, which walls of the kernel the workers lack."""
 
     def __init__(self) -> None:
         self._is_told = False
 
     def note(self, reasons: bytes | bytearray) -> None:
-        """Take what a worker said before it ran anything."""
+        """Log the message that a worker sent before it ran anything."""
         if not self._is_told:
             self._is_told = True
             said = one_line(bytes(reasons[:_MOST_REASON]).decode(errors="replace"))
@@ -120,7 +120,7 @@ class _Lacking:
 
 
 class RemoteStatement:
-    """A statement in its process: rehearse it and run it, or show what it is. Made by `RemoteDatabase.statement`."""
+    """A statement in its process: rehearse and run it, or show its plan or columns. `RemoteDatabase` makes it."""
 
     def __init__(self, child: Child, request: Mapping[str, object], limits: Limits, lacking: _Lacking) -> None:
         self._child = child
@@ -129,7 +129,7 @@ class RemoteStatement:
         self._lacking = lacking
 
     def rehearse(self) -> None:
-        """Run the query over empty answers, so that what is wrong with it is known before anything is spent.
+        """Run the query over empty answers, so that its errors are known before anything is spent.
 
         Raises
         ------
@@ -168,13 +168,13 @@ class RemoteStatement:
             raise StatementRefusedError(f"{error}; nothing was spent") from None
 
     def _exchange(self, answers: Mapping[str, pa.Table], wanted: bytes, request: bytes | None = None) -> bytearray:
-        """Send what the worker waits for and return the content of the message that is wanted.
+        """Send the answers that the worker waits for, and return the content of its message of the wanted kind.
 
         Every other outcome is an `EngineError` with one line for the analyst.
         """
         until = time.monotonic() + self._limits.seconds
         try:
-            with suppress(messages.ClosedError):  # it may have said why before it went
+            with suppress(messages.ClosedError):  # it may have sent the reason before it ended
                 if request is not None:
                     self._child.send(messages.STATEMENT, request, until)
                 for rows in answers.values():
@@ -193,14 +193,14 @@ class RemoteStatement:
         if kind == messages.FAILED:
             reason = bytes(content[:_MOST_REASON]).decode(errors="replace")
             OWNER_LOG.error("%s\n%s", reason, self._request["query"])
-            raise EngineError(one_line(reason.split("\n\nLINE ")[0]))  # what follows quotes the rewritten statement
+            raise EngineError(one_line(reason.split("\n\nLINE ")[0]))  # the rest quotes the rewritten statement
         if kind != wanted:
             raise EngineError("the result is damaged")
         return content
 
 
 def _last_words(exit_code: int | None, limits: Limits) -> str:
-    """Say why a worker may have ended without a word."""
+    """Return the probable reason why a worker ended without a message."""
     if exit_code == -signal.SIGXCPU:
         return f"the statement used more than {2 * limits.seconds:g} seconds of processor time"
     how = f" ({signal.Signals(-exit_code).name})" if exit_code is not None and -exit_code in _SIGNALS else ""

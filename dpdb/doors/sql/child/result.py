@@ -1,4 +1,4 @@
-"""Read what a worker sends as its result. It may be anything: the worker has run a stranger's SQL."""
+"""Read the result that a worker sends. It may be any bytes: the worker has run a stranger's SQL."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
 
 
 def _refuse_odd_messages(content: bytes | bytearray) -> None:
-    """Let pass what DuckDB's results consist of: a schema and batches of rows that are not compressed."""
+    """Accept only the messages of DuckDB's results: a schema and batches of rows that are not compressed."""
     messages: Iterator[pa.ipc.Message] = iter(pa.ipc.MessageReader.open_stream(content))
     kinds = [next(messages).type]
     for message in messages:

@@ -52,15 +52,15 @@ def die_with(parent: int) -> None:
 
 @_on_linux
 def volunteer_for_out_of_memory() -> None:
-    """Be the first to be killed where the machine, not the limit, runs out of memory."""
+    """Let the kernel kill this process first if the machine, not the limit, runs out of memory."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
         file.write("1000")
 
 
 def close_off() -> list[str]:
-    """Reach nothing any more but what is open: no file, path, socket, process or signal; gain no privileges.
+    """Reach only open descriptors from here on: no file, path, socket, process or signal; gain no privileges.
 
-    Every wall is raised, whatever comes of the others. There is no way back.
+    Every wall is raised, even if others fail. There is no way back.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def _forbid_privileges() -> None:
 
 
 def _close_files() -> str | None:
-    """From here on open no file, use no TCP, trace and signal no process outside; what is open stays open."""
+    """From here on open no file, use no TCP, trace and signal no process outside; open files stay open."""
     library = _library()
     version = library.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
     bits = next((bits for since, bits in _FILE_RIGHTS if version >= since), 0)

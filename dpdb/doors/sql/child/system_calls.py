@@ -1,4 +1,4 @@
-"""The last wall around a worker: a filter of system calls (seccomp), which lets through what computing needs.
+"""The last wall around a worker: a filter of system calls (seccomp), which allows those that computing needs.
 
 Everything else fails with EPERM: sockets, paths (`open` and `stat` alike), processes and threads, signals to others,
 tracing, namespaces, mounts, memory that can be executed. Calls of another architecture's numbering end the process.
@@ -35,7 +35,7 @@ _F_GETFD, _F_GETFL, _F_SETLK = 1, 3, 6  # not F_SETOWN, which sends signals
 
 @dataclass(frozen=True)
 class _Argument:
-    """What an argument must be: one of some words, or without some bits."""
+    """A condition on an argument: it is one of some words, or lacks some bits."""
 
     place: int
     one_of: tuple[int, ...] = ()
@@ -49,7 +49,7 @@ def _process() -> _Argument:
 
 _NOT_EXECUTABLE = _Argument(2, without=_PROT_EXEC)
 _Condition = Callable[[], _Argument]
-# What computing needs of memory, time, locks and random bytes, and what is done with descriptors that are open.
+# Calls that computing needs for memory, time, locks and random bytes, and calls on open descriptors.
 _CALLS: Mapping[str, _Condition | None] = {
     **dict.fromkeys(("read", "write", "readv", "writev", "pread64", "lseek", "fstat", "close", "poll", "ppoll")),
     **dict.fromkeys(("recvfrom", "brk", "munmap", "mremap", "madvise", "futex", "sched_yield", "sched_getaffinity")),
@@ -67,7 +67,7 @@ _CALLS: Mapping[str, _Condition | None] = {
 
 @dataclass(frozen=True)
 class _Architecture:
-    """How an architecture is called in a call's description, and its numbers of calls; 64 bits, little-endian."""
+    """The code of an architecture in a call's description, and its call numbers; 64 bits, little-endian."""
 
     audit: int
     numbers: Mapping[str, int]
@@ -101,7 +101,7 @@ class _Program(ctypes.Structure):
 
 
 def forbid_system_calls() -> str | None:
-    """Let only known calls through from here on; return why that is not possible, None if it is done.
+    """Allow only known calls from here on; return why that is not possible, or None if it is done.
 
     The process must have given up gaining privileges before (`PR_SET_NO_NEW_PRIVS`). There is no way back.
     """
@@ -132,11 +132,11 @@ def _filter(architecture: _Architecture) -> bytes:
 
 
 def _allowed_if(argument: _Argument) -> list[bytes]:
-    """Return what decides on a call by one argument; it ends in every case."""
+    """Return the instructions that allow or refuse a call by one argument; they always end the program."""
     low = _ARGUMENTS + 8 * argument.place
     if argument.without:
         return [_line(_LOAD, low), _line(_HAS, argument.without, 1, 0), _line(_RETURN, _ALLOW), _refusal()]
-    # The upper half is looked at where the kernel does: of an address, not of a number of 32 bits.
+    # The upper half is tested where the kernel reads it: for an address, not for a number of 32 bits.
     checks = [_line(_LOAD, low + 4), _line(_IS, 0, 1, 0), _refusal()] if argument.both_halves else []
     checks.append(_line(_LOAD, low))
     for value in argument.one_of:

@@ -31,7 +31,7 @@ _CONFIGURATION: dict[str, Any] = {"threads": 1, "async_threads": 0, "temp_direct
 class _Request:
     """A request of the parent.
 
-    `form` is what to do with the query: ``"query"``, ``"explain"`` or ``"describe"``. `public` is a DuckDB file with
+    `form` says how to answer the query: ``"query"``, ``"explain"`` or ``"describe"``. `public` is a DuckDB file with
     the public tables, `schema` the name under which answers stand, `settings` SQL that the parent's own databases run.
     """
 
@@ -51,11 +51,11 @@ class _RefusedError(Exception):
 def main(stream: socket.socket, lacking: Sequence[str] = ()) -> None:
     """Run one statement for the parent at the other end of the socket.
 
-    `lacking` are the walls that the process which forked this one could not raise.
+    `lacking` names the walls that the parent process of this one, which forked it, could not raise.
     """
     try:
         _work(stream, lacking)
-    except messages.ClosedError:  # the parent has lost interest
+    except messages.ClosedError:  # the parent has gone
         return
     except Exception as error:
         messages.send(stream, messages.FAILED, _reason(error).encode(errors="replace"))
@@ -78,7 +78,7 @@ def _work(stream: socket.socket, lacking: Sequence[str]) -> None:
     request = _Request(limits=Limits(**fields.pop("limits")), **fields)
     request.limits.impose()
     connection = _database(request)
-    for name in request.answers:  # the rows of none, for their columns
+    for name in request.answers:  # empty tables, for their columns
         _fill(connection, request, name, _received(stream))
     lacking = [*lacking, *sandbox.close_off()]
     if lacking:  # the parent believes it, because nothing of the statement has run
@@ -132,7 +132,7 @@ def _statement(connection: duckdb.DuckDBPyConnection, request: _Request) -> Any:
 
 
 def _refuse_unsendable(batch: pa.RecordBatch) -> None:
-    """Refuse values that DuckDB has and Arrow has not; the parent would take them for damage."""
+    """Refuse values that DuckDB has and Arrow does not; the parent would read them as a damaged stream."""
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)

@@ -1,11 +1,11 @@
 """The zygote: a process with one thread that has imported DuckDB and Arrow and forks a worker for every statement.
 
 Forking it takes milliseconds where a new interpreter takes a quarter of a second. It never runs a statement itself and
-knows no table: what a worker gets, it gets from the parent over its own socket.
+knows no table: a worker gets everything from the parent over its own socket.
 
 For every worker the parent sends two sockets over the control socket: the worker's own and a *line*, over which the
 zygote tells the worker's process id. When the parent closes its end of the line, or ends, the zygote kills the worker
-and, if somebody still listens, tells how it had ended. Until then it is not reaped, so its process id stays its own.
+and, if the parent still listens, sends its exit code. Until then it is not reaped, so its process id stays its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["main"]
 
 Work = Callable[[socket.socket], None]
 
-# Heavy and not needed; and what NumPy loads starts threads, with which forking is not safe.
+# Heavy and not needed; and NumPy's libraries start threads, with which forking is not safe.
 _UNWANTED = ("numpy", "pandas", "polars")
 _MOST_DESCRIPTORS = 1024
 
@@ -81,7 +81,7 @@ def _serve(control: socket.socket, work: Work) -> None:
 
 
 def _start(control: socket.socket, work: Work) -> tuple[socket.socket, int] | None:
-    """Fork a worker for the next pair of sockets; return its line and process id, None if there is none to be had."""
+    """Fork a worker for the next pair of sockets; return its line and process id, or None if that fails."""
     message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
     if not message:
         raise EOFError
@@ -106,7 +106,7 @@ def _start(control: socket.socket, work: Work) -> tuple[socket.socket, int] | No
 
 
 def _become_worker(own: socket.socket, zygote: int, work: Work) -> NoReturn:
-    """In the forked process: keep the worker's socket, nothing else that is open, and never return."""
+    """In the forked process: keep only the worker's socket and the standard streams, do its work, and never return."""
     from dpdb.doors.sql.child import sandbox
 
     try:
@@ -120,7 +120,7 @@ def _become_worker(own: socket.socket, zygote: int, work: Work) -> NoReturn:
 
 
 def _end(worker: int) -> int:
-    """Kill a worker with whatever it started, and return its exit code: negative numbers are signals."""
+    """Kill a worker with its process group, and return its exit code: negative numbers are signals."""
     for kill in (os.killpg, os.kill):  # before it has made its own group, the second
         with suppress(ProcessLookupError, PermissionError):
             kill(worker, signal.SIGKILL)

@@ -28,7 +28,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fix or end an allowance and print what the ledger says now."""
+    """Fix or end an allowance and print the ledger's summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import Ledger
 

@@ -1,4 +1,4 @@
-"""`dpdb budget answers`: what was released and paid for, shown again."""
+"""`dpdb budget answers`: show paid releases again."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
-    """The releases of an answer, or the one that was asked for."""
+    """Return the releases of an answer, or only the one with the given id."""
     from dpdb.release import Releases, recorded_releases
 
     releases = recorded_releases(answer.answer)
@@ -60,7 +60,7 @@ def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
 
 
 def _head(answer: RecordedAnswer) -> str:
-    """Say which answer it is. When it was recorded is not said: it tells how long private work took."""
+    """Name the answer, but not the time when it was recorded: that tells how long private work took."""
     names = {"run id": answer.run_id, "analyst": answer.analyst, "label": answer.label}
     named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
     return f"{answer.number}  {answer.reserved}{named}"

@@ -30,7 +30,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make a ledger and print what it says."""
+    """Make a ledger and print its summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import Ledger
 

@@ -24,7 +24,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the next epoch and print what the ledger says now."""
+    """Open the next epoch and print the ledger's summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import Ledger
 

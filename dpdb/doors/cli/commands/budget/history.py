@@ -40,7 +40,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every debit, answered or not, and what the owner has done in between."""
+    """Print every debit, answered or not, and the owner's acts in between."""
     from dpdb.doors.cli.csv_cells import csv_text
     from dpdb.ledger import open_to_read
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _in_order(placed: Iterable[tuple[tuple[int, int], T]]) -> list[T]:
-    """Debits in their order, each act behind the debit that it came after."""
+    """Sort debits by their order, and put each act behind the debit that it follows."""
     return [line for _, line in sorted(placed, key=lambda pair: pair[0])]
 
 
@@ -94,7 +94,7 @@ def _act_words(act: LedgerAct) -> str:
 
 
 def _fields(entry: LedgerEntry) -> dict[str, Any]:
-    """A debit for JSON; of each release what was found, and the id by which `dpdb budget answers` has all of it."""
+    """Return a debit for JSON, with the results of each release and the id by which `dpdb budget answers` shows it."""
     answer = None if entry.answer is None else [{name: one.get(name) for name in _FOUND} for one in entry.answer]
     fields = asdict(replace(entry, answer=answer))
     return {name: value for name, value in fields.items() if name != "debited" or value is not None}
@@ -118,7 +118,7 @@ def _asked(entry: LedgerEntry) -> str:
 
 
 def _answers(entry: LedgerEntry) -> list[str]:
-    """The published values, each with its measure, constraint and slice."""
+    """Return the published values, each with its measure, constraint and slice."""
     from dpdb.release import bounds_words, measured_words, recorded_releases, value_words
 
     if not entry.answer:

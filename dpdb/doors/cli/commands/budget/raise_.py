@@ -26,7 +26,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Raise the budget and print what the ledger says now."""
+    """Raise the budget and print the ledger's summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import Ledger
 

@@ -25,7 +25,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Retire the ledger and print what it says now."""
+    """Retire the ledger and print its summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import Ledger
 

@@ -22,7 +22,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what a ledger says now."""
+    """Print a ledger's summary."""
     from dpdb.doors.cli.commands.budget.summary import show_summary
     from dpdb.ledger import epsilon_at, open_to_read
 

@@ -22,9 +22,20 @@ def show_summary(
     *,
     unseen: UnseenRows | None = None,
 ) -> None:
-    """Print a summary; `more` are fields that go behind its own, `words` the same as lines of text.
+    """Print a summary.
 
-    `unseen` is what rows have left that no release has covered.
+    Parameters
+    ----------
+    summary
+        The ledger's summary.
+    output
+        ``"json"``, or anything else for text.
+    more
+        Further fields of the JSON document, after those of the summary.
+    words
+        The same as `more`, as lines of text.
+    unseen
+        The budget left for rows that no release has covered; None to leave it out.
     """
     fields = _finite(asdict(summary)) | (more or {})
     if unseen is not None:
@@ -63,7 +74,7 @@ def _summary_words(summary: LedgerSummary, unseen: UnseenRows | None) -> str:
 
 
 def _down(value: float) -> str:
-    """Nine digits after the point, rounded down: what is left is never overstated.
+    """Write nine digits after the point, rounded down: a remaining budget is never overstated.
 
     The digits are those of the float's own text, which is the exact decimal of a whole number of nano-epsilon; times
     1e9 it may be one less (8.2 is).
@@ -73,5 +84,5 @@ def _down(value: float) -> str:
 
 
 def _finite(fields: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity: an epsilon that does not exist at this delta is null."""
+    """Replace infinity, which JSON does not have, with null: no finite epsilon exists at this delta."""
     return {name: None if value == math.inf else value for name, value in fields.items()}

@@ -1,7 +1,7 @@
 """Scripts of completion for bash, zsh and fish, made from the command line's own parser.
 
-Only words of the parser go into a script: names of commands and options, choices and help. What is no such word is
-completed as a file.
+Only words of the parser go into a script: names of commands and options, choices and help. Any other word is completed
+as a file.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def script(shell: str, parser: Parser) -> str:
 
 
 def _commands(parser: Parser, path: tuple[str, ...] = ("dpdb",)) -> Iterator[tuple[tuple[str, ...], Parser]]:
-    """Every parser with the words that lead to it, the whole command line's first."""
+    """Give every parser with the words that lead to it; that of the whole command line comes first."""
     yield path, parser
     for name in _below(parser):
         found = parser.command(name)
@@ -111,7 +111,7 @@ def _choices(action: argparse.Action) -> list[str]:
 
 
 def _plain(parser: Parser) -> list[str]:
-    """The choices of what is no option, as the SHELL of `dpdb completion`."""
+    """Return the choices of positional arguments, such as SHELL of `dpdb completion`."""
     return [word for action in parser._actions if not action.option_strings for word in _choices(action)]
 
 
@@ -156,7 +156,7 @@ def _zsh(parser: Parser) -> str:
 
 
 def _described(word: str, text: str | None) -> str:
-    """A word with its help, as zsh's `_describe` takes them."""
+    """Return a word with its help, as zsh's `_describe` takes them."""
     return shlex.quote(word.replace(":", "\\:") + (f":{_one_text(text)}" if _one_text(text) else ""))
 
 
@@ -197,5 +197,5 @@ def _fish_line(here: str, what: str, text: str | None) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    """A text in fish's single quotes, where a backslash escapes itself and the quote."""
+    """Return a text in fish's single quotes, where a backslash escapes itself and the quote."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,4 +1,4 @@
-"""`dpdb rules ACTION`, one file per action: constraints from other tools, and what is odd about constraints."""
+"""`dpdb rules ACTION`, one file per action: constraints from other tools, and oddities in constraints."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a constraints file; what is left out is named in it, and counted on standard error."""
+    """Print a constraints file; it lists the checks that are left out, and standard error has their number."""
     from dpdb.rules import import_rules
 
     imported = import_rules(options.file, options.table, options.dialect)

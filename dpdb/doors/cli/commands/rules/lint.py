@@ -27,7 +27,7 @@ def add(actions: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is odd."""
+    """Print the findings."""
     from dpdb.rules import lint
 
     findings = lint(options.constraints)
