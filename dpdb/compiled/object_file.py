@@ -57,7 +57,17 @@ def folders() -> Iterator[Path]:
 
 
 def read_object(name: str, made_from: str, places: Iterable[Path] | None = None) -> ObjectCode | None:
-    """Find the code `name` in `folders()` or `places`; None if there is none that is whole and was made from this."""
+    """Find a kernel's code; None if no folder has a file of it that is whole and was made from this.
+
+    Parameters
+    ----------
+    name
+        Name of the file.
+    made_from
+        What the code must have been made from.
+    places
+        The folders to search, in order; None: `folders()`.
+    """
     for folder in folders() if places is None else places:
         with suppress(OSError, ValueError, KeyError, TypeError):
             first, _, code = read_code(folder / name).partition(b"\n")
@@ -69,12 +79,23 @@ def read_object(name: str, made_from: str, places: Iterable[Path] | None = None)
 
 
 def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[Path] | None = None) -> Path:
-    """Keep code in the first of `folders()` or `places` that can be written, and from which it can be read; return it.
+    """Keep code in the first folder that can be written and from which it can be read; return that folder.
+
+    Parameters
+    ----------
+    name
+        Name of the file.
+    made_from
+        What the code was made from.
+    made
+        The code.
+    places
+        The folders to try, in order; None: `folders()`.
 
     Raises
     ------
     OSError
-        There is none.
+        There is no such folder.
     """
     content = json.dumps(_head(name, made_from, made)).encode() + b"\n" + made.code
     failed: OSError = FileNotFoundError("no folder for it")

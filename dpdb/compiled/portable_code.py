@@ -53,7 +53,17 @@ def found(name: str, made_from: str) -> ObjectCode | None:
 
 
 def keep(name: str, made_from: str, code: ObjectCode) -> None:
-    """Write intermediate code to the folder of the block."""
+    """Write intermediate code to the folder of the `written_to` block.
+
+    Parameters
+    ----------
+    name
+        Name of the kernel.
+    made_from
+        What the code was made from.
+    code
+        The intermediate code.
+    """
     write_object(name + _SUFFIX, made_from, code, _written_to[-1:])
 
 

@@ -56,7 +56,17 @@ class EdgeArrays:
 
     @classmethod
     def from_pairs(cls, node_count: int, pairs: Iterable[tuple[int, int]], batch_size: int = 1_000_000) -> EdgeArrays:
-        """Build from pairs `(u, v)` in scan order."""
+        """Build from pairs in scan order.
+
+        Parameters
+        ----------
+        node_count
+            Number of nodes; every endpoint is below it.
+        pairs
+            The edges `(u, v)` in scan order, `u < v`.
+        batch_size
+            Edges per batch.
+        """
         columns = np.array(list(pairs), dtype=np.uint32).reshape(-1, 2)
         return cls(node_count, columns[:, 0], columns[:, 1], batch_size)
 

@@ -52,9 +52,20 @@ def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap
 
 
 def with_theta_limits(answer: Answer, mechanism: Mechanism, cap: DegreeCap | None, max_degree: int | None) -> Answer:
-    """Add the announcement to an answer: the cap is the one that was released for the call, `max_degree` is public.
+    """Add the announcement to an answer.
 
     An answer with an upper end says itself how much may be missing; one without a theta leaves nothing out.
+
+    Parameters
+    ----------
+    answer
+        The released answer.
+    mechanism
+        The mechanism that released it.
+    cap
+        The degree cap that was released for the call; None if none was.
+    max_degree
+        The public bound of the degrees that the caller gave, or None.
     """
     if answer.theta is None:
         return answer

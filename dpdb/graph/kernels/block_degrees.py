@@ -283,7 +283,21 @@ def _gather_all(
 
 @kernel
 def gather(blocks: Blocks, j: Number, e: int, rows: Ints, chunk: Chunk) -> None:
-    """Fill one constraint's part `e` of a chunk with these rows."""
+    """Fill one constraint's part of a chunk with rows.
+
+    Parameters
+    ----------
+    blocks
+        All constraints.
+    j
+        The constraint whose codes are copied.
+    e
+        The part of the chunk to fill.
+    rows
+        The rows, at most `CHUNK`.
+    chunk
+        Its `group` and `x` are filled, and `y` if the constraint is ordered or has two classes.
+    """
     group, x = blocks.group[j], blocks.x[j]
     for i in range(rows.shape[0]):
         b = np.int64(rows[i])
@@ -330,7 +344,23 @@ def _take_back_from(
 
 @kernel
 def mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
-    """Set a bit of those rows that violate j with `a`."""
+    """Set a bit of those rows that violate j with `a`.
+
+    Parameters
+    ----------
+    blocks
+        All constraints.
+    j
+        The constraint.
+    a
+        A row.
+    group, x, y
+        Codes of the other rows at constraint j, shape `(rows,)`; y is read if j is ordered or has two classes.
+    hit
+        The bits of the other rows, shape `(rows,)`; added to.
+    bit
+        The bit to set.
+    """
     group_a, x_a, y_a = blocks.group[j, a], blocks.x[j, a], np.int32(0)
     if blocks.ordered[j] or blocks.both[j]:
         y_a = blocks.y[blocks.y_at[j], a]

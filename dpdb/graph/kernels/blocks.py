@@ -103,13 +103,31 @@ class Remaining(NamedTuple):
 
 @kernel
 def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    """Return whether two rows violate k."""
+    """Return whether two rows violate k.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    k : int
+        The constraint.
+    u, v : int
+        The rows.
+    """
     return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and conflict(blocks, k, u, v))
 
 
 @kernel
 def conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    """Return whether two rows of one group of k violate it."""
+    """Return whether two rows of one group of k violate it.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    k : int
+        The constraint.
+    u, v : int
+        The rows.
+    """
     x_u, x_v = blocks.x[k, u], blocks.x[k, v]
     if not blocks.ordered[k] and not blocks.both[k]:
         return bool(x_u != x_v)
@@ -144,10 +162,24 @@ def fill_edges(
     filled: int,
     work: int,
 ) -> tuple[int, int, int, int]:
-    """Write the next edges in canonical order, from row `row`, constraint `k`, list index `place` (-1: its first).
+    """Write the next edges in canonical order.
 
-    The arrays have `filled` edges already. Returns how many they have, and where to go on, once they are full or `work`
-    pairs are looked at; the row is the number of rows when nothing is left.
+    Returns the number of edges in the arrays, and the row, constraint and list index to go on from, once the arrays are
+    full or `work` pairs are looked at; the row is the number of rows when no edge is left.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    row, k, place : int
+        Row, constraint and list index to start from (-1: the first index of the row's list).
+    u, v : uint32 (size,)
+        Endpoints of the edges, u < v; filled in.
+    dc : uint16 (size,)
+        The constraint at which the edge was met; filled in.
+    filled : int
+        How many edges the arrays have already.
+    work : int
+        Pairs to look at before the kernel returns.
     """
     constraints, n = blocks.group.shape
     size = u.shape[0]
@@ -192,7 +224,15 @@ def _next_kept(jumps: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number
 
 @kernel
 def leave(blocks: Blocks, row: Number, remaining: Remaining) -> None:
-    """Count a row out of the minorities that it belongs to."""
+    """Subtract a row from the counts of the minorities that it belongs to.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    row : int
+    remaining : Remaining
+        The counts; a group whose count reaches 0 loses its bit.
+    """
     if not blocks.minority[row]:
         return
     for k in range(blocks.group.shape[0]):
@@ -229,7 +269,18 @@ def look_ahead(blocks: Blocks, remaining: Remaining, ahead: Ahead) -> None:
 
 @kernel
 def look_ahead_from(blocks: Blocks, row: Number, remaining: Remaining, ahead: Ahead) -> None:
-    """Look up the same of the rows from `row` on; of the last one for those after it."""
+    """Look up what remains in the groups of the rows from `row` on; the last row stands for those after it.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    row : int
+        The first row to look up.
+    remaining : Remaining
+        The minority rows that are left.
+    ahead : Ahead
+        Filled in.
+    """
     last = blocks.group.shape[1] - 1
     for i in range(ahead.rows.shape[0]):
         ahead.rows[i] = min(row + i, last)
@@ -363,7 +414,23 @@ def match_greedily(
 ) -> int:
     """Let each row of a vertex cover take a free partner outside it, on both sides; returns the next row to serve.
 
-    `looks`: scratch, one entry.
+    Parameters
+    ----------
+    blocks : Blocks
+    cover : bool (rows,)
+        Whether a row is in the vertex cover.
+    longs, shorts : int32 (constraints, longest + 1)
+        Jumps over the places in `members` and `short` whose rows are gone.
+    left : Remaining
+        The minority rows that are not gone.
+    gone : bool (rows,)
+        Whether a row is in the cover or taken, so that it is no free partner; updated.
+    left_partner, right_partner : int32 (rows,)
+        Partners of the left and of the right copies; filled in.
+    looks : int64 (1,)
+        Scratch.
+    first, work : int
+        The first row to serve, and how many rows to look at before the kernel returns.
     """
     looks[0] = 0
     u = first
@@ -396,8 +463,33 @@ def find_paths(
 ) -> bool:
     """Search augmenting paths breadth first from the left copies in `queue`; returns whether the search is over.
 
-    `state`: how many of the queue are done, how many there are. `root` of a row in the queue, `parent` of a visited
-    right copy; `end_of[root]` is the free right copy that was found, or -1. `looks`: scratch, one entry.
+    Parameters
+    ----------
+    blocks : Blocks
+    longs, shorts : int32 (constraints, longest + 1)
+        Jumps over the places in `members` and `short` whose rows are visited.
+    left : Remaining
+        The minority rows that are not visited.
+    ahead : Ahead
+        Scratch.
+    visited : bool (rows,)
+        Whether a right copy is visited.
+    right_partner : int32 (rows,)
+        Partners of the right copies, or -1.
+    root : int32 (rows,)
+        The left copy in which the search began, of a row in the queue.
+    parent : int32 (rows,)
+        The left copy from which a visited right copy was reached.
+    end_of : int32 (rows,)
+        `end_of[root]` is the free right copy that the search reached, or -1.
+    queue : int32 (rows,)
+        Left copies to search from; added to.
+    state : int64 (2,)
+        How many of the queue are done, how many there are.
+    looks : int64 (1,)
+        Scratch.
+    work : int
+        Rows to look at before the kernel returns.
     """
     looks[0] = 0
     head, tail, size = state[0], state[1], ahead.rows.shape[0]
@@ -433,7 +525,17 @@ def find_paths(
 def extend_matching(
     left_partner: Ints, right_partner: Ints, parent: Ints, end_of: Ints, queue: Ints, first: int, last: int
 ) -> int:
-    """Grow the matching along the paths from `queue[first:last]`, which are disjoint; returns by how much."""
+    """Grow the matching along the paths from `queue[first:last]`, which are disjoint; returns by how much.
+
+    Parameters
+    ----------
+    left_partner, right_partner : int32 (rows,)
+        Partners of the left and of the right copies, or -1; updated.
+    parent, end_of, queue : int32 (rows,)
+        As `find_paths` left them.
+    first, last : int
+        The range of the queue.
+    """
     grown = 0
     for i in range(first, last):
         v = end_of[queue[i]]

@@ -55,10 +55,20 @@ class Ranges(NamedTuple):
 
 @kernel
 def fill_present(ranges: Ranges, present: NDArray[np.bool_], trees: Ints, state: State, work: int) -> bool:
-    """Fill `trees`, shape (constraints, 2, 2 rows), with the rows that are present; returns whether it is done.
+    """Fill the trees with the rows that are present; returns whether all are filled.
 
-    Order rules: the leaf of place p is at rows + p, node i has the children 2i and 2i + 1. Class rules: `trees[k, 0]`
-    has the jumps of `chains` to the next present place. `state`: constraint, leaves that are done, nodes.
+    Parameters
+    ----------
+    ranges : Ranges
+    present : bool (rows,)
+        Whether a row is present.
+    trees : int32 (constraints, 2, 2 rows)
+        Order rules: the leaf of place p is at rows + p, node i has the children 2i and 2i + 1. Class rules:
+        `trees[k, 0]` has the jumps of `chains` to the next present place.
+    state : int64 (3,)
+        Constraint, leaves that are done, nodes that are done.
+    work : int
+        Leaves and nodes to fill before the kernel returns.
     """
     rows = ranges.place.shape[0]
     k, place, nodes = state[0], state[1], state[2]

@@ -70,9 +70,14 @@ class BlockConstraint:
         return np.asarray(found & (self.group[u] >= 0) & (self.group[u] == self.group[v]))
 
     def of_rows(self, rows: NDArray[np.int64], group: Codes | None = None, x: Codes | None = None) -> BlockConstraint:
-        """Return the constraint among some rows, in another order; each of its groups keeps all rows or none.
+        """Return the constraint among some rows, in another order.
 
-        `group` and `x`: where to write these.
+        Parameters
+        ----------
+        rows
+            The rows; each group of the constraint has all of its rows among them, or none.
+        group, x : optional
+            The arrays to write the result's `group` and `x` to (default: new ones).
         """
         found = looked_up(self.x, rows, x)
         y = found if self.y is self.x else looked_up(self.y, rows)
@@ -102,9 +107,18 @@ def all_of_rows(constraints: Sequence[BlockConstraint], rows: NDArray[np.int64])
 
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
-    """Build a functional dependency lhs -> rhs, or a key lhs (rhs None), from codes (-1 for NULL).
+    """Build a functional dependency lhs -> rhs, or a key lhs, from codes (-1 for NULL).
 
     A row with NULL in any of the columns conflicts with none: SQL's comparison with NULL is not true.
+
+    Parameters
+    ----------
+    lhs
+        Codes of the left-hand side's columns, each of shape `(rows,)`.
+    rhs
+        Codes of the right-hand side's column; None for a key.
+    row_count
+        Number of rows.
     """
     group, group_count = _group(lhs, row_count)
     if rhs is None:
@@ -124,6 +138,15 @@ def by_two_classes(lhs: Sequence[Codes], first: Codes, second: Codes, row_count:
     """Build a constraint against rows that are equal on lhs and differ in `first` and in `second`, from codes.
 
     Of a group of n rows, those that a row does not differ from share its first class or its second one.
+
+    Parameters
+    ----------
+    lhs
+        Codes of the columns that must be equal, each of shape `(rows,)`; -1 for NULL.
+    first, second
+        Codes of the two columns that must differ.
+    row_count
+        Number of rows.
     """
     group, group_count = _group(lhs, row_count)
     (x, x_count), (y, y_count) = factorize(group, first), factorize(group, second)
@@ -149,7 +172,18 @@ def by_order(
 ) -> BlockConstraint:
     """Build an order constraint: with equal prefix, `first` above and `second` below (opposite), or both above.
 
-    `ties` says in which of them equal rows are in conflict, too, as if one were above the other.
+    Parameters
+    ----------
+    prefix
+        Codes of the columns that must be equal, each of shape `(rows,)`; -1 for NULL.
+    first, second
+        Order positions of the rows in the two columns; -1 for NULL.
+    opposite
+        Whether two rows conflict if the columns order them in opposite ways; else if both order them alike.
+    row_count
+        Number of rows.
+    ties
+        In which of the two columns equal rows are in conflict, too, as if one were above the other.
     """
     group, group_count = _group(prefix, row_count)
     group = np.where((first < 0) | (second < 0), np.int32(-1), group)

@@ -76,7 +76,17 @@ class Rungs:
         return tuple(theta for theta in sorted(thetas) if size(theta) >= self.least and self.is_far(theta, 1, size))
 
     def is_far(self, rung: int, theta: int, size: Callable[[int], int]) -> bool:
-        """Return whether a rung is far enough above a theta."""
+        """Return whether a rung is far enough above a theta.
+
+        Parameters
+        ----------
+        rung
+            The theta of the rung.
+        theta
+            The chosen theta.
+        size : function of theta to int
+            The sensitivity at a theta.
+        """
         return size(rung) >= self.gap * size(theta)
 
     def margin_at(self, sensitivity: int) -> float:

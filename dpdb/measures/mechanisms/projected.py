@@ -98,7 +98,21 @@ STATISTICS = {statistic.name: statistic for statistic in (EDGES, NODES, WITNESSE
 def noisy_answer(
     statistic: ProjectedStatistic, statistics: GraphStatistics, theta: int, epsilon: int, beta: float
 ) -> Answer:
-    """Release the statistic at a theta that is already public: epsilon-DP by its sensitivity."""
+    """Release the statistic at a theta that is already public: epsilon-DP by its sensitivity.
+
+    Parameters
+    ----------
+    statistic
+        The statistic to release.
+    statistics
+        Where it is read.
+    theta
+        The public theta.
+    epsilon
+        Nano-epsilon to spend.
+    beta
+        Probability that the lower bound exceeds the exact value, at most.
+    """
     exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
     noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), epsilon)
     lower = noisy - laplace_tail(scale, beta)

@@ -17,8 +17,20 @@ def ascend(
 ) -> tuple[int, dict[int, int]]:
     """Climb from several starts, one attribute at a time, and return the best value and choice (family -> atom).
 
-    The starts are drawn from a fixed seed: nothing private is involved and equal inputs give equal answers. At least
-    one start is tried; `enough` stops early.
+    The starts are drawn from a fixed seed: nothing private is involved and equal inputs give equal answers.
+
+    Parameters
+    ----------
+    problem
+        The families, the rows' weights and the constant.
+    deadline
+        When to stop; one start is tried in any case.
+    tries
+        Most starts.
+    enough
+        A value at which to stop early; None: never.
+    seed
+        Seed of the starts.
     """
     rng = np.random.default_rng(seed)
     families = problem.families

@@ -162,9 +162,18 @@ def _round(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
 def dual_bound(
     problem: Relaxation[FamilyT], deadline: Deadline, iterations: int = 300, enough: int | None = None
 ) -> tuple[int, Split]:
-    """The dual bound of a problem (with its constant) and the split that proves it.
+    """Return the dual bound of a problem (with its constant) and the split that proves it.
 
-    At least one step is always done; the search stops early once the bound is at most `enough`.
+    Parameters
+    ----------
+    problem
+        The families, the rows' weights and the constant.
+    deadline
+        When to stop; one step is done in any case.
+    iterations
+        Most steps.
+    enough
+        A bound at which to stop early; None: never.
     """
     scale = scale_for(problem.total)
     parts = [(family.users, family.matrix) for family in problem.families]

@@ -84,7 +84,17 @@ class IndexRows:
         return int(self.weights.sum())
 
     def add(self, box: Box, weight: int, upper: int | None) -> None:
-        """Add a box; `upper` bounds what a point inside it collects then, None when that was not asked."""
+        """Add a box.
+
+        Parameters
+        ----------
+        box
+            The box.
+        weight
+            Its weight.
+        upper
+            The bound on what a point inside it collects with this weight; None where no decision has proven one.
+        """
         row = len(self)
         near = self.near(box)
         top = self._rise(near, weight, upper)
@@ -94,7 +104,19 @@ class IndexRows:
             self.axes.setdefault(name, Axis()).add(row, values)
 
     def add_again(self, row: int, box: Box, weight: int, upper: int | None) -> None:
-        """Add weight to the box of a row."""
+        """Add weight to the box of a row.
+
+        Parameters
+        ----------
+        row
+            The row's number.
+        box
+            Its box.
+        weight
+            The weight to add.
+        upper
+            The bound on what a point inside the box collects with this weight; None where no decision has proven one.
+        """
         near = self.near(box)
         before = int(self.tops[row])
         top = self._rise(near, weight, upper)

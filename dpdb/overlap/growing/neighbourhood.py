@@ -21,9 +21,22 @@ _FEW_ATOMS = 64  # up to here dominated atoms are looked for; an ordered attribu
 
 
 def most_collected(rows: IndexRows, box: Box, chosen: NDArray[np.int64], room: int, end: Deadline) -> tuple[int, Point]:
-    """An upper bound on what a point inside the box collects of the chosen rows, and the best point found.
+    """Return an upper bound on what a point inside a box collects of some rows, and the best point found.
 
     The bound is improved until it is at most `room`, a point above it is found, or time is over.
+
+    Parameters
+    ----------
+    rows
+        All rows of the index.
+    box
+        Where the point must lie.
+    chosen
+        Numbers of the rows that count.
+    room
+        How much a point may collect.
+    end
+        When to stop.
     """
     found = rows.atoms(chosen, box)
     weights = rows.weights[chosen]

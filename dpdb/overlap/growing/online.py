@@ -135,8 +135,19 @@ class OverlapIndex:
         """Decide whether `query` may be added: whether no row inside it would collect more than `budget`.
 
         The overlap of the queries already added is not looked at again; if each of them was allowed under the same or
-        a smaller budget, the whole set stays within it. A column without declared type that is asked about with numbers
-        and with text tells only NULL from values from then on.
+        a smaller budget, the whole set stays within it. Once queries compare a column without declared type with
+        numbers and with text, the index tells only NULL from values there.
+
+        Parameters
+        ----------
+        query
+            The rows of the new release.
+        weight
+            Its charge, an integer of at least 0.
+        budget
+            The most that a row may collect, in the unit of the weights.
+        deadline
+            Seconds; a decision that is still open then is a refusal.
 
         Raises
         ------
@@ -161,8 +172,14 @@ class OverlapIndex:
     def add(self, query: Region, weight: int, upper: int | None = None) -> None:
         """Add a query.
 
-        `upper` is the bound of the decision that allowed it, made with nothing added in between; None when there was
-        none.
+        Parameters
+        ----------
+        query
+            The rows of the release.
+        weight
+            Its charge, an integer of at least 0.
+        upper
+            The bound of the decision that allowed it, made with nothing added in between; None when there was none.
 
         Raises
         ------

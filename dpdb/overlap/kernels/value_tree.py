@@ -740,7 +740,21 @@ def open_bound(
     masses: NDArray[np.int64],
     scale: int,
 ) -> int:
-    """An upper bound on everything not yet searched, and on the incumbent."""
+    """Return an upper bound on everything not yet searched, and on the incumbent.
+
+    Parameters
+    ----------
+    counters
+        Value of the incumbent, depth of the current node, and the counts of the search.
+    frames
+        The nodes, one line for each depth.
+    columns
+        The open attributes of each frame.
+    masses
+        What the split puts on each atom, scaled; negative where the atom's branch was taken already.
+    scale
+        By how much the weights are multiplied in `masses`.
+    """
     upper = int(counters[BEST])
     for d in range(counters[DEPTH] + 1):
         bound = int(frames[d, BOUND])

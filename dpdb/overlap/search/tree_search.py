@@ -183,7 +183,17 @@ class WideTables:
         self.words: dict[int, NDArray[np.uint64]] = {}
 
     def narrow(self, tree: ModuleType, side: Side, alive: NDArray[np.bool_]) -> Side:
-        """The side among its rows flagged in `alive` (one flag per user of the side), without dominated atoms."""
+        """Return a side among some of its rows, without dominated atoms.
+
+        Parameters
+        ----------
+        tree
+            The module of kernels, `dpdb.overlap.kernels.value_tree`.
+        side
+            The attribute to narrow.
+        alive
+            Whether to keep each row, one flag per user of the side.
+        """
         family, users, _, atoms = side
         whole = self.families[family]
         if family not in self.words:
