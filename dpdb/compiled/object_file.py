@@ -1,8 +1,8 @@
 """Files of machine code: where they are, what makes one valid, how one is written.
 
-A file's name tells the kernel, its types and the processor; its first line the name once more, what the code was made
+A file's name has the kernel, its types and the processor; its first line has the name again, what the code was made
 from (the platform, too), and a checksum of all that. Code of another kernel, or from another version of a source file,
-of numba or of llvmlite is compiled again and replaced; so is what is damaged. `code_file` says whose files
+of numba or of llvmlite is compiled again and replaced; so is a damaged file. `code_file` says whose files
 are read.
 """
 
@@ -33,7 +33,7 @@ class ObjectCode:
     symbol : str
         The function's name in it.
     returns : str
-        "none", "truth", "integer", or the number of integers; in the files of `allocating` nothing.
+        "none", "truth", "integer", or the number of integers; empty in the files of `allocating`.
     code : bytes
         An object file of this platform; in the files of `portable_code` LLVM's intermediate code, compressed, in those
         of `allocating` what numba keeps, pickled.
@@ -112,13 +112,13 @@ def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[P
 
 
 def _head(name: str, made_from: str, made: ObjectCode) -> dict[str, str]:
-    """What a file says of itself, with a digest of that and of the code."""
+    """The first line of a file, with a digest of that line and of the code."""
     head = {"name": name, "made from": made_from, "symbol": made.symbol, "returns": made.returns}
     return {**head, "sha256": hashlib.sha256(json.dumps(head).encode() + b"\n" + made.code).hexdigest()}
 
 
 def _make(folder: Path) -> None:
-    """Make a folder and those above it, for others to read, whatever the mask for new files lets them do."""
+    """Make a folder and those above it, readable for others whatever the mask for new files is."""
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(0o755, exist_ok=True)

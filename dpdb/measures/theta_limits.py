@@ -1,4 +1,4 @@
-"""Announce where theta may be what keeps a number small: read from released and public numbers alone."""
+"""Announce whether theta may keep a number small: computed from released and public numbers alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DOUBT = 0.05
 
 
 def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap | None) -> bool | None:
-    """Return whether theta may be what keeps the value small; None if these numbers cannot tell.
+    """Return whether theta may keep the value small; None if these numbers cannot tell.
 
     True: the released bound of the degrees is more than twice theta, and the value is below 25 noise scales. A row adds
     at most theta and the noise scale is about theta / epsilon, so 25 / epsilon rows, each cut off at theta, would
     explain the whole value. So few rows may have far more conflicts without a mechanism seeing it: k rows change the
-    odds of what it sees by exp(k epsilon) at most. More rows than that would mostly have moved its choice to a larger
+    odds of its outputs by exp(k epsilon) at most. More rows than that would mostly have moved its choice to a larger
     theta. It is a judgement, not a test: a large clean group with few errors looks the same and is announced, too.
 
     False: nothing released shows it. The bound is not above twice theta, or theta is a choice (not the bound itself)
@@ -39,7 +39,7 @@ def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap
 
     Notes
     -----
-    Costs nothing: a function of what the release has paid for (theta, value, cap) and of public numbers, hence
+    Costs nothing: a function of released numbers (theta, value, cap), already paid for, and of public ones, hence
     post-processing; no statistic of the table is among its arguments.
     """
     if cap is None:

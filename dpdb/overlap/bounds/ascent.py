@@ -57,7 +57,7 @@ def _climb(
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> int:
-    """Improve `point` in place until no single attribute can do better; its value without the constant."""
+    """Improve `point` in place until no change of one attribute improves it; return its value without the constant."""
     families = problem.families
     missed = np.zeros(problem.size, np.int32)
     for family, atom in zip(families, point, strict=True):
@@ -77,7 +77,7 @@ def _climb(
 
 
 def value_of(problem: Problem, choice: dict[int, int]) -> int:
-    """Return what the point of a choice collects."""
+    """Return the weight that the point of a choice collects."""
     missed = np.zeros(problem.size, bool)
     for k, family in enumerate(problem.families):
         missed[family.users] |= ~family.member[choice.get(k, 0)]

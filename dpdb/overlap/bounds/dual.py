@@ -23,12 +23,12 @@ LEAN_ROUNDS = 3
 """An attribute of more than twice that many atoms is improved on its heaviest ones, at most so many times."""
 
 Part = tuple[NDArray[np.int64], Coverage]
-"""One attribute: the rows it restricts and the matrix (atom, row) of who covers what."""
+"""One attribute: the rows it restricts and the matrix (atom, row) of the atoms they cover."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A split of integer weights and what it proves, in scaled units."""
+    """A split of integer weights and the bound that it proves, in scaled units."""
 
     value: float
     shares: NDArray[np.float64]
@@ -58,7 +58,7 @@ class _Splitter:
         return _normal(np.where(self.used, start + little, 0.0), self.weights)
 
     def prove(self, shares: NDArray[np.float64]) -> Split:
-        """Return what shares prove once they are whole."""
+        """Round shares to integers and return the bound that they prove."""
         whole = _round(shares, self.weights)
         masses = [table @ whole[users, column] for column, (users, table) in enumerate(self.parts)]
         return Split(self.constant + float(sum(mass.max() for mass in masses)), whole, masses)
@@ -125,7 +125,7 @@ def _improve_lean(  # noqa: PLR0917
     target: float,
     deadline: Deadline | None,
 ) -> Split:
-    """The same where some attribute is large: improve against its heaviest atoms only, then prove against all."""
+    """Improve a split with a large attribute: against its heaviest atoms only, then prove it against all."""
     best = splitter.prove(splitter.begin(start))
     heavy: dict[int, NDArray[np.int64]] = {}
     for _ in range(LEAN_ROUNDS):
@@ -151,7 +151,7 @@ def _normal(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArra
 
 
 def _round(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole shares with the same row sums: round down, what is left goes to the largest."""
+    """Whole shares with the same row sums: round down, and give the remainder to the largest."""
     if not shares.shape[1]:
         return shares
     whole = np.floor(shares)

@@ -22,7 +22,7 @@ __all__ = ["CliqueSearch"]
 
 @dataclass(frozen=True)
 class _Branch:
-    """Rows that may still join (as bits), those chosen, their weight, the atoms they share, a bound on the value."""
+    """Rows that may still join (as bits), the chosen rows, their weight, the atoms they share, a bound on the value."""
 
     candidates: int
     chosen: tuple[int, ...]
