@@ -1,4 +1,4 @@
-"""The edges of a conflict graph, which is all that this room reads: in canonical order, batch by batch.
+"""The edges of a conflict graph, the only input of this room: in canonical order, batch by batch.
 
 Nodes are `0 .. node_count - 1`, numbered by row rank; an edge is a pair `u < v` and comes once.
 """
@@ -83,7 +83,7 @@ class EdgeArrays:
 
 
 def read_batches(edges: OrderedEdges) -> Iterator[Batch]:
-    """Scan once, giving kernels what they rely on: contiguous read-only uint32, `u < v < node_count`.
+    """Scan once, checking the contract of the kernels: contiguous read-only uint32, `u < v < node_count`.
 
     Raises
     ------

@@ -117,7 +117,7 @@ def sorted_by(keys: Sequence[Codes]) -> Codes:
 
 
 def _turns(keys: Sequence[Codes], most: int) -> list[list[tuple[Codes, int]]]:
-    """Cut keys into runs of at most so many different values together; with each key, how many it may have."""
+    """Cut keys into runs with at most `most` combinations of values; each key comes with its number of values."""
     turns: list[list[tuple[Codes, int]]] = [[]]
     together = 1
     for key in keys:
@@ -131,7 +131,7 @@ def _turns(keys: Sequence[Codes], most: int) -> list[list[tuple[Codes, int]]]:
 
 
 def _sorted_at_once(keys: Sequence[tuple[Codes, int]], place: int, rows: Codes | None) -> Codes:
-    """Sort rows (default: all) by one sort of integers: of the keys, and below them the place, of `place` bits."""
+    """Sort rows (default: all) by one sort of integers: the keys in high bits, the place in the low `place` bits."""
     packed = np.zeros(keys[0][0].size if rows is None else rows.size, np.int64)
     for first, last in ranges(packed.size):
         part = packed[first:last]

@@ -1,9 +1,9 @@
 """Scans of a conflict graph that is given by blocks: no edge list, the same canonical order.
 
 All kernels of this file read one `Blocks` value. Rows are numbered by canonical rank; constraints by position. A pair
-belongs to the first constraint it violates. From a majority row only the minority of its group is enumerated. What a
-scan no longer needs leaves the group's list when it is next met, and a group with nothing left is not entered, so
-that work follows what changes and not the number of edges.
+belongs to the first constraint it violates. From a majority row only the minority of its group is enumerated. A row
+that a scan no longer needs leaves the group's list when it is next met, and a group with no rows left is skipped, so
+that the work grows with the changes and not with the number of edges.
 
 Rows and places are 64 bits wide wherever a helper gets them: each width would be compiled by itself.
 """
@@ -44,13 +44,13 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     ordered, both : bool (constraints,)
-        As of a `BlockConstraint`.
+        The fields of each `BlockConstraint`.
     group, x : int32 (constraints, rows)
         The same.
     y : int32 (constraints that are ordered or have both, rows)
-        The same; of others it is x.
+        The same; other constraints read x instead.
     y_at : int64 (constraints,)
-        Where in `y` a constraint's is.
+        The line of `y` of each constraint.
     place : int32 (constraints, rows)
         Where each row's list of candidates goes on: for a majority row the index in `short` of its group's first row
         above it, p; for a minority row -p - 1 with p its own index in `members`. Nothing of a row without a group.
@@ -84,15 +84,15 @@ class Blocks(NamedTuple):
 
 
 class Remaining(NamedTuple):
-    """The minority rows of each group of which a scan may still want something.
+    """The minority rows of each group that a scan may still visit.
 
     Attributes
     ----------
     rows : int32 (constraints, groups)
-        How many there are.
+        Number of such rows.
     some : uint8 (constraints, groups + 1)
-        Has the bit where there are any; 0 at -1, which stands for no group. It fits in a cache where counts do not, and
-        most rows ask nothing else. May have other bits for other things that are wanted.
+        Has the bit if there are any; 0 at -1, which stands for no group. It fits in a cache where counts do not, and
+        most rows read nothing else. May have other bits for other kinds of visits.
     bit : int
     """
 
@@ -244,13 +244,13 @@ def leave(blocks: Blocks, row: Number, remaining: Remaining) -> None:
 
 
 class Ahead(NamedTuple):
-    """The next rows that a scan will come to. Scratch, all of one size.
+    """The next rows of a scan. Scratch, all of one size.
 
     Attributes
     ----------
     rows : int32
     bits : uint8
-        Of all groups of each row, when it was looked up: what has gone since then is not there any more.
+        The bits of all groups of each row at the time of the look-up: rows may have left since then.
     """
 
     rows: Ints
@@ -259,7 +259,7 @@ class Ahead(NamedTuple):
 
 @kernel
 def look_ahead(blocks: Blocks, remaining: Remaining, ahead: Ahead) -> None:
-    """Look up what remains in the groups of the next rows, group after group: row by row takes three times as long."""
+    """Look up the bits of the next rows' groups, constraint by constraint: row by row takes three times as long."""
     ahead.bits[:] = 0
     for k in range(blocks.group.shape[0]):
         group, some = blocks.group[k], remaining.some[k]
@@ -269,7 +269,7 @@ def look_ahead(blocks: Blocks, remaining: Remaining, ahead: Ahead) -> None:
 
 @kernel
 def look_ahead_from(blocks: Blocks, row: Number, remaining: Remaining, ahead: Ahead) -> None:
-    """Look up what remains in the groups of the rows from `row` on; the last row stands for those after it.
+    """Look up the bits of the groups of the rows from `row` on; places after the last row repeat it.
 
     Parameters
     ----------
@@ -320,9 +320,9 @@ def witness(
     Parameters
     ----------
     uncovered_longs, uncovered_shorts, able_longs, able_shorts : int32 (constraints, longest + 1)
-        The places in `members` and `short` whose rows are uncovered, and those whose rows have capacity.
+        Jumps to the places in `members` and `short` whose rows are uncovered, and to those whose rows have capacity.
     uncovered_left, able_left : Remaining
-        The minority rows of each group, from row u on, that are; with bits of one array.
+        The uncovered minority rows of each group, from row u on, and those with capacity; with bits of one array.
     covered, spent, used : (rows,)
         Whether a row is covered, whether it has no capacity left, and how many it covers.
     """
@@ -385,7 +385,7 @@ def witness(
                             spent[v] = True
                             leave(blocks, v, able_left)
                 place += 1
-        # Rows above it do not meet it any more.
+        # Rows after u do not meet u any more.
         if not covered[u]:
             leave(blocks, u, uncovered_left)
         if not spent[u]:
@@ -558,7 +558,7 @@ def _take(
     gone: NDArray[np.bool_],
     looks: NDArray[np.int64],
 ) -> int:
-    """Return a row in conflict with u that is not gone, and let it go; -1 if there is none. Adds the rows looked at."""
+    """Return a row in conflict with u that is not gone, and mark it gone; -1 if none. Adds to `looks` the rows read."""
     seen = 0
     taken = np.int64(-1)
     place: Number

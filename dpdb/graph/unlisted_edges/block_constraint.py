@@ -101,7 +101,7 @@ def _apart(doubled: Codes, group: Codes | None = None) -> tuple[Codes, NDArray[n
 
 
 def all_of_rows(constraints: Sequence[BlockConstraint], rows: NDArray[np.int64]) -> list[BlockConstraint]:
-    """Return several constraints among some rows, in threads; their groups and x are the rows of one table each."""
+    """Return several constraints among some rows, in threads; their `group` and `x` are lines of one table each."""
     group, x = (np.empty((len(constraints), rows.size), np.int32) for _ in range(2))
     return called_all([partial(each.of_rows, rows, group[k], x[k]) for k, each in enumerate(constraints)])
 
@@ -129,7 +129,7 @@ def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockCo
     number, group_count = _numbers(largest >= 0)
     of_class = number[group_of]
     minor = (of_class >= 0) & (np.arange(class_count + 1) != largest[group_of])
-    doubled = (2 * of_class + minor).astype(np.int32)  # what a row is depends on its class alone
+    doubled = (2 * of_class + minor).astype(np.int32)  # a row's group and minority depend on its class alone
     group, minority = _apart(looked_up(doubled, classes))
     return BlockConstraint(False, False, group, group_count, classes, classes, minority, doubled)
 
@@ -203,7 +203,7 @@ def by_order(
 
 
 def _without_ties(x: Codes, y: Codes, ties: tuple[bool, bool]) -> tuple[Codes, Codes]:
-    """Rank rows so that one is above in x and below in y where it is so now, or is equal in what `ties` allows.
+    """Rank rows so that one is above in x and below in y if it is so now, or is equal in a column that `ties` allows.
 
     Rows equal in x are ranked in x against y, and rows equal in y are ranked in y against x: so they cross, and rows
     that x and y order alike stay as they are. Rows equal in both cross only if both may be equal: they are ranked in x
@@ -242,7 +242,7 @@ def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
 
 
 def _numbers(kept: NDArray[np.bool_]) -> tuple[Codes, int]:
-    """Number what is kept from 0; -1 for all else, and for what stands for nothing behind the end."""
+    """Number the kept entries from 0; -1 for all others, and so for a last entry that stands for none."""
     numbers = np.where(kept, np.cumsum(kept, dtype=np.int32) - np.int32(1), np.int32(-1))
     return numbers, int(np.count_nonzero(kept))
 
@@ -260,6 +260,6 @@ def _majority(group: Codes, group_count: int, classes: Codes, class_count: int) 
 
 
 def _sizes(numbers: Codes, count: int, known: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count, for each row, the known rows of its number; what it says of other rows means nothing."""
+    """Count, for each known row, the known rows of its number; the counts of other rows are meaningless."""
     sizes: NDArray[np.int64] = np.bincount(numbers[known], minlength=count + 1)[numbers]
     return sizes

@@ -83,7 +83,7 @@ def wide_tops(weights: NDArray[np.int64], families: tuple[WideFamily, ...]) -> N
 
 
 def tops_of(problem: WideProblem, split: Split) -> NDArray[np.int64]:
-    """Per row the bound that a split proves for the points inside it: the sum of the heaviest atoms that it covers."""
+    """Per row a split's bound for the points inside it: the sum over attributes of the heaviest atom that it covers."""
     bound = np.full(problem.size, split.value)
     for family, mass in zip(problem.families, split.masses, strict=True):
         bound[family.users] += family.matrix.highest(mass) - float(mass.max())

@@ -70,7 +70,7 @@ def holds(values: ValueSet, place: Position) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Undominated atoms of one attribute for some rows: `users` are positions of rows, `places` the atoms of `table`."""
+    """Undominated atoms of one attribute for some rows: `users` are positions of rows, `places` those of the atoms."""
 
     users: NDArray[np.int64]
     table: IntervalTable

@@ -1,4 +1,4 @@
-"""One decision: bound the weight that a point inside a box collects of some rows, to compare it with the rest of the budget."""
+"""One decision: bound the weight that a point inside a box collects, to compare it with the rest of the budget."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def undominated(
     mask
         Bits of the rows that count.
     atoms, keep
-        The atoms are `atoms[keep]`; on return those that stay are at the front of `keep`, in its order. Returns their number.
+        The atoms are `atoms[keep]`; on return the kept ones are at its front, in its order. Returns their number.
     """
     words, many = mask.shape[0], keep.shape[0]
     table = np.empty((many, words), np.uint64)
@@ -323,7 +323,7 @@ def _take(
     covers: NDArray[np.uint64],
     cover_at: NDArray[np.int64],
 ) -> None:
-    # The frame `target` gets the alive rows and good atoms of `source` without the attribute `skip`; both may be the same
+    # The frame `target` gets alive rows and good atoms of `source` without the attribute `skip`; both may be the same
     # frame, since nothing moves up. Attributes that need no more choice are settled.
     many = frames[source, COLUMNS]
     old = columns[source].copy()

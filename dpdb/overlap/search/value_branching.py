@@ -230,7 +230,7 @@ class ValueSearch:
     def _shrink(
         sides: list[Side], fixed: int, alive: NDArray[np.bool_]
     ) -> tuple[list[int], list[Side], dict[int, int]]:
-        """Return the other attributes among the rows still alive, with maximal atoms only, and the choices already settled."""
+        """Return the other attributes among the alive rows, with maximal atoms only, and the settled choices."""
         columns: list[int] = []
         kept: list[Side] = []
         settled: dict[int, int] = {}
