@@ -53,7 +53,7 @@ def load(kernel: KernelSource, kinds: Kinds) -> Code:
 
 
 def _compiled(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
-    """Compile the portable code, if there is any; else the kernel by numba. The package's build writes it."""
+    """Compile the portable code, if there is any; else the kernel by numba. The package's build keeps portable code."""
     from dpdb.compiled import portable_code
 
     name, sources = _name_for_all(kernel, kinds), _digest_of(_sources_of(kernel))

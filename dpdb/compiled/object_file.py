@@ -112,7 +112,7 @@ def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[P
 
 
 def _head(name: str, made_from: str, made: ObjectCode) -> dict[str, str]:
-    """The first line of a file, with a digest of that line and of the code."""
+    """The first line of a file: the facts about its code, and a digest of them and of the code."""
     head = {"name": name, "made from": made_from, "symbol": made.symbol, "returns": made.returns}
     return {**head, "sha256": hashlib.sha256(json.dumps(head).encode() + b"\n" + made.code).hexdigest()}
 

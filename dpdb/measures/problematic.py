@@ -26,7 +26,7 @@ _NOISE = "theta + 1"
 # Chosen like those of minimal_inconsistency. W grows faster with theta than edges do: no stretch, a higher price.
 MARGINAL = Marginal(WITNESSES, cap=5, select=35, answer=60, price=Fraction(17, 10), stretch=Fraction(1))
 
-# Chosen like those of minimal_inconsistency. No top: W is nearly complete at a theta far below the degrees, so the cap
+# Chosen like that of minimal_inconsistency. No top: W is nearly complete at a theta far below the degrees, so the cap
 # is no theta to answer with.
 _FEW = Settings(select=30, price=Fraction(8, 5), stretch=Fraction(5, 4), stretch_from=1, above=1)
 _RUNGS = Rungs(count=2, reach=Fraction(1, 3), step=Fraction(5), least=50, gap=27, margin=3.0, growth=1.25)

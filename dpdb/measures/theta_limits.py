@@ -22,7 +22,7 @@ def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap
     True: the released bound of the degrees is more than twice theta, and the value is below 25 noise scales. A row adds
     at most theta and the noise scale is about theta / epsilon, so 25 / epsilon rows, each cut off at theta, would
     explain the whole value. So few rows may have far more conflicts without a mechanism seeing it: k rows change the
-    odds of its outputs by exp(k epsilon) at most. More rows than that would mostly have moved its choice to a larger
+    odds of what it sees by exp(k epsilon) at most. More rows than that would mostly have moved its choice to a larger
     theta. It is a judgement, not a test: a large clean group with few errors looks the same and is announced, too.
 
     False: nothing released shows it. The bound is not above twice theta, or theta is a choice (not the bound itself)

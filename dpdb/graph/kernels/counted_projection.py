@@ -75,14 +75,14 @@ def project_counted(
     first: int,
     work: int,
 ) -> tuple[int, int]:
-    """Count the edges that `kernels.block_projection.project` keeps; goes on at a special row, returns the next one.
+    """Count the edges that `kernels.block_projection.project` keeps; return the next special row and edges to add.
 
-    The second number returned is to be added up. A row u meets others as it does there, but for plain ones: if it
-    cannot reach theta, it joins all that are to come, wherever they are; else all between two special rows, where they
-    are in conflict in any case and met at no other constraint, and only else one by one.
+    A row u meets others as it does there, except plain rows: if u cannot reach theta, it joins all plain rows that are
+    to come, wherever they are; else all between two special rows, where they are in conflict in any case and met at no
+    other constraint, and only else one by one.
 
-    An edge is counted with its special row, at the end of what that row meets: what is kept of it then is all, since
-    what is above it has met it already. An edge of two special rows is counted twice so, and taken back once.
+    An edge is counted with its special row, after that row has met its last row: all its kept edges are known then,
+    since the rows above it have met it already. So an edge of two special rows is counted twice, and subtracted once.
 
     Parameters
     ----------

@@ -2,9 +2,9 @@
 
 Of each group a longest chain is free of conflicts with itself: every conflict has a *special* row, one outside the
 chain. Sorted by x, and so by y, the rows of the chain with which a special row conflicts are neighbours: those of a
-smaller x and a larger y are what a first part of the chain and a last part have in common; likewise the other ones. Of
-them about `ratio` come for each special row, so that as many special rows as there are find other partners, and `least`
-more, which special rows share.
+smaller x and a larger y are what a first part of the chain and a last part have in common; likewise the other ones.
+About `ratio` of them are loaded for each special row, so that as many special rows as there are find other partners,
+and `least` more, which special rows share.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _demand(
 ) -> NDArray[np.float64]:
     """Compute the share of each row of the chain that special rows demand, 1 at most.
 
-    It is the sum of what special rows want for themselves, and the most of what they want together, which is found by
-    powers of two.
+    It is the sum of the special rows' own demands, plus the largest of their joint demands, which is found by powers of
+    two.
     """
     near = (last - first).astype(np.float64)
     own = _covering(size, first, last, ratio / np.maximum(near, 1))

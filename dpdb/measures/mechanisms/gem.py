@@ -49,8 +49,8 @@ def gem_answer(
 ) -> Answer:
     """Select theta below a public cap, and release the statistic at min(2 theta, cap).
 
-    The cost is the sum of both (sequential composition); doubling and capping read only released numbers. The statistic
-    must be monotone with sensitivity theta + extra.
+    The cost is the sum of both epsilons (sequential composition); doubling and capping read only released numbers. The
+    statistic must be monotone with sensitivity theta + extra.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def gem_answer(
     epsilons
         Nano-epsilon of the selection, and of the answer.
     beta
-        Probability that the lower bound exceeds the statistic at the chosen theta, at most.
+        Probability that the lower bound exceeds the exact value, at most.
     """
     select, answer = epsilons
     candidates = power_grid(cap)

@@ -258,7 +258,7 @@ def undominated(
     mask
         Bits of the rows that count.
     atoms, keep
-        The atoms are `atoms[keep]`; on return the kept ones are at its front, in its order. Returns their number.
+        The atoms are `atoms[keep]`; on return `keep` begins with those that stay, in its order. Returns their number.
     """
     words, many = mask.shape[0], keep.shape[0]
     table = np.empty((many, words), np.uint64)

@@ -1,4 +1,4 @@
-"""The loading of the compiled search: it takes half a second, the first compilation about ten.
+"""The loading of the compiled search: it takes half a second, the first compilation about ten seconds.
 
 A search with time to spare starts the loading and goes on in numpy until it is done; so no deadline waits for it, and a
 small decision never pays for it.

@@ -15,7 +15,7 @@ from dpdb.overlap.reductions import Family
 __all__ = ["MOST_CELLS", "MOST_SIDES", "Side", "TreeSearch", "WideTables"]
 
 Side = tuple[int, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]
-"""One open attribute of a node: family, its rows (ascending), the table (atom, row) of covers, its atoms."""
+"""One open attribute of a node: family, its rows (ascending), the atoms they cover (atom, row), its atoms."""
 
 MOST_CELLS = 80_000_000
 MOST_SIDES = 200
