@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def allocating_kernel(function: F) -> F:
-    """Compile `function` on first use and keep the machine code on disk; in memory only where no disk will have it."""
+    """Compile `function` on first use and keep the machine code on disk; in memory only if no folder can be written."""
     compiled: Any = njit(nogil=True)(function)
     if hasattr(compiled, "py_func"):  # not so with NUMBA_DISABLE_JIT
         compiled._cache = _Cache(compiled._cache, cast(FunctionType, function))
@@ -32,14 +32,14 @@ def allocating_kernel(function: F) -> F:
 
 
 class _Cache:
-    """What numba asks for the code of one function, and gives it to, by the signature."""
+    """The cache from which numba loads the code of one function, by signature, and to which it saves it."""
 
     def __init__(self, none: Any, function: FunctionType) -> None:
         self._none = none
         self._function = function
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return numba's result of compiling, if it is kept; else None, and numba compiles next."""
+        """Return numba's result of compiling, if a file has it; else None, and numba compiles next."""
         target.refresh()
         found = None
         kept = read_object(self._name(signature), self._made_from())
@@ -53,7 +53,7 @@ class _Cache:
         return found
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep numba's result of compiling."""
+        """Write numba's result of compiling to a file."""
         try:
             code = ObjectCode(self._function.__qualname__, "", _reduced(result))
             kept_in(write_object(self._name(signature), self._made_from(), code))
@@ -95,7 +95,7 @@ def _reduced(result: Any) -> bytes:
 
 
 def _rebuilt(code: bytes, target: Any) -> Any:
-    """Make numba's result again, of code that this user, or who is trusted as he is, has kept."""
+    """Make numba's result again from code that this user or a trusted one has written."""
     try:
         from numba.core.compiler import CompileResult
 

@@ -1,10 +1,10 @@
-"""The one rule for whatever is loaded as code: machine code, intermediate code, numba's pickles.
+"""The one rule for every file that is loaded as code: machine code, intermediate code, numba's pickles.
 
 A file of code is a plain one, no link, which only its owner may write: this user, the administrator, or the owner of
 this package, whose code runs already. It lies in a folder that is one of theirs, too, and so are all on the way to it:
-see `check_folder`. The folder is looked at first: where nobody else can write, nothing can be exchanged afterwards.
+see `check_folder`. The folder is checked first: if nobody else can write to it, nobody can exchange a file afterwards.
 
-What a file is for stands in it, under a digest: see `object_file`.
+The file itself says what it is for, under a digest: see `object_file`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def read_code(path: Path) -> bytes:
     Raises
     ------
     OSError
-        It is not there, or must not be trusted; `strerror` says why.
+        The file does not exist or must not be trusted; `strerror` says why.
     """
     check_code_folder(path.parent)
     with os.fdopen(open_owned(path, os.O_RDONLY, _package_owner(), check_unchanged), "rb") as file:
@@ -34,7 +34,7 @@ def read_code(path: Path) -> bytes:
 
 
 def check_code_folder(folder: Path) -> None:
-    """Raise `OSError` unless a folder is there, and by the rule files in it may be code."""
+    """Raise `OSError` unless a folder exists and the rule allows code files in it."""
     check_folder(folder, _package_owner())
 
 

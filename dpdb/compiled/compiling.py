@@ -1,7 +1,7 @@
 """Compiling a kernel with numba, to an object file that llvmlite alone can load. Imports numba.
 
 Without numba's runtime and its wrappers: a kernel makes no array, and is called by its address. That takes half of the
-time. `object_code` looks whether the compiled function has exactly the parameters that `arguments` will pass; so does
+time. `object_code` checks that the compiled function has exactly the parameters that `arguments` will pass; so does
 `intermediate_code`, which is what the package's build keeps.
 """
 
@@ -50,7 +50,7 @@ def object_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
 
 
 def intermediate_code(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
-    """Compile a kernel as far as that is the same on all machines; None where `object_code` is."""
+    """Compile a kernel up to the code that all machines share; None where `object_code` is None."""
     return _code(kernel, kinds, lambda library: portable(library.get_llvm_str()))
 
 
@@ -72,7 +72,7 @@ def _code(kernel: KernelSource, kinds: Kinds, of: Callable[[Any], bytes]) -> Obj
             return None
         return ObjectCode(symbol, returned, of(compiled.library))
     except (AttributeError, ImportError, IndexError, KeyError, NotImplementedError, TypeError, ValueError):
-        return None  # another numba: what is used of it here is none of its public names
+        return None  # another numba: the names used here are not public ones
 
 
 def _type(kind: Any) -> Any:

@@ -37,7 +37,7 @@ class Kernel(KernelSource):
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it; what has not run with arguments of these types is loaded first, or compiled."""
+        """Run the kernel; its code for arguments of these types is loaded or compiled before the first run."""
         kinds, words = kinds_and_words(arguments)
         code = self._codes.get(kinds)
         if code is None:
@@ -52,7 +52,7 @@ class Kernel(KernelSource):
 
     @property
     def loaded(self) -> bool:
-        """Whether it has run: with arguments of the same types it loads nothing any more."""
+        """Whether the kernel has run: with arguments of the same types it loads no code again."""
         return bool(self._codes)
 
     @property

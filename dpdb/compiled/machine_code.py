@@ -28,11 +28,11 @@ __all__ = ["load", "made_from"]
 Code = Callable[[tuple[Any, ...], list[int]], Any]
 
 _engines: list[tuple[Any, set[str]]] = []
-"""What owns machine code, for the life of the process, each with the functions that it has been given."""
+"""The engines that own machine code for the life of the process, each with the functions loaded into it."""
 
 
 def load(kernel: KernelSource, kinds: Kinds) -> Code:
-    """Return what calls a kernel for arguments of these kinds, given the arguments and their words."""
+    """Return a callable that runs a kernel on arguments of these kinds, given the arguments and their words."""
     name, made_of = _name(kernel, kinds), made_from(_sources_of(kernel))
     found = read_object(name, made_of)
     if found is not None:
@@ -53,7 +53,7 @@ def load(kernel: KernelSource, kinds: Kinds) -> Code:
 
 
 def _compiled(kernel: KernelSource, kinds: Kinds) -> ObjectCode | None:
-    """Compile the portable code, if there is some; else what numba makes, which the package's build keeps as such."""
+    """Compile the portable code, if there is any; else the kernel by numba. The package's build keeps portable code."""
     from dpdb.compiled import portable_code
 
     name, sources = _name_for_all(kernel, kinds), _digest_of(_sources_of(kernel))
@@ -112,7 +112,7 @@ def _address(made: ObjectCode) -> int:
 
 @cache
 def _versions() -> str:
-    """What compiles: read from numba's file of its version, because importing numba takes long."""
+    """Versions of the compilers: numba's is read from its version file, because importing numba takes long."""
     numba = find_spec("numba")
     version = b"" if numba is None or numba.origin is None else Path(numba.origin).with_name("_version.py").read_bytes()
     return f"{platform.python_version()} {llvmlite.__version__} {hashlib.sha256(version).hexdigest()}"
@@ -124,7 +124,7 @@ def _source(file: str) -> str:
 
 
 def made_from(files: Iterable[str]) -> str:
-    """A digest of what machine code follows from, beside its types: platform, versions and sources."""
+    """A digest of the inputs of machine code besides its types: platform, versions and sources."""
     return hashlib.sha256(f"{platform_name()}\n{_versions()}\n{_digest_of(files)}".encode()).hexdigest()
 
 

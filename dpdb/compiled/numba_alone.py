@@ -1,4 +1,4 @@
-"""numba, without the settings file that it looks for in the current folder: whoever wrote that file may be anybody.
+"""numba, without the settings file that it looks for in the current folder: anybody may have written that file.
 
 `.numba_config.yaml` would decide how code is compiled and where compiled code is read from. Its variables
 (`NUMBA_CACHE_DIR`) stay the caller's word. Where somebody else has imported numba before, nothing is changed.

@@ -1,8 +1,8 @@
 """Files of machine code: where they are, what makes one valid, how one is written.
 
-A file's name tells the kernel, its types and the processor; its first line the name once more, what the code was made
+A file's name has the kernel, its types and the processor; its first line has the name again, what the code was made
 from (the platform, too), and a checksum of all that. Code of another kernel, or from another version of a source file,
-of numba or of llvmlite is compiled again and replaced; so is what is damaged. `code_file` says whose files
+of numba or of llvmlite is compiled again and replaced; so is a damaged file. `code_file` says whose files
 are read.
 """
 
@@ -33,7 +33,7 @@ class ObjectCode:
     symbol : str
         The function's name in it.
     returns : str
-        "none", "truth", "integer", or the number of integers; in the files of `allocating` nothing.
+        "none", "truth", "integer", or the number of integers; empty in the files of `allocating`.
     code : bytes
         An object file of this platform; in the files of `portable_code` LLVM's intermediate code, compressed, in those
         of `allocating` what numba keeps, pickled.
@@ -57,7 +57,17 @@ def folders() -> Iterator[Path]:
 
 
 def read_object(name: str, made_from: str, places: Iterable[Path] | None = None) -> ObjectCode | None:
-    """Find the code `name` in `folders()` or `places`; None if there is none that is whole and was made from this."""
+    """Find a kernel's code; None if no folder has a file of it that is whole and was made from this.
+
+    Parameters
+    ----------
+    name
+        Name of the file.
+    made_from
+        What the code must have been made from.
+    places
+        The folders to search, in order; None: `folders()`.
+    """
     for folder in folders() if places is None else places:
         with suppress(OSError, ValueError, KeyError, TypeError):
             first, _, code = read_code(folder / name).partition(b"\n")
@@ -69,12 +79,23 @@ def read_object(name: str, made_from: str, places: Iterable[Path] | None = None)
 
 
 def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[Path] | None = None) -> Path:
-    """Keep code in the first of `folders()` or `places` that can be written, and from which it can be read; return it.
+    """Keep code in the first folder that can be written and from which it can be read; return that folder.
+
+    Parameters
+    ----------
+    name
+        Name of the file.
+    made_from
+        What the code was made from.
+    made
+        The code.
+    places
+        The folders to try, in order; None: `folders()`.
 
     Raises
     ------
     OSError
-        There is none.
+        There is no such folder.
     """
     content = json.dumps(_head(name, made_from, made)).encode() + b"\n" + made.code
     failed: OSError = FileNotFoundError("no folder for it")
@@ -91,13 +112,13 @@ def write_object(name: str, made_from: str, made: ObjectCode, places: Iterable[P
 
 
 def _head(name: str, made_from: str, made: ObjectCode) -> dict[str, str]:
-    """What a file says of itself, with a digest of that and of the code."""
+    """The first line of a file: the facts about its code, and a digest of them and of the code."""
     head = {"name": name, "made from": made_from, "symbol": made.symbol, "returns": made.returns}
     return {**head, "sha256": hashlib.sha256(json.dumps(head).encode() + b"\n" + made.code).hexdigest()}
 
 
 def _make(folder: Path) -> None:
-    """Make a folder and those above it, for others to read, whatever the mask for new files lets them do."""
+    """Make a folder and those above it, readable for others whatever the mask for new files is."""
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(0o755, exist_ok=True)

@@ -1,7 +1,7 @@
 """Kernels as LLVM's intermediate code: made by numba where the package is built, compiled by llvmlite at first use.
 
 Most of the time in which numba compiles goes into the types of Python's code. That part is the same on all machines of
-64 bits, so wheels carry its result, and what is left to do for a processor takes a fifth of the time. Where there is
+64 bits, so wheels carry its result, and the rest, for one processor, takes a fifth of the time. Where there is
 none (in a checkout, or for other types), or where llvmlite cannot read it, numba compiles as before.
 """
 
@@ -43,7 +43,7 @@ def written_to(folder: Path) -> Iterator[None]:
 
 
 def wanted() -> bool:
-    """Return whether the process is in such a block."""
+    """Return whether the process is in a `written_to` block."""
     return bool(_written_to)
 
 
@@ -53,12 +53,22 @@ def found(name: str, made_from: str) -> ObjectCode | None:
 
 
 def keep(name: str, made_from: str, code: ObjectCode) -> None:
-    """Write intermediate code to the folder of the block."""
+    """Write intermediate code to the folder of the `written_to` block.
+
+    Parameters
+    ----------
+    name
+        Name of the kernel.
+    made_from
+        What the code was made from.
+    code
+        The intermediate code.
+    """
     write_object(name + _SUFFIX, made_from, code, _written_to[-1:])
 
 
 def portable(text: str) -> bytes:
-    """Return what the package keeps of the code that numba wrote without optimizing: simplified, for any processor."""
+    """Return numba's unoptimized code as the package stores it: simplified, compressed, for any processor."""
     module = llvm.parse_assembly(text)
     builder = _pass_builder(any_machine(), _BEST, vectors=False)
     passes = builder.getFunctionPassManager()

@@ -12,20 +12,20 @@ __all__ = ["any_machine", "loading_machine", "platform_name", "this_machine"]
 
 @cache
 def platform_name() -> str:
-    """Return what machine code is for: system, processor and its extensions."""
+    """Return the platform of machine code: system, processor and its extensions."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {_extensions()}"
 
 
 def loading_machine() -> Any:
-    """Return what loads object files."""
+    """Return the target machine that loads object files."""
     platform_name()
     return llvm.Target.from_default_triple().create_target_machine(jit=True)
 
 
 def this_machine() -> Any:
-    """Return what compiles for this processor; as numba does, so that the code is as fast."""
+    """Return the target machine that compiles for this processor, with numba's options, so that the code is as fast."""
     platform_name()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     moving = {"x86": "static", "ppc": "pic"}.get(target.name[:3], "default")
@@ -35,7 +35,7 @@ def this_machine() -> Any:
 
 
 def any_machine() -> Any:
-    """Return what simplifies code for any processor of this family."""
+    """Return the target machine that simplifies code for any processor of this family."""
     platform_name()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(opt=3)
 

@@ -1,4 +1,4 @@
-"""What this process compiles: said to who wants to know, counted, or not allowed at all.
+"""The kernels that this process compiles: announced to a caller, counted, or refused.
 
 All of it is public: which kernels a call needs follows from the shapes of constraints and the mechanisms.
 """
@@ -27,13 +27,13 @@ __all__ = [
     "tell_when_long",
 ]
 
-_LONG = 1.0  # seconds of compiling before a word about it
+_LONG = 1.0  # seconds of compiling before `tell` is called
 _LOG = logging.getLogger("dpdb")
 
 
 @dataclass
 class Compiled:
-    """What this process has loaded so far: kernels found on disk, compiled ones, and where these are kept, or not."""
+    """Kernels that this process has loaded so far: found on disk, compiled, and the folder of the compiled ones."""
 
     found: int = 0
     made: int = 0
@@ -68,13 +68,13 @@ def nothing_compiled() -> Iterator[None]:
 
 
 def found_on_disk() -> None:
-    """Count a kernel that need not be compiled."""
+    """Count a kernel that was found on disk."""
     compiled_so_far.found += 1
 
 
 @contextmanager
 def compiling(name: str) -> Iterator[None]:
-    """Count a kernel that is compiled in the block, and say so if that takes long."""
+    """Count a kernel that is compiled in the block, and call `tell` if that takes long."""
     if _forbidden:
         raise NotCompiledError(f"{name} is not compiled")
     timer = threading.Timer(max(0.0, _LONG - compiled_so_far.seconds), _tell)

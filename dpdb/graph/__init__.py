@@ -1,9 +1,9 @@
 """Pure graph statistics over ordered edge batches: arrays in, integers out.
 
 This room knows no SQL, no privacy parameters and no randomness. Everything here is exact and private:
-only `dpdb.privacy` and `dpdb.measures` turn these integers into something that may be published.
+only `dpdb.privacy` and `dpdb.measures` turn these integers into releases.
 Importing it is cheap: kernels (numba) and solvers (scipy) are imported by the functions that use them, and modules when
-one of their names is first used. Two are imported at once: they have the names of their functions.
+one of their names is first used. Two modules are imported at once, because they have the names of their functions.
 """
 
 from __future__ import annotations

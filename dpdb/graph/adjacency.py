@@ -1,4 +1,4 @@
-"""The conflict graph as adjacency lists, for statistics that need more than one look at an edge."""
+"""The conflict graph as adjacency lists, for statistics that read an edge more than once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Adjacency:
         return Adjacency(offsets, neighbours[: offsets[-1]].copy())
 
     def independent_nodes(self, order: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Choose a maximal independent set: every node of `order` that no node chosen before is a neighbour of."""
+        """Choose a maximal independent set: every node of `order` without a neighbour chosen before it."""
         from dpdb.graph.kernels.adjacency import choose_independent
 
         chosen = np.zeros(self.node_count, np.bool_)

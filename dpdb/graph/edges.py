@@ -1,4 +1,4 @@
-"""The edges of a conflict graph, which is all that this room reads: in canonical order, batch by batch.
+"""The edges of a conflict graph, the only input of this room: in canonical order, batch by batch.
 
 Nodes are `0 .. node_count - 1`, numbered by row rank; an edge is a pair `u < v` and comes once.
 """
@@ -56,7 +56,17 @@ class EdgeArrays:
 
     @classmethod
     def from_pairs(cls, node_count: int, pairs: Iterable[tuple[int, int]], batch_size: int = 1_000_000) -> EdgeArrays:
-        """Build from pairs `(u, v)` in scan order."""
+        """Build from pairs in scan order.
+
+        Parameters
+        ----------
+        node_count
+            Number of nodes; every endpoint is below it.
+        pairs
+            The edges `(u, v)` in scan order, `u < v`.
+        batch_size
+            Edges per batch.
+        """
         columns = np.array(list(pairs), dtype=np.uint32).reshape(-1, 2)
         return cls(node_count, columns[:, 0], columns[:, 1], batch_size)
 
@@ -73,7 +83,7 @@ class EdgeArrays:
 
 
 def read_batches(edges: OrderedEdges) -> Iterator[Batch]:
-    """Scan once, giving kernels what they rely on: contiguous read-only uint32, `u < v < node_count`.
+    """Scan once, checking the contract of the kernels: contiguous read-only uint32, `u < v < node_count`.
 
     Raises
     ------

@@ -62,7 +62,17 @@ def _match(graph: Adjacency) -> tuple[int, NDArray[np.int32], NDArray[np.bool_]]
 
 
 def start_matching(graph: Adjacency, order: NDArray[np.int64], mate: NDArray[np.int32]) -> None:
-    """Match greedily, see `kernels.matching.match_greedily`; `mate`, shape `(2, nodes)`, is all -1 and filled in."""
+    """Match greedily, see `kernels.matching.match_greedily`.
+
+    Parameters
+    ----------
+    graph
+        The conflict graph.
+    order
+        Order in which left copies are served, shape `(nodes,)`.
+    mate
+        Shape `(2, nodes)`, all -1: partners of left copies, partners of right copies. Filled in.
+    """
     from dpdb.graph.kernels.matching import match_greedily
 
     choices = np.stack([graph.degrees, graph.degrees]).astype(np.int32)

@@ -50,7 +50,17 @@ def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
 
 
 def looked_up(table: Codes, places: NDArray[np.signedinteger[Any]], out: Codes | None = None) -> Codes:
-    """Read a table at places; -1 is its last entry. As `table[places]`, several times as fast for a small table."""
+    """Read a table at places; as `table[places]`, several times as fast for a small table.
+
+    Parameters
+    ----------
+    table
+        The values.
+    places
+        Indices into the table; -1 is its last entry.
+    out : optional
+        The array to fill and return (default: a new one).
+    """
     from dpdb.graph.kernels.grouping import look_up
 
     found = np.empty(places.size, np.int32) if out is None else out
@@ -67,9 +77,9 @@ def sort_into_groups(
     Parameters
     ----------
     groups, count
-        The group of each row, and how many groups there are.
+        The group of each row, and the number of groups.
     rows, out : optional
-        The rows to sort (default: all), and where to write what is returned.
+        The rows to sort (default: all), and the array to write the sorted rows to (default: a new one).
 
     Returns the rows, shape `(kept,)`, and where each group starts, shape `(count + 1,)`.
     """
@@ -87,7 +97,7 @@ def sort_into_groups(
 
 
 def group_starts(groups: Codes, count: int) -> Codes:
-    """Return where each group starts in a list of rows by group, shape `(count + 1,)`; of -1 it has none."""
+    """Return where each group starts in a list of rows by group, shape `(count + 1,)`; group -1 is left out."""
     from dpdb.graph.kernels.grouping import count_keys
 
     starts = np.zeros(count + 1, np.int32)
@@ -107,7 +117,7 @@ def sorted_by(keys: Sequence[Codes]) -> Codes:
 
 
 def _turns(keys: Sequence[Codes], most: int) -> list[list[tuple[Codes, int]]]:
-    """Cut keys into runs of at most so many different values together; with each key, how many it may have."""
+    """Cut keys into runs with at most `most` combinations of values; each key comes with its number of values."""
     turns: list[list[tuple[Codes, int]]] = [[]]
     together = 1
     for key in keys:
@@ -121,7 +131,7 @@ def _turns(keys: Sequence[Codes], most: int) -> list[list[tuple[Codes, int]]]:
 
 
 def _sorted_at_once(keys: Sequence[tuple[Codes, int]], place: int, rows: Codes | None) -> Codes:
-    """Sort rows (default: all) by one sort of integers: of the keys, and below them the place, of `place` bits."""
+    """Sort rows (default: all) by one sort of integers: the keys in high bits, the place in the low `place` bits."""
     packed = np.zeros(keys[0][0].size if rows is None else rows.size, np.int64)
     for first, last in ranges(packed.size):
         part = packed[first:last]
@@ -139,10 +149,17 @@ def _sorted_at_once(keys: Sequence[tuple[Codes, int]], place: int, rows: Codes |
 
 
 def largest_class(groups: Codes, group_count: int, classes: Codes, class_count: int) -> tuple[Codes, Codes]:
-    """Return each group's largest class (the first one on ties), or -1 for a group of one class only; each one's group.
+    """Return each group's largest class (the first one on ties; -1 if it has one class only), and each class's group.
 
     Shapes `(group_count + 1,)` and `(class_count + 1,)`: the last entries are -1 too, so that group and class -1 find
     them. Rows without a group or a class do not count.
+
+    Parameters
+    ----------
+    groups, group_count
+        The group of each row, -1 for none, and the number of groups.
+    classes, class_count
+        The class of each row, -1 for none, and the number of classes; a class lies in one group.
     """
     from dpdb.graph.kernels.grouping import compare_classes, count_classes
 
@@ -173,7 +190,12 @@ def chain_places(starts: Codes, y: Codes) -> NDArray[np.bool_]:
 def crossed_places(starts: Codes, x: Codes, y: Codes) -> NDArray[np.bool_]:
     """Mark the rows that some row of their group is above in x and below in y, or the other way round.
 
-    `x` and `y` of each group's rows by ascending x.
+    Parameters
+    ----------
+    starts
+        Where each group starts, shape `(groups + 1,)`.
+    x, y
+        The order positions of each group's rows by ascending x, shape `(rows,)`.
     """
     from dpdb.graph.kernels.grouping import mark_above, mark_below
 
@@ -184,7 +206,17 @@ def crossed_places(starts: Codes, x: Codes, y: Codes) -> NDArray[np.bool_]:
 
 
 def find_places(members: Codes, starts: Codes, short: Codes, short_starts: Codes, places: Codes) -> None:
-    """Fill in, for each member, where its list goes on (`Blocks.place`); both lists ascend in each group."""
+    """Fill in, for each member, where its list goes on (`Blocks.place`).
+
+    Parameters
+    ----------
+    members, starts
+        Each group's rows, ascending, and where each group starts.
+    short, short_starts
+        Each group's minority rows, ascending, and where each group starts.
+    places
+        Filled in at every member, shape `(rows,)`.
+    """
     from dpdb.graph.kernels.grouping import find_places
 
     _done(lambda state: find_places(members, starts, short, short_starts, places, state, steps.WORK))

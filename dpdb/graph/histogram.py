@@ -53,7 +53,7 @@ _Array = NDArray[np.int64]
 class Histogram:
     """Groups of rows by the sizes of their classes.
 
-    Sensitivities, of every number that is returned for one theta: one more row is in one class of one group.
+    Sensitivities are of every number that is returned for one theta: one more row is in one class of one group.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ class Histogram:
     starts : array of int
         Where each kind begins in `sizes`, and the end: one number more than there are kinds.
     singles : array of int
-        For each kind, classes of one row besides.
+        For each kind, the number of further classes, of one row each.
     groups : array of int
-        For each kind, how many groups there are of it.
+        For each kind, the number of its groups.
     """
 
     def __init__(self, sizes: _Array, starts: _Array, singles: _Array, groups: _Array) -> None:
@@ -114,7 +114,7 @@ class Histogram:
         return [self._witness_bound(check_theta(theta)) for theta in thetas]
 
     def _within(self, theta: int) -> _Array:
-        """Return theta for each kind, but no more than the group has rows: it bounds nothing from there on."""
+        """Return theta for each kind, capped at the number of the group's rows: a larger theta bounds nothing."""
         return np.minimum(self._rows, min(theta, self.largest_group)).astype(self._rows.dtype)
 
     def _twice_truncated(self, theta: int) -> int:

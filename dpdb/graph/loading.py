@@ -1,7 +1,7 @@
 """Loading kernels before anything is spent, by computing statistics of toy graphs with the code of the real ones.
 
 Kernels are compiled at their first call with arguments of some types. After a debit that must not happen: it takes
-seconds, and where it fails the budget is lost. So the toys meet every kernel of a statistic with every combination of
+seconds, and if it fails the budget is lost. So the toys call every kernel of a statistic with every combination of
 types, even where a shortcut would spare a kernel on such a small graph.
 """
 
@@ -35,7 +35,7 @@ _WIDTHS = (3, 300, 70_000)
 
 @cache
 def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bool) -> None:
-    """Load what a `BlockGraph` needs for one method of `GraphStatistics`, with these constraints or without.
+    """Load the kernels of a `BlockGraph` for one method of `GraphStatistics` and the given kinds of constraints.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
 
 @cache
 def load_counted_projection() -> None:
-    """Load what a `BlockGraph` counts edges of large projections with, faster than it can without."""
+    """Load the kernels by which a `BlockGraph` counts the edges of large projections faster."""
     from dpdb.graph.unlisted_edges.counted_projection import CountedProjection
 
     zeros, codes = np.zeros(4, np.int32), np.array([0, 0, 1, 2], np.int32)
@@ -81,7 +81,7 @@ def load_counted_projection() -> None:
 
 @cache
 def load_edge_kernels(statistic: str) -> None:
-    """Load what an `EdgeGraph` needs for one method of `GraphStatistics`."""
+    """Load the kernels of an `EdgeGraph` for one method of `GraphStatistics`."""
     graph = EdgeArrays.from_pairs(3, [(0, 1), (1, 2)])
     if statistic in ("projected_edges", "projected_nodes", "witnesses"):
         # A call for several measures scans once for all of them.
@@ -119,7 +119,7 @@ def _load_degrees(graph: BlockGraph, constraints: Sequence[BlockConstraint | Lis
 
 
 def _load_range_matching(ordered: bool) -> None:
-    """On stars, for there some row stays free after the start, and is searched from."""
+    """Run on stars, where some row stays free after the start, so that the search runs."""
     zeros, codes, centre = np.zeros(4, np.int32), np.array([1, 2, 3, 0], np.int32), np.array([0, 0, 0, 1], np.int32)
     stars = [by_class([zeros], centre, 4)]
     if ordered:

@@ -44,7 +44,7 @@ def twice_truncated_edges(edges: OrderedEdges | Adjacency, taus: Sequence[int]) 
     Returns
     -------
     tuple of int
-        One value per tau, in the order asked.
+        One value per tau, in the order of `taus`.
 
     Raises
     ------

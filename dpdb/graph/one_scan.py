@@ -16,7 +16,7 @@ __all__ = ["ScanResult", "scan"]
 
 @dataclass(frozen=True, eq=False)
 class ScanResult:
-    """The results of one pass; what was not asked for is empty or None. Sensitivities: see each statistic."""
+    """The results of one pass; those not requested are empty or None. Sensitivities: see each statistic."""
 
     projections: tuple[ProjectedCounts, ...]
     witnesses: tuple[int, ...]
@@ -32,7 +32,7 @@ def scan(
     degrees: bool = False,
     keep_adjacency: bool = False,
 ) -> ScanResult:
-    """Compute the statistics asked for in one pass.
+    """Compute the requested statistics in one pass.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class PackingProgram:
 
 
 def settle(program: PackingProgram) -> tuple[int, PackingProgram]:
-    """Fix what an optimal solution may do without loss, until nothing is left to fix.
+    """Fix the values of x that some optimal solution has, until no more can be fixed.
 
     A node whose pairs do not exceed its capacity limits nothing and is free. A pair of free nodes is used up to its
     bound. A node that is not free spends its capacity on pairs with free nodes first: moving x there from another of

@@ -43,7 +43,7 @@ class Projection:
             project(u[first:last], v[first:last], self._thetas.lanes, self._degree, self._full)
 
     def counts(self) -> tuple[ProjectedCounts, ...]:
-        """Count the projections of the edges added so far, one entry per theta as asked."""
+        """Count the projections of the edges added so far, one entry per given theta."""
         doubled = self._degree.sum(axis=0, dtype=np.int64)
         positive = np.count_nonzero(self._degree, axis=0)
         return tuple(
@@ -74,7 +74,7 @@ def projected_counts(edges: OrderedEdges, thetas: Sequence[int]) -> tuple[Projec
     Returns
     -------
     tuple of ProjectedCounts
-        One per theta, in the order asked.
+        One per theta, in the order of `thetas`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""HiGHS where a signal can end it: what takes long is solved by a process of its own, which can be killed.
+"""HiGHS where a signal can end it: long programs are solved by a process of its own, which can be killed.
 
 A native call cannot be left in the middle, and a thread that is left computes on. So a program gets a moment in this
 process, which is enough for most; then a child takes it over. The child is started once, before a release that may need
@@ -46,7 +46,7 @@ class Program(Protocol):
 
 
 def solve(program: Program, time_limit: float | None = None) -> Solution:
-    """Solve a program within so many seconds; Ctrl-C ends it.
+    """Solve a program within a time limit in seconds; Ctrl-C ends it.
 
     Raises
     ------
@@ -85,7 +85,7 @@ class _Child:
             stderr=subprocess.DEVNULL,
         )
         at_forced_end(self._process.kill)
-        self._ask(None)  # it has imported what it needs
+        self._ask(None)  # the child has done its imports
 
     @property
     def runs(self) -> bool:
@@ -119,7 +119,7 @@ _lock = threading.Lock()
 
 
 def serve() -> None:
-    """Solve what comes through standard input until it ends: the work of the child."""
+    """Solve the programs that come through standard input until it ends: the work of the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal; the parent decides
     _die_with_parent()
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

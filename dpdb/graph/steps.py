@@ -1,4 +1,4 @@
-"""Long computations as steps: generators that yield after a bounded amount of work, and return what they found.
+"""Long computations as steps: generators that yield after a bounded amount of work, and return their result.
 
 Between two steps Python handles signals, and a thread learns that nobody waits for it any more. A kernel keeps its
 place in its arguments and returns when it has done `WORK`.
@@ -59,7 +59,7 @@ def node_ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 
 def finished(steps: Steps[R]) -> R:
-    """Make all steps and return the result."""
+    """Run all steps and return the result."""
     while True:
         try:
             next(steps)
@@ -69,7 +69,7 @@ def finished(steps: Steps[R]) -> R:
 
 
 def finished_all(jobs: Sequence[Steps[R]]) -> list[R]:
-    """Make the steps of several jobs in threads. Whatever ends the waiting for them (Ctrl-C) ends them, too."""
+    """Run the steps of several jobs in threads. An exception while waiting for them (Ctrl-C) ends the threads, too."""
     if len(jobs) <= 1 or THREADS == 1:
         return [finished(job) for job in jobs]
     unwanted = threading.Event()
@@ -82,7 +82,7 @@ def finished_all(jobs: Sequence[Steps[R]]) -> list[R]:
 
 
 def called_all(functions: Sequence[Callable[[], R]]) -> list[R]:
-    """Call several functions in threads likewise. What they loop over in `ranges` ends with the waiting for them."""
+    """Call several functions in threads likewise. Their loops over `ranges` end when the waiting for them ends."""
     return finished_all([_in_one_step(function) for function in functions])
 
 

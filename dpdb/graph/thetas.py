@@ -22,14 +22,14 @@ _VECTOR = 16  # lanes come in powers of two up to this, then in multiples: the i
 
 @dataclass(frozen=True)
 class ThetaLanes:
-    """Thetas as asked for, and the lane that serves each."""
+    """The given thetas, and the lane of each."""
 
     thetas: tuple[int, ...]
-    """As asked for: any order, duplicates, any size."""
+    """As given: any order, duplicates, any size."""
     lanes: Lanes
     """Distinct thetas, ascending, capped, the last one repeated as padding; smallest unsigned type."""
     lane_of: tuple[int, ...]
-    """For every asked theta the index of its lane."""
+    """For every given theta the index of its lane."""
 
     @property
     def cost(self) -> int:

@@ -35,7 +35,7 @@ class WitnessCount:
             witness(u[first:last], v[first:last], self._thetas.lanes, self._state, self._everywhere)
 
     def counts(self) -> tuple[int, ...]:
-        """Count covered nodes among the edges added so far, one entry per theta as asked."""
+        """Count covered nodes among the edges added so far, one entry per given theta."""
         covered = self._state[:, 1].sum(axis=0, dtype=np.int64)
         return tuple(int(covered[lane]) for lane in self._thetas.lane_of)
 
@@ -61,7 +61,7 @@ def witness_counts(edges: OrderedEdges, thetas: Sequence[int]) -> tuple[int, ...
     Returns
     -------
     tuple of int
-        One count per theta, in the order asked.
+        One count per theta, in the order of `thetas`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`Answer`: what a mechanism may publish; and the protocol of what it may read."""
+"""`Answer`: the numbers that a mechanism may publish; `GraphStatistics`: the protocol of those that it may read."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ _ON_ONE_ROW = (
 
 
 def why_no_upper(reason: str, *, pairs: bool, grouped: bool, all_rows: bool) -> str:
-    """Return the reason that is true of the constraints, which are public, for the general one of a mechanism.
+    """Return why there is no upper bound: a mechanism's general reason, made specific to the public constraints.
 
     Parameters
     ----------
     reason : str
-        `FROM_BELOW`, or one that a mechanism made for its constraints: that is kept.
+        The mechanism's reason: `FROM_BELOW`, or one made for its constraints, which is returned as it is.
     pairs : bool
         Whether a constraint compares two rows.
     grouped, all_rows : bool
-        Whether each of those compares rows of a group with a common left-hand side, or one has no equality at all.
+        Whether every such constraint compares rows with a common left-hand side; whether one has no equality at all.
     """
     if reason != FROM_BELOW:
         return reason
@@ -91,10 +91,10 @@ class Answer:
     estimate_reason : str or None
         Why there is no such interval; None if there is one.
     handicaps : int or None
-        How many handicaps the noise has (`dpdb.privacy.handicapped_noise`), where several numbers might have been
-        published instead of this one; None where nothing was.
+        How many handicaps the noise has (`dpdb.privacy.handicapped_noise`), where other numbers might have been
+        published instead of this one; None elsewhere.
     draw_share : float or None
-        The part of 1 - confidence that falls to this number then.
+        The part of 1 - confidence that this number gets in that case.
     theta_limits : bool or None
         See `dpdb.measures.theta_limits`.
     """
@@ -117,7 +117,7 @@ class Answer:
     def __post_init__(self) -> None:
         if self.raw is None:
             object.__setattr__(self, "raw", self.value)
-        # Clamped at 0, which costs no privacy: it reads the noisy numbers only. What is estimated is never below 0.
+        # Clamped at 0, which costs no privacy: it reads the noisy numbers only. The estimand is never below 0.
         for name in ("value", "lower", "upper", "estimate_lower", "estimate_upper"):
             number = getattr(self, name)
             if number is not None:
@@ -131,7 +131,7 @@ class Answer:
 
 
 class GraphStatistics(Protocol):
-    """Exact statistics of one conflict graph. All private but what is marked public."""
+    """Exact statistics of one conflict graph. All private except those marked public."""
 
     @property
     def self_conflicts(self) -> int:
@@ -145,11 +145,11 @@ class GraphStatistics(Protocol):
 
     @property
     def scans_once(self) -> bool:
-        """Return whether thetas asked for together cost one scan, not one each; changes no answer. Private."""
+        """Return whether several thetas in one call cost one scan, not one each; changes no answer. Private."""
         ...
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
-        """Say what will be asked, so that one scan can answer it; changes no answer."""
+        """Announce the thetas that will be read, so that one scan computes them all; changes no answer."""
         ...
 
     def degree_bound(self) -> int:
@@ -181,7 +181,7 @@ class GraphStatistics(Protocol):
         ...
 
     def twice_fractional_cover(self) -> CertifiedCover:
-        """2 tau* of all rows, also where only some have come from another engine."""
+        """2 tau* of all rows, even if only some of them were loaded from another engine."""
         ...
 
     def greedy_cover(self) -> int:

@@ -21,14 +21,34 @@ COUNT = Counted(
 
 
 def noisy_count(count: int, epsilon: int, beta: float) -> Answer:
-    """Release a count: sensitivity 1, because one row is in the slice or not. Nothing is lost: two-sided bounds."""
+    """Release a count: sensitivity 1, because one row is in the slice or not. Nothing is lost: two-sided bounds.
+
+    Parameters
+    ----------
+    count
+        The exact number of rows.
+    epsilon
+        Nano-epsilon to spend.
+    beta
+        Probability that the count lies outside the bounds, at most.
+    """
     noisy, scale = discrete_laplace(count, 1, epsilon)
     tail = laplace_tail(scale, beta / 2)
     return _two_sided(noisy, tail, scale)
 
 
 def noisy_gaussian_count(count: int, rho: int, beta: float) -> Answer:
-    """Release a count with discrete Gaussian noise: pico-`rho` zCDP, sensitivity 1, two-sided bounds."""
+    """Release a count with discrete Gaussian noise: sensitivity 1, two-sided bounds.
+
+    Parameters
+    ----------
+    count
+        The exact number of rows.
+    rho
+        Pico-rho of zCDP to spend.
+    beta
+        Probability that the count lies outside the bounds, at most.
+    """
     noisy, scale = discrete_gaussian(count, 1, rho)
     tail = gaussian_tail(scale, beta / 2)
     return _two_sided(noisy, tail, scale)

@@ -24,6 +24,15 @@ def with_estimate(answer: Answer, mechanism: Mechanism, beta: float) -> Answer:
     A mechanism that publishes one of m draws, and looks at the draw itself to decide which, gets t for beta / (2 m):
     the draws leave their intervals with probability at most beta in all (union bound), whichever is published. An
     answer that has its interval keeps it: a mechanism whose draws have different laws proves its own (`Ladder`).
+
+    Parameters
+    ----------
+    answer
+        The released answer.
+    mechanism
+        The mechanism that released it.
+    beta
+        Probability that the interval misses the estimand, at most.
     """
     if answer.estimate_lower is not None:
         return answer

@@ -1,4 +1,4 @@
-"""`Measure`: everything about one measure as a value; `Counted` and `Words`: what its number counts, for people."""
+"""`Measure`: everything about one measure as a value; `Counted`: the rows or pairs that a released number counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Counted", "Measure"]
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """The things that the number of a release counts.
+    """The rows or pairs of rows that a released number counts.
 
     Attributes
     ----------
     name : str
-        As people ask for it and as a `Release` keeps it.
+        Its name in calls and in a `Release`.
     counts : str
         ``"rows"`` or ``"pairs of rows"``.
     words : Words
@@ -34,11 +34,11 @@ class Counted:
 
     @property
     def by_name(self) -> Mapping[str, Mechanism]:
-        """The mechanisms by their names, where it has a choice of them."""
+        """The mechanisms by their names; empty if there is no choice."""
         return {}
 
     def quantity(self, mechanism: str) -> str:
-        """Return what a release by a mechanism counts; the mechanism may be one of a later version."""
+        """Return the unit that a mechanism's release counts; the mechanism may be one of a later version."""
         known = self.by_name.get(mechanism)
         return (known and known.counts) or self.counts
 
@@ -55,15 +55,15 @@ class Measure(Counted):
     Attributes
     ----------
     mechanisms : tuple of Mechanism
-        All ways to answer it.
+        All mechanisms that release it.
     default : str
-        Name of the one that answers if none is named.
+        Name of the mechanism that is used if the call names none.
     truth : function of GraphStatistics to number
-        The exact value, private, of what the default estimates: for the owner's simulations.
+        The exact value of the default mechanism's estimand, private: for the owner's simulations.
     weight : int
         Its part of epsilon when all measures are released together; see `dpdb.release.prepared.shares`.
     rate_weight : int or None
-        The same for rates; None if it has no rate, because pairs of rows are no share of the rows.
+        The same for rates; None if the measure has no rate, because pairs of rows are no share of the rows.
     """
 
     mechanisms: tuple[Mechanism, ...]
@@ -74,7 +74,7 @@ class Measure(Counted):
 
     @property
     def has_rate(self) -> bool:
-        """Return whether it may be divided by the number of rows."""
+        """Return whether the measure may be divided by the number of rows."""
         return self.rate_weight is not None
 
     @cached_property

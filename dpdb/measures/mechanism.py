@@ -1,4 +1,4 @@
-"""`Mechanism`: a named way to answer one measure, as a value; the parameters it gets; how its epsilon is shared."""
+"""`Mechanism`: a named way to release one measure, as a value; `Run`: its inputs for one release."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Run:
     statistics : GraphStatistics
         Exact and private.
     epsilon : int
-        Nano-epsilon to spend, without what the degree cap has cost.
+        Nano-epsilon to spend, without the degree cap's share.
     beta : float
         1 - confidence.
     cap : DegreeCap or None
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def released_cap(self) -> DegreeCap:
-        """The same, with the scale of its noise."""
+        """The released cap with the scale of its noise."""
         assert self.cap is not None, "this mechanism was declared without a cap weight"
         return self.cap
 
@@ -70,7 +70,7 @@ class Mechanism:
     answer_share : Fraction
         The part of epsilon that the final answer's noise gets, for `explain`.
     reads : str
-        The method of `GraphStatistics` that it reads, beside the degree bound and the self-conflicts.
+        The method of `GraphStatistics` that it reads, besides the degree bound and the self-conflicts.
     noise : str
         The sensitivity of the final statistic in words; its Laplace scale is that over (answer_share epsilon).
     needs_max_degree : bool
@@ -78,21 +78,21 @@ class Mechanism:
     step : Fraction
         The last noise is discrete Laplace on multiples of this, in units of the value.
     alternatives : int
-        Draws of which earlier noise and *the draw itself* decide which one is published; 1 where the last draw is
-        published whatever it is. The interval of the estimand shares its beta among them (see `with_estimate`).
+        Number of draws of which earlier noise and *the draw itself* decide which is published; 1 if the last draw is
+        published whatever its value. The interval of the estimand shares its beta among them (see `with_estimate`).
     no_estimate : str or None
         Why the value's noise gives no interval of the estimand; None if it does.
     thetas : function of (DegreeCap, nano-epsilon without the cap's) to thetas, or None
-        Every theta that it may read, so that the measures of one call can share a scan; None if it is not worth one.
+        Every theta that it may read, so that the measures of one call can share a scan; None if sharing saves nothing.
     statistic : ProjectedStatistic or None
-        The statistic that it releases, if its name (`reads`) does not say all of it.
+        The statistic that it releases, if the method in `reads` does not determine it.
     fit : function of int to Mechanism, or None
-        Where the statistic is read of class histograms (`by_rule`), not of a conflict graph: the mechanism for so many.
+        If it reads class histograms (`by_rule`) and no conflict graph: the mechanism for a given number of histograms.
     words, truth, counts : Words, function of GraphStatistics to number, and text, or None
-        Of what it estimates, if that is not what the default of its measure does.
+        Of its own estimand, if that differs from the estimand of the measure's default mechanism.
     on_one_row : bool
-        Whether it is for constraints on one tuple only, under which all measures are one number: there it is the
-        default of every measure, and one draw answers those of a call.
+        Whether it needs all constraints to be on one tuple, so that all measures are one number: then it is the
+        default of every measure, and one draw is the release of all measures of a call.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Mechanism:
     on_one_row: bool = False
 
     def shares(self, epsilon: int) -> tuple[int, int]:
-        """Return the exact nano-epsilon of the degree cap and of the rest."""
+        """Split nano-epsilon exactly between the degree cap and the rest."""
         if self.cap_weight == 0:
             return 0, epsilon
         cap, rest = split(epsilon, (self.cap_weight, self.answer_weight))

@@ -13,7 +13,17 @@ __all__ = ["read_together"]
 
 
 def read_together(statistics: GraphStatistics, cap: DegreeCap, spending: Iterable[tuple[Mechanism, int]]) -> None:
-    """Tell the statistics what mechanisms may read that share a released cap, each with its nano-epsilon."""
+    """Tell the statistics which thetas the mechanisms that share a released cap may read.
+
+    Parameters
+    ----------
+    statistics
+        The statistics to prepare.
+    cap
+        The released degree cap.
+    spending
+        Each mechanism with its nano-epsilon, without the cap's.
+    """
     projection: set[int] = set()
     witness: set[int] = set()
     for mechanism, epsilon in spending:

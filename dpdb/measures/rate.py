@@ -27,7 +27,7 @@ def rate_shares(epsilon: int) -> tuple[int, int]:
 
 
 def rate_beta(beta: float) -> tuple[float, float]:
-    """Split beta between the row count's interval and the measure's (Bonferroni): together they fail at most so often.
+    """Split beta between the intervals of the row count and of the measure (Bonferroni).
 
     The sum does not exceed `beta` but for floating-point rounding, which the slack of `laplace_tail` covers.
     """

@@ -1,4 +1,4 @@
-"""`MEASURES`: the measures that are released. Each is one file, whose `MEASURE` says everything about it, and one line.
+"""`MEASURES`: the measures that are released. Each is one file with its `MEASURE`, and one line here.
 
 A new measure is such a file beside the others, and its name in `MeasureName` and `MEASURES` here; a new mechanism is a
 file in `dpdb.measures.mechanisms`, named by its measure.
@@ -46,7 +46,7 @@ def measure_named(name: str) -> Measure:
 
 
 def measures_named(name: str, *, rate: bool = False) -> tuple[Measure, ...]:
-    """Return the measures that a name stands for: itself, or for ``"all"`` all of them; of rates, those that have one.
+    """Return the measures that a name stands for: one, or for ``"all"`` all of them; for rates, those that have a rate.
 
     Raises
     ------
@@ -66,5 +66,5 @@ def measures_named(name: str, *, rate: bool = False) -> tuple[Measure, ...]:
 
 
 def counted(name: str) -> Counted | None:
-    """Return what a release of a measure, or a count, counts; None for a name that this version does not know."""
+    """Return the `Counted` of a measure or of the row count; None for a name that this version does not know."""
     return _COUNTED.get(name)

@@ -1,4 +1,4 @@
-"""Announce where theta may be what keeps a number small: read from released and public numbers alone."""
+"""Announce whether theta may keep a number small: computed from released and public numbers alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DOUBT = 0.05
 
 
 def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap | None) -> bool | None:
-    """Return whether theta may be what keeps the value small; None if these numbers cannot tell.
+    """Return whether theta may keep the value small; None if these numbers cannot tell.
 
     True: the released bound of the degrees is more than twice theta, and the value is below 25 noise scales. A row adds
     at most theta and the noise scale is about theta / epsilon, so 25 / epsilon rows, each cut off at theta, would
@@ -39,7 +39,7 @@ def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap
 
     Notes
     -----
-    Costs nothing: a function of what the release has paid for (theta, value, cap) and of public numbers, hence
+    Costs nothing: a function of released numbers (theta, value, cap), already paid for, and of public ones, hence
     post-processing; no statistic of the table is among its arguments.
     """
     if cap is None:
@@ -52,9 +52,20 @@ def theta_limits(*, theta: int, value: float, noise_scale: float, cap: DegreeCap
 
 
 def with_theta_limits(answer: Answer, mechanism: Mechanism, cap: DegreeCap | None, max_degree: int | None) -> Answer:
-    """Add the announcement to an answer: the cap is the one that was released for the call, `max_degree` is public.
+    """Add the announcement to an answer.
 
     An answer with an upper end says itself how much may be missing; one without a theta leaves nothing out.
+
+    Parameters
+    ----------
+    answer
+        The released answer.
+    mechanism
+        The mechanism that released it.
+    cap
+        The degree cap that was released for the call; None if none was.
+    max_degree
+        The public bound of the degrees that the caller gave, or None.
     """
     if answer.theta is None:
         return answer

@@ -1,4 +1,4 @@
-"""`Words`: what a number means, for people; every surface says them through `dpdb.release.published.words`."""
+"""`Words`: the meaning of a number in words; every surface shows them through `dpdb.release.published.words`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Words:
     heading : str
         A title, such as ``"Rows in conflict"``.
     counted : str
-        What is counted, to follow the number.
+        The rows or pairs that are counted, to follow the number.
     short : str
         The same in about five words, for a column of a table; of a rate, ``share of`` goes before it.
     meaning : str

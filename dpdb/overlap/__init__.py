@@ -1,7 +1,7 @@
 """The overlap solver: what a set of releases really costs (paper B), the largest total charge of any possible row.
 
 Regions say which rows a release covers. Nothing in this room draws random noise or looks at data; the report
-alone asks the engine, what conditions mean.
+alone uses the engine, to read conditions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Predicates into an `Instance`: per attribute the distinct value sets, the cuts between them, the atoms that matter.
+"""Encode predicates as an `Instance`: per attribute the distinct value sets, the cuts between them, undominated atoms.
 
 Of the atoms between cuts only those are kept that no neighbour dominates (interval dominance): walking along the order,
 an atom at which nothing is about to end is covered by fewer rows than the next one. A workload of 5,000 nested ranges

@@ -22,7 +22,7 @@ MOST_WEIGHT = 2**50
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute, reduced to what the rows leave of it.
+    """One attribute, reduced to the atoms that the rows tell apart.
 
     Parameters
     ----------

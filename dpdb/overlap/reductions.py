@@ -122,7 +122,7 @@ def distinct_rows(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def unmerged(instance: Instance) -> Problem:
-    """The same, but identical rows stay apart."""
+    """Reduce an instance without merging identical rows."""
     return reduce(instance, merge=False)
 
 

@@ -26,7 +26,7 @@ __all__ = ["OverlapReport", "counted_rows", "overlap_report"]
 
 @dataclass(frozen=True)
 class OverlapReport:
-    """Bounds on what a set of queries costs, and what parallel composition saves.
+    """Bounds on the cost of a set of queries, and the saving by parallel composition.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class OverlapReport:
     seconds
         Time taken.
     notes
-        What was over-approximated, with the number of the query.
+        The conditions that were over-approximated, with the number of the query.
     """
 
     method: str
@@ -73,7 +73,7 @@ def overlap_report(
     method: str = "auto",
     deadline: float = 10.0,
 ) -> OverlapReport:
-    """Read queries and bound what they cost together.
+    """Read queries and bound their joint cost.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def counted_rows(line: str, columns: Table) -> Region:
 
 
 def _rows(condition: exp.Expr, columns: Table) -> Region:
-    """Cover a condition as releases do; what they refuse covers every row, beside the parts that they know."""
+    """Cover a condition as releases do; a part that they refuse covers every row."""
     try:
         return covered(columns.where(condition.sql("duckdb", comments=False)).tree)
     except (PredicateError, RecursionError):

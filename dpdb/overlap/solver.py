@@ -2,7 +2,7 @@
 
 NP-hard, so the solver is an anytime portfolio: reductions, enumeration of small domains, upper bounds by total,
 colouring and dual, lower bounds by ascent, then branch and bound until the deadline. The upper bound is safe at any
-moment; it is what is charged.
+moment; it is the charge.
 
 Neighbours differ by adding or removing one row. When they differ by replacing a row, the bound doubles: the old and the
 new row can each collect it.
@@ -95,7 +95,7 @@ def maximum_overlap(
 
 
 def _answer(instance: Instance, atoms: list[int], upper: int, method: str) -> Bound:
-    """A bound whose lower side is what the point really collects."""
+    """Return a bound whose lower side is the weight that the point collects."""
     if not len(instance.weights):
         return Bound(0, 0, None, method)
     queries = instance.covering(atoms)

@@ -36,7 +36,7 @@ class CoverBounds:
     reason: str | None
     """The reason why they do not."""
     cover: NDArray[np.bool_] = field(compare=False, repr=False)
-    """For each node whether it is in the cover that was found; without any of its nodes it would be none."""
+    """For each node whether it is in the cover; the cover is minimal: no node can be left out."""
 
 
 def minimum_vertex_cover(edges: OrderedEdges | Adjacency, *, time_limit: float = 10.0) -> CoverBounds:
@@ -88,7 +88,7 @@ def _rounded(graph: Adjacency, fractional: FractionalCover) -> NDArray[np.bool_]
 
 
 def _solve_core(core: Adjacency, deadline: float) -> tuple[int, NDArray[np.int64] | None, str | None]:
-    """Return a lower bound, an independent set of representatives of twins if one was found, and why it is not best.
+    """Return a lower bound, an independent set of representatives of twins if one was found, and why it is not optimal.
 
     Twins have the same neighbours, so a maximal independent set has all of a class or none.
     """

@@ -14,7 +14,7 @@ __all__ = ["greedy_cover", "solve_cover"]
 
 
 def solve_cover(graph: WeightedGraph, time_limit: float) -> tuple[int, set[int]]:
-    """Return a lower bound of the minimum cover weight, and a cover; it weighs that if solved within the time limit.
+    """Return a lower bound of the minimum cover weight, and a cover, of that weight if solved in time.
 
     Every edge lies in a clique C of the model, whose constraint `sum of x over C >= |C| - 1` is much stronger than its
     edges' constraints.

@@ -18,7 +18,7 @@ def count_maximal_independent_sets(
     """Count the maximal independent sets; 1 for a graph without edges, isolated nodes never matter.
 
     Twins are merged (which solves cographs, such as the conflicts of one FD), components multiply, and what
-    remains is enumerated by Bron and Kerbosch's algorithm with pivoting. Counting is #P-complete in general.
+    is left is enumerated by Bron and Kerbosch's algorithm with pivoting. Counting is #P-complete in general.
     The sensitivity is exponential in the number of nodes (paper A, Proposition 2), so nothing is released
     from here.
 

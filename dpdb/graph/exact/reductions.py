@@ -9,15 +9,15 @@ from dpdb.graph.exact.weighted_graph import WeightedGraph
 
 __all__ = ["Reduced", "merge_twins", "reduce_cover"]
 
-_MAX_DEGREE = 32  # domination is tried at nodes with at most so many neighbours
+_MAX_DEGREE = 32  # domination is tried at nodes with at most this many neighbours
 
 
 @dataclass
 class Reduced:
-    """The steps of a reduction, which turn a cover of what is left into one of the whole graph."""
+    """The steps of a reduction, which turn a cover of the reduced graph into one of the whole graph."""
 
     paid: int = 0
-    """The minimum cover of what is left weighs so much less."""
+    """The weight by which the minimum cover of the reduced graph is lighter."""
     taken: set[int] = field(default_factory=set)
     """Nodes of some minimum cover."""
     leaves: list[tuple[int, int]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Reduced:
 
 
 def reduce_cover(graph: WeightedGraph) -> Reduced:
-    """Shrink `graph` in place, its minimum cover lighter by a known weight; return what was done.
+    """Shrink `graph` in place, its minimum cover lighter by a known weight; return the steps.
 
     Rules: a node without neighbours is left out; a leaf lighter than its neighbour is charged at once and its
     weight taken off the neighbour; if all neighbours of u except v are neighbours of v, and v is no heavier

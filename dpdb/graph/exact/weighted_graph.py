@@ -29,7 +29,7 @@ class WeightedGraph:
         return sum(map(len, self.neighbours.values())) // 2
 
     def weight_of(self, nodes: set[int]) -> int:
-        """Return the weight of some nodes together."""
+        """Return the sum of the weights of some nodes."""
         return sum(self.weight[node] for node in nodes)
 
     def remove(self, node: int) -> set[int]:

@@ -1,4 +1,4 @@
 """Compiled loops over edges; see `dpdb.compiled`.
 
-A kernel is compiled again when its file changes, or one with a kernel that it calls: what else it uses stands there.
+A kernel is compiled again if its file or the file of a kernel that it calls changes: they hold all that it uses.
 """

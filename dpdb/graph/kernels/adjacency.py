@@ -14,7 +14,17 @@ __all__ = ["choose_independent", "fill_adjacency", "induce_adjacency", "sort_adj
 def fill_adjacency(
     u: NDArray[np.uint32], v: NDArray[np.uint32], cursor: NDArray[np.int64], neighbours: NDArray[np.uint32]
 ) -> None:
-    """Write the edges `(u, v)` into both lists; `cursor[node]` is the next free place of its list."""
+    """Write every edge into the lists of both its nodes.
+
+    Parameters
+    ----------
+    u, v
+        Endpoints of the edges, shape `(edges,)`.
+    cursor
+        The next free place of each node's list, shape `(nodes,)`; advanced.
+    neighbours
+        The lists, one after another; filled in.
+    """
     for i in range(u.shape[0]):
         a, b = u[i], v[i]
         neighbours[cursor[a]] = b
@@ -32,9 +42,18 @@ def sort_adjacency(
     first: int,
     last: int,
 ) -> None:
-    """Write the lists sorted to `out` (a transposition), from nodes `first .. last`, one range after the other.
+    """Write the lists sorted to `out` (a transposition), one range of nodes after the other.
 
-    `cursor` starts as a copy of `offsets[:-1]`.
+    Parameters
+    ----------
+    offsets, neighbours
+        Adjacency lists.
+    cursor
+        The next free place of each list in `out`, a copy of `offsets[:-1]` before the first range; advanced.
+    out
+        The sorted lists, shape of `neighbours`; filled in.
+    first, last
+        The range of nodes whose lists are read.
     """
     for node in range(first, last):
         for at in range(offsets[node], offsets[node + 1]):
@@ -56,7 +75,20 @@ def induce_adjacency(
 ) -> None:
     """Write the lists of `kept[first:last]` in the subgraph of `kept`, one range after the other.
 
-    `label` has the new number of a node, or -1; `new_offsets[first]` is where to write.
+    Parameters
+    ----------
+    offsets, neighbours
+        Adjacency lists of the whole graph.
+    kept
+        The nodes of the subgraph.
+    label
+        The new number of each node, or -1, shape `(nodes,)`.
+    new_offsets
+        Offsets of the new lists; `new_offsets[first]` is where to write, those after it up to `last` are filled in.
+    out
+        The new lists; filled in.
+    first, last
+        The range of `kept`.
     """
     at = new_offsets[first]
     for i in range(first, last):
@@ -78,7 +110,19 @@ def choose_independent(
     first: int,
     last: int,
 ) -> None:
-    """Choose, first come, first served, every node of `order[first:last]` that has no chosen neighbour."""
+    """Choose, first come, first served, every node of `order[first:last]` that has no chosen neighbour.
+
+    Parameters
+    ----------
+    offsets, neighbours
+        Adjacency lists.
+    order
+        Order in which nodes are tried.
+    chosen
+        Whether each node is chosen so far, shape `(nodes,)`; filled in.
+    first, last
+        The range of `order`.
+    """
     for i in range(first, last):
         x = order[i]
         free = True

@@ -1,8 +1,7 @@
 """Degrees of a conflict graph given by blocks, one constraint at a time.
 
-A constraint's pairs are counted first, whatever else they violate; then those are taken back that violate an earlier
-constraint, too. These are few: one of the two rows is of the minority of the constraint, and one of that of an earlier
-constraint.
+All pairs of a constraint are counted first; then the pairs that violate an earlier constraint, too, are subtracted.
+These are few: one of the two rows is in the minority of the constraint, and one in that of an earlier constraint.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Members(NamedTuple):
     starts : int32 (groups + 1,)
         Where each group begins; within a group the majority comes first.
     majority : int32 (groups,)
-        How many rows of each group are of it.
+        Number of majority rows of each group.
     x, y : int32 (members,)
     """
 
@@ -109,9 +108,9 @@ class Special(NamedTuple):
     rows : int32
         Group by group.
     starts : int32 (groups + 1,)
-        Where each group begins in them.
+        Where each group begins in `rows`.
     marked : bool (all rows,)
-        Whether a row is one of them.
+        Whether a row is in `rows`.
     """
 
     rows: Ints
@@ -120,14 +119,14 @@ class Special(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Some rows of a group as loops over pairs need them. Scratch.
+    """Codes of some rows of a group, laid out for loops over pairs. Scratch.
 
     Attributes
     ----------
     group, x, y : int32 (constraints, CHUNK)
-        Of the constraint itself (last), and of the earlier ones that are needed.
+        Codes of the constraint itself (last), and of the needed earlier constraints.
     needed : int64 (constraints,)
-        Which are: 1, or -1 where their own groups are looked through instead.
+        1 for a needed constraint, -1 for one whose own groups are scanned instead, else 0.
     after : int64 (CHUNK,)
         A row meets those minority rows of the constraint that are below this.
     hit : int32 (CHUNK,)
@@ -168,7 +167,7 @@ def take_back(
     plain : int
         1 for the pairs with rows that are not special, 0 for those of two special rows.
     most_met : int
-        How many rows of the groups of an earlier constraint are looked at, instead of this group's.
+        Most rows in an earlier constraint's groups for which those are scanned, instead of this group's.
     part, parts : int
         Which share of the chunks of each group is done; the shares' results add up.
     degree : int32 (rows,)
@@ -242,8 +241,8 @@ def _take_back_in(
 ) -> int:
     """Subtract the pairs of one minority row with rows that are not special, in its group of `earlier[e]`.
 
-    What violates a constraint whose pairs are met in chunks is left to these, and what violates an earlier one of the
-    others to that. Returns the looks.
+    Pairs that violate a constraint whose pairs are met in chunks are left to the chunks, and pairs that violate an
+    earlier one of the other constraints to that one. Returns the looks.
     """
     j = earlier[e]
     begin, end = blocks.starts[j, blocks.group[j, a]], blocks.starts[j, blocks.group[j, a] + 1]
@@ -267,7 +266,7 @@ def _take_back_in(
 def _gather_all(
     blocks: Blocks, k: int, earlier: NDArray[np.int64], marked: NDArray[np.bool_], plain: int, rows: Ints, chunk: Chunk
 ) -> None:
-    """Fill a chunk with these rows."""
+    """Fill a chunk with the codes of rows."""
     own = earlier.shape[0]
     for e in range(own):
         if chunk.needed[e] > 0:
@@ -283,7 +282,21 @@ def _gather_all(
 
 @kernel
 def gather(blocks: Blocks, j: Number, e: int, rows: Ints, chunk: Chunk) -> None:
-    """Fill one constraint's part `e` of a chunk with these rows."""
+    """Fill one constraint's part of a chunk with rows.
+
+    Parameters
+    ----------
+    blocks
+        All constraints.
+    j
+        The constraint whose codes are copied.
+    e
+        The part of the chunk to fill.
+    rows
+        The rows, at most `CHUNK`.
+    chunk
+        Its `group` and `x` are filled, and `y` if the constraint is ordered or has two classes.
+    """
     group, x = blocks.group[j], blocks.x[j]
     for i in range(rows.shape[0]):
         b = np.int64(rows[i])
@@ -330,7 +343,23 @@ def _take_back_from(
 
 @kernel
 def mark(blocks: Blocks, j: Number, a: Number, group: Ints, x: Ints, y: Ints, hit: Ints, bit: np.int32) -> None:
-    """Set a bit of those rows that violate j with `a`."""
+    """Set a bit of those rows that violate j with `a`.
+
+    Parameters
+    ----------
+    blocks
+        All constraints.
+    j
+        The constraint.
+    a
+        A row.
+    group, x, y
+        Codes of the other rows at constraint j, shape `(rows,)`; y is read if j is ordered or has two classes.
+    hit
+        The bits of the other rows, shape `(rows,)`; added to.
+    bit
+        The bit to set.
+    """
     group_a, x_a, y_a = blocks.group[j, a], blocks.x[j, a], np.int32(0)
     if blocks.ordered[j] or blocks.both[j]:
         y_a = blocks.y[blocks.y_at[j], a]

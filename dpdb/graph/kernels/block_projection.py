@@ -1,6 +1,6 @@
 """Edge-addition projection of a conflict graph given by blocks.
 
-The scan is bound by memory, so what it asks of a candidate lies in the order in which candidates are met.
+The scan is bound by memory, so the data of candidates lie in the order in which the scan meets them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Ints = NDArray[np.int32]
 
 
 class Candidates(NamedTuple):
-    """The rows in `Blocks.members` or `Blocks.short` as a scan needs them, place by place.
+    """The data of the rows in `Blocks.members` or `Blocks.short` that a scan reads, place by place.
 
     Attributes
     ----------
     slot, x, y : int32 (constraints, longest)
-        Where the row's state is kept, and its positions; y is read where it says more than x.
+        Where the row's state is kept, and its positions; y is read only of constraints whose y is not x.
     """
 
     slot: Ints

@@ -1,9 +1,9 @@
 """Scans of a conflict graph that is given by blocks: no edge list, the same canonical order.
 
 All kernels of this file read one `Blocks` value. Rows are numbered by canonical rank; constraints by position. A pair
-belongs to the first constraint it violates. From a majority row only the minority of its group is enumerated. What a
-scan no longer needs leaves the group's list when it is next met, and a group with nothing left is not entered, so
-that work follows what changes and not the number of edges.
+belongs to the first constraint it violates. From a majority row only the minority of its group is enumerated. A row
+that a scan no longer needs leaves the group's list when it is next met, and a group with no rows left is skipped, so
+that the work grows with the changes and not with the number of edges.
 
 Rows and places are 64 bits wide wherever a helper gets them: each width would be compiled by itself.
 """
@@ -44,13 +44,13 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     ordered, both : bool (constraints,)
-        As of a `BlockConstraint`.
+        The fields of each `BlockConstraint`.
     group, x : int32 (constraints, rows)
         The same.
     y : int32 (constraints that are ordered or have both, rows)
-        The same; of others it is x.
+        The same; other constraints read x instead.
     y_at : int64 (constraints,)
-        Where in `y` a constraint's is.
+        The line of `y` of each constraint.
     place : int32 (constraints, rows)
         Where each row's list of candidates goes on: for a majority row the index in `short` of its group's first row
         above it, p; for a minority row -p - 1 with p its own index in `members`. Nothing of a row without a group.
@@ -84,15 +84,15 @@ class Blocks(NamedTuple):
 
 
 class Remaining(NamedTuple):
-    """The minority rows of each group of which a scan may still want something.
+    """The minority rows of each group that a scan may still visit.
 
     Attributes
     ----------
     rows : int32 (constraints, groups)
-        How many there are.
+        Number of such rows.
     some : uint8 (constraints, groups + 1)
-        Has the bit where there are any; 0 at -1, which stands for no group. It fits in a cache where counts do not, and
-        most rows ask nothing else. May have other bits for other things that are wanted.
+        Has the bit if there are any; 0 at -1, which stands for no group. It fits in a cache where counts do not, and
+        most rows read nothing else. May have other bits for other kinds of visits.
     bit : int
     """
 
@@ -103,13 +103,31 @@ class Remaining(NamedTuple):
 
 @kernel
 def violates(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    """Return whether two rows violate k."""
+    """Return whether two rows violate k.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    k : int
+        The constraint.
+    u, v : int
+        The rows.
+    """
     return bool(blocks.group[k, u] >= 0 and blocks.group[k, u] == blocks.group[k, v] and conflict(blocks, k, u, v))
 
 
 @kernel
 def conflict(blocks: Blocks, k: int, u: Number, v: Number) -> bool:
-    """Return whether two rows of one group of k violate it."""
+    """Return whether two rows of one group of k violate it.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    k : int
+        The constraint.
+    u, v : int
+        The rows.
+    """
     x_u, x_v = blocks.x[k, u], blocks.x[k, v]
     if not blocks.ordered[k] and not blocks.both[k]:
         return bool(x_u != x_v)
@@ -144,10 +162,24 @@ def fill_edges(
     filled: int,
     work: int,
 ) -> tuple[int, int, int, int]:
-    """Write the next edges in canonical order, from row `row`, constraint `k`, list index `place` (-1: its first).
+    """Write the next edges in canonical order.
 
-    The arrays have `filled` edges already. Returns how many they have, and where to go on, once they are full or `work`
-    pairs are looked at; the row is the number of rows when nothing is left.
+    Returns the number of edges in the arrays, and the row, constraint and list index to go on from, once the arrays are
+    full or `work` pairs are looked at; the row is the number of rows when no edge is left.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    row, k, place : int
+        Row, constraint and list index to start from (-1: the first index of the row's list).
+    u, v : uint32 (size,)
+        Endpoints of the edges, u < v; filled in.
+    dc : uint16 (size,)
+        The constraint at which the edge was met; filled in.
+    filled : int
+        How many edges the arrays have already.
+    work : int
+        Pairs to look at before the kernel returns.
     """
     constraints, n = blocks.group.shape
     size = u.shape[0]
@@ -192,7 +224,15 @@ def _next_kept(jumps: Ints, listed: Ints, gone: NDArray[np.bool_], place: Number
 
 @kernel
 def leave(blocks: Blocks, row: Number, remaining: Remaining) -> None:
-    """Count a row out of the minorities that it belongs to."""
+    """Subtract a row from the counts of the minorities that it belongs to.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    row : int
+    remaining : Remaining
+        The counts; a group whose count reaches 0 loses its bit.
+    """
     if not blocks.minority[row]:
         return
     for k in range(blocks.group.shape[0]):
@@ -204,13 +244,13 @@ def leave(blocks: Blocks, row: Number, remaining: Remaining) -> None:
 
 
 class Ahead(NamedTuple):
-    """The next rows that a scan will come to. Scratch, all of one size.
+    """The next rows of a scan. Scratch, all of one size.
 
     Attributes
     ----------
     rows : int32
     bits : uint8
-        Of all groups of each row, when it was looked up: what has gone since then is not there any more.
+        The bits of all groups of each row at the time of the look-up: rows may have left since then.
     """
 
     rows: Ints
@@ -219,7 +259,7 @@ class Ahead(NamedTuple):
 
 @kernel
 def look_ahead(blocks: Blocks, remaining: Remaining, ahead: Ahead) -> None:
-    """Look up what remains in the groups of the next rows, group after group: row by row takes three times as long."""
+    """Look up the bits of the next rows' groups, constraint by constraint: row by row takes three times as long."""
     ahead.bits[:] = 0
     for k in range(blocks.group.shape[0]):
         group, some = blocks.group[k], remaining.some[k]
@@ -229,7 +269,18 @@ def look_ahead(blocks: Blocks, remaining: Remaining, ahead: Ahead) -> None:
 
 @kernel
 def look_ahead_from(blocks: Blocks, row: Number, remaining: Remaining, ahead: Ahead) -> None:
-    """Look up the same of the rows from `row` on; of the last one for those after it."""
+    """Look up the bits of the groups of the rows from `row` on; places after the last row repeat it.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    row : int
+        The first row to look up.
+    remaining : Remaining
+        The minority rows that are left.
+    ahead : Ahead
+        Filled in.
+    """
     last = blocks.group.shape[1] - 1
     for i in range(ahead.rows.shape[0]):
         ahead.rows[i] = min(row + i, last)
@@ -269,9 +320,9 @@ def witness(
     Parameters
     ----------
     uncovered_longs, uncovered_shorts, able_longs, able_shorts : int32 (constraints, longest + 1)
-        The places in `members` and `short` whose rows are uncovered, and those whose rows have capacity.
+        Jumps to the places in `members` and `short` whose rows are uncovered, and to those whose rows have capacity.
     uncovered_left, able_left : Remaining
-        The minority rows of each group, from row u on, that are; with bits of one array.
+        The uncovered minority rows of each group, from row u on, and those with capacity; with bits of one array.
     covered, spent, used : (rows,)
         Whether a row is covered, whether it has no capacity left, and how many it covers.
     """
@@ -334,7 +385,7 @@ def witness(
                             spent[v] = True
                             leave(blocks, v, able_left)
                 place += 1
-        # Rows above it do not meet it any more.
+        # Rows after u do not meet u any more.
         if not covered[u]:
             leave(blocks, u, uncovered_left)
         if not spent[u]:
@@ -363,7 +414,23 @@ def match_greedily(
 ) -> int:
     """Let each row of a vertex cover take a free partner outside it, on both sides; returns the next row to serve.
 
-    `looks`: scratch, one entry.
+    Parameters
+    ----------
+    blocks : Blocks
+    cover : bool (rows,)
+        Whether a row is in the vertex cover.
+    longs, shorts : int32 (constraints, longest + 1)
+        Jumps over the places in `members` and `short` whose rows are gone.
+    left : Remaining
+        The minority rows that are not gone.
+    gone : bool (rows,)
+        Whether a row is in the cover or taken, so that it is no free partner; updated.
+    left_partner, right_partner : int32 (rows,)
+        Partners of the left and of the right copies; filled in.
+    looks : int64 (1,)
+        Scratch.
+    first, work : int
+        The first row to serve, and how many rows to look at before the kernel returns.
     """
     looks[0] = 0
     u = first
@@ -396,8 +463,33 @@ def find_paths(
 ) -> bool:
     """Search augmenting paths breadth first from the left copies in `queue`; returns whether the search is over.
 
-    `state`: how many of the queue are done, how many there are. `root` of a row in the queue, `parent` of a visited
-    right copy; `end_of[root]` is the free right copy that was found, or -1. `looks`: scratch, one entry.
+    Parameters
+    ----------
+    blocks : Blocks
+    longs, shorts : int32 (constraints, longest + 1)
+        Jumps over the places in `members` and `short` whose rows are visited.
+    left : Remaining
+        The minority rows that are not visited.
+    ahead : Ahead
+        Scratch.
+    visited : bool (rows,)
+        Whether a right copy is visited.
+    right_partner : int32 (rows,)
+        Partners of the right copies, or -1.
+    root : int32 (rows,)
+        The left copy in which the search began, of a row in the queue.
+    parent : int32 (rows,)
+        The left copy from which a visited right copy was reached.
+    end_of : int32 (rows,)
+        `end_of[root]` is the free right copy that the search reached, or -1.
+    queue : int32 (rows,)
+        Left copies to search from; added to.
+    state : int64 (2,)
+        How many of the queue are done, how many there are.
+    looks : int64 (1,)
+        Scratch.
+    work : int
+        Rows to look at before the kernel returns.
     """
     looks[0] = 0
     head, tail, size = state[0], state[1], ahead.rows.shape[0]
@@ -433,7 +525,17 @@ def find_paths(
 def extend_matching(
     left_partner: Ints, right_partner: Ints, parent: Ints, end_of: Ints, queue: Ints, first: int, last: int
 ) -> int:
-    """Grow the matching along the paths from `queue[first:last]`, which are disjoint; returns by how much."""
+    """Grow the matching along the paths from `queue[first:last]`, which are disjoint; returns by how much.
+
+    Parameters
+    ----------
+    left_partner, right_partner : int32 (rows,)
+        Partners of the left and of the right copies, or -1; updated.
+    parent, end_of, queue : int32 (rows,)
+        As `find_paths` left them.
+    first, last : int
+        The range of the queue.
+    """
     grown = 0
     for i in range(first, last):
         v = end_of[queue[i]]
@@ -456,7 +558,7 @@ def _take(
     gone: NDArray[np.bool_],
     looks: NDArray[np.int64],
 ) -> int:
-    """Return a row in conflict with u that is not gone, and let it go; -1 if there is none. Adds the rows looked at."""
+    """Return a row in conflict with u that is not gone, and mark it gone; -1 if none. Adds to `looks` the rows read."""
     seen = 0
     taken = np.int64(-1)
     place: Number

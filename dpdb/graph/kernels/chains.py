@@ -1,4 +1,4 @@
-"""Lists from which places leave: by how much to go on from each place, 0 while it is present."""
+"""Lists from which places leave: `jumps` has for each place how far to go on, 0 while the place is present."""
 
 from __future__ import annotations
 

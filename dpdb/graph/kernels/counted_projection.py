@@ -2,7 +2,7 @@
 
 A plain row (see `kernels.plain_conflicts`) that never reaches theta keeps no edge away: an edge between it and a
 special row is kept if and only if the special row is below theta when it is met. So only special rows are visited, and
-of plain rows it is enough to know how many each has met so far.
+of plain rows only the number that each special row has met so far is needed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _NO_LIMIT = 1 << 62
 
 
 class Special(NamedTuple):
-    """The special rows, and the plain ones that each is in conflict with.
+    """The special rows, and the number of plain rows in conflict with each.
 
     Attributes
     ----------
     rows : int32 (special,)
         Ascending.
     degree : int32 (special,)
-        By slot, as all that follows: in the whole graph.
+        Degree in the whole graph; by slot, as `place` and `plain`.
     listed : int32 (constraints, longest)
         Each group's special rows by rank.
     starts : int32 (constraints, groups + 1)
-        Where each group begins in them.
+        Where each group begins in `listed`.
     place : int32 (constraints, special)
         Where each row's list goes on behind itself.
     passed : int32 (constraints, longest)
@@ -75,14 +75,14 @@ def project_counted(
     first: int,
     work: int,
 ) -> tuple[int, int]:
-    """Count the edges that `kernels.block_projection.project` keeps; goes on at a special row, returns the next one.
+    """Count the edges that `kernels.block_projection.project` keeps; return the next special row and edges to add.
 
-    The second number returned is to be added up. A row u meets others as it does there, but for plain ones: if it
-    cannot reach theta, it joins all that are to come, wherever they are; else all between two special rows, where they
-    are in conflict in any case and met at no other constraint, and only else one by one.
+    A row u meets others as it does there, except plain rows: if u cannot reach theta, it joins all plain rows that are
+    to come, wherever they are; else all between two special rows, where they are in conflict in any case and met at no
+    other constraint, and only else one by one.
 
-    An edge is counted with its special row, at the end of what that row meets: what is kept of it then is all, since
-    what is above it has met it already. An edge of two special rows is counted twice so, and taken back once.
+    An edge is counted with its special row, after that row has met its last row: all its kept edges are known then,
+    since the rows above it have met it already. So an edge of two special rows is counted twice, and subtracted once.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def project_counted(
 
 @kernel
 def _to_meet(blocks: Blocks, special: Special, k: int, u: Number, slot: Number) -> int:
-    """Bound the special rows of one list that a special row goes on to."""
+    """Bound the number of special rows of one list that a special row still meets."""
     group = blocks.group[k, u]
     if group < 0:
         return 0
@@ -246,7 +246,7 @@ def _plain_before(
 ) -> tuple[int, int]:
     """Count the plain rows below `now` that are in conflict with a special row, not below `now`; and the looks.
 
-    For one row `now` only grows, and what is counted is kept: so each plain row is looked at once.
+    For one row `now` only grows, and the count is kept: so each plain row is looked at once.
     """
     since = (now >> special.span) << special.span
     found, looks = np.int64(special.plain[now >> special.span, slot]), 0

@@ -12,7 +12,7 @@ __all__ = ["count_crossings"]
 Ints = NDArray[np.int32]
 
 _BEFORE, _CLEAR, _AFTER, _CLEAR_AGAIN = 0, 1, 2, 3
-_LEVELS = 16  # what a look into the tree costs, in rows that a kernel looks at in order
+_LEVELS = 16  # the cost of one access to the tree, in rows read in order
 
 
 @kernel
@@ -25,7 +25,7 @@ def _add(tree: Ints, y: int) -> None:
 
 @kernel
 def _below(tree: Ints, y: int) -> int:
-    """Count those in the tree that are below y."""
+    """Count the entries of the tree that are below y."""
     found, at = 0, y
     while at > 0:
         found += tree[at]

@@ -13,7 +13,15 @@ __all__ = ["count_degrees", "project", "witness"]
 
 @kernel
 def count_degrees(u: NDArray[np.uint32], v: NDArray[np.uint32], degree: NDArray[np.int64]) -> None:
-    """Add the edges `(u, v)` to `degree`, shape `(nodes,)`."""
+    """Add edges to the degrees of their nodes.
+
+    Parameters
+    ----------
+    u, v
+        Endpoints of the edges, shape `(edges,)`.
+    degree
+        Shape `(nodes,)`; added to.
+    """
     for i in range(u.shape[0]):
         degree[u[i]] += 1
         degree[v[i]] += 1
@@ -21,10 +29,19 @@ def count_degrees(u: NDArray[np.uint32], v: NDArray[np.uint32], degree: NDArray[
 
 @kernel
 def project(u: NDArray[np.uint32], v: NDArray[np.uint32], lanes: Lanes, degree: Lanes, full: NDArray[np.bool_]) -> None:
-    """Add the edges `(u, v)`, in order, to the projection of every lane (paper A, Algorithm 1).
+    """Add edges, in order, to the projection of every lane (paper A, Algorithm 1).
 
-    `degree[node, lane]` is the degree in the projection at `lanes[lane]`. `full[node]`: the node is at its
-    bound in every lane, so its edges can be skipped (degrees of different lanes are not nested).
+    Parameters
+    ----------
+    u, v
+        Endpoints of the edges in canonical order, shape `(edges,)`.
+    lanes
+        The theta of each lane.
+    degree
+        `degree[node, lane]` is the degree in the projection at `lanes[lane]`; added to.
+    full
+        `full[node]`: the node is at its bound in every lane, so its edges can be skipped (degrees of different lanes
+        are not nested). Updated.
     """
     width = lanes.shape[0]
     for i in range(u.shape[0]):
@@ -53,11 +70,19 @@ def witness(
     state: Lanes,
     everywhere: NDArray[np.bool_],
 ) -> None:
-    """Scan the edges `(u, v)`, in order, for every lane (PRIVACY.md): u covers v if it can, then v covers u.
+    """Scan edges, in order, for every lane (PRIVACY.md): u covers v if it can, then v covers u.
 
-    `state[node, 0, lane]` is how many others the node covers, at most `lanes[lane]`; `state[node, 1, lane]`
-    is 1 once it is covered, else 0. `everywhere[0, node]`: it is at its bound in every lane; `everywhere[1,
-    node]`: it is covered in every lane.
+    Parameters
+    ----------
+    u, v
+        Endpoints of the edges in canonical order, shape `(edges,)`.
+    lanes
+        The theta of each lane.
+    state
+        `state[node, 0, lane]` is how many others the node covers, at most `lanes[lane]`; `state[node, 1, lane]` is 1
+        once it is covered, else 0. Updated.
+    everywhere
+        `everywhere[0, node]`: it is at its bound in every lane; `everywhere[1, node]`: it is covered in every lane.
     """
     width = lanes.shape[0]
     for i in range(u.shape[0]):

@@ -34,9 +34,20 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first: int, last: int, count: int) -> int:
-    """Number the pairs of rows `first .. last`; `slots` is a hash table of the first row of each pair known so far.
+    """Number the pairs of a range of rows by a hash table; returns how many distinct pairs there are by now.
 
-    Its length is a power of two. Returns how many distinct pairs there are by now.
+    Parameters
+    ----------
+    left, right
+        The two codes of each row; where either is negative, so is the number.
+    slots
+        Hash table of the first row of each pair known so far, -1 where free; its length is a power of two.
+    numbers
+        The number of each row's pair; filled in.
+    first, last
+        The range of rows.
+    count
+        How many distinct pairs the rows before have.
     """
     mask = np.uint64(slots.shape[0] - 1)
     shift = np.uint64(64)
@@ -68,7 +79,23 @@ def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first:
 def number_cells(
     left: Codes, right: Codes, width: int, cells: Codes, numbers: Codes, first: int, last: int, count: int
 ) -> int:
-    """Number the pairs of rows `first .. last` likewise; `cells` has each pair's number at `left * width + right`."""
+    """Number the pairs of a range of rows by a table of all pairs; returns how many distinct pairs there are by now.
+
+    Parameters
+    ----------
+    left, right
+        The two codes of each row; where either is negative, so is the number.
+    width
+        Above every code of `right`.
+    cells
+        Each pair's number at `left * width + right`, -1 where it has none yet.
+    numbers
+        The number of each row's pair; filled in.
+    first, last
+        The range of rows.
+    count
+        How many distinct pairs the rows before have.
+    """
     for row in range(first, last):
         if left[row] < 0 or right[row] < 0:
             numbers[row] = -1
@@ -83,7 +110,17 @@ def number_cells(
 
 @kernel
 def count_keys(keys: Codes, counts: Codes, first: int, last: int) -> None:
-    """Add rows `first .. last` to `counts[key + 1]`; negative keys are left out."""
+    """Count the rows of each key in a range of rows.
+
+    Parameters
+    ----------
+    keys
+        The key of each row; rows with a negative key are left out.
+    counts
+        `counts[key + 1]` counts the rows of a key; added to.
+    first, last
+        The range of rows.
+    """
     for row in range(first, last):
         if keys[row] >= 0:
             counts[keys[row] + 1] += 1
@@ -91,14 +128,40 @@ def count_keys(keys: Codes, counts: Codes, first: int, last: int) -> None:
 
 @kernel
 def look_up(table: Codes, places: NDArray[Any], found: Codes, first: int, last: int) -> None:
-    """Read a table at the places `first .. last`, from its end where they are negative."""
+    """Read a table at a range of places.
+
+    Parameters
+    ----------
+    table
+        The values.
+    places
+        Indices into the table, from its end where they are negative.
+    found
+        The value at each place; filled in.
+    first, last
+        The range of `places`.
+    """
     for i in range(first, last):
         found[i] = table[places[i]]
 
 
 @kernel
 def place_rows(keys: Codes, listed: Codes, place: Codes, out: Codes, first: int, last: int) -> None:
-    """Write `listed[first:last]` to `out`, each row at the next `place` of its key."""
+    """Write listed rows to `out`, each at the next place of its key.
+
+    Parameters
+    ----------
+    keys
+        The key of each row; rows with a negative key are left out.
+    listed
+        The rows.
+    place
+        The next place of each key in `out`; advanced.
+    out
+        The rows by key; filled in.
+    first, last
+        The range of `listed`.
+    """
     for i in range(first, last):
         row = listed[i]
         key = keys[row]
@@ -109,7 +172,19 @@ def place_rows(keys: Codes, listed: Codes, place: Codes, out: Codes, first: int,
 
 @kernel
 def place_all(keys: Codes, place: Codes, out: Codes, first: int, last: int) -> None:
-    """Write the rows `first .. last` to `out` likewise."""
+    """Write rows to `out`, each at the next place of its key.
+
+    Parameters
+    ----------
+    keys
+        The key of each row; rows with a negative key are left out.
+    place
+        The next place of each key in `out`; advanced.
+    out
+        The rows by key; filled in.
+    first, last
+        The range of rows.
+    """
     for row in range(first, last):
         key = keys[row]
         if key >= 0:
@@ -119,7 +194,19 @@ def place_all(keys: Codes, place: Codes, out: Codes, first: int, last: int) -> N
 
 @kernel
 def count_classes(groups: Codes, classes: Codes, sizes: Codes, group_of: Codes, first: int, last: int) -> None:
-    """Count the rows `first .. last` of each class, and note its group."""
+    """Count the rows of each class in a range of rows, and note its group.
+
+    Parameters
+    ----------
+    groups, classes
+        The group and the class of each row; rows where either is negative are left out.
+    sizes
+        How many rows each class has; added to.
+    group_of
+        The group of each class; filled in.
+    first, last
+        The range of rows.
+    """
     for row in range(first, last):
         if groups[row] >= 0 and classes[row] >= 0:
             sizes[classes[row]] += 1
@@ -130,7 +217,19 @@ def count_classes(groups: Codes, classes: Codes, sizes: Codes, group_of: Codes, 
 def compare_classes(
     sizes: Codes, group_of: Codes, largest: Codes, several: NDArray[np.bool_], first: int, last: int
 ) -> None:
-    """Find each group's largest class (the first one on ties) among `first .. last` and those before."""
+    """Find each group's largest class (the first one on ties) among a range of classes and those before.
+
+    Parameters
+    ----------
+    sizes, group_of
+        How many rows each class has, and its group (negative: none).
+    largest
+        The largest class of each group so far, or -1; updated.
+    several
+        Whether a group has more than one class; filled in.
+    first, last
+        The range of classes.
+    """
     for number in range(first, last):
         group = group_of[number]
         if group < 0:
@@ -150,10 +249,24 @@ def compare_classes(
 def extend_chains(
     starts: Codes, y: Codes, tails: Codes, values: Codes, before: Codes, ends: Codes, state: State, work: int
 ) -> bool:
-    """Patience sorting of each group's y: the place before each in a longest chain that ends there; each group's last.
+    """Find longest non-decreasing chains of each group's y by patience sorting.
 
-    `tails`, `values`: for each length of a chain, the place at which one ends lowest, and its y. Scratch.
-    `state`: group, places of it that are done, length of its longest chain.
+    Parameters
+    ----------
+    starts
+        Where each group starts, shape `(groups + 1,)`.
+    y
+        The values of each group, one group after another.
+    tails, values
+        For each length of a chain, the place at which one ends lowest, and its y. Scratch.
+    before
+        For each place, the place before it in a longest chain that ends there, or -1; filled in.
+    ends
+        The last place of each group's longest chain, or -1; filled in.
+    state
+        Group, places of it that are done, length of its longest chain.
+    work
+        Steps to do before the kernel returns.
     """
     group, place, length = state[0], starts[state[0]] + state[1], state[2]
     while group < starts.shape[0] - 1:
@@ -184,7 +297,19 @@ def extend_chains(
 
 @kernel
 def mark_chains(before: Codes, ends: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
-    """Mark the places of each group's longest chain, from its end. `state`: group, next place + 1 (0: its last)."""
+    """Mark the places of each group's longest chain, from its end.
+
+    Parameters
+    ----------
+    before, ends
+        As `extend_chains` left them.
+    marked
+        Whether a place is in its group's chain; filled in.
+    state
+        Group, next place + 1 (0: its last).
+    work
+        Steps to do before the kernel returns.
+    """
     group, place = state[0], state[1] - 1
     while group < ends.shape[0]:
         if place < 0:
@@ -203,9 +328,20 @@ def mark_chains(before: Codes, ends: Codes, marked: NDArray[np.bool_], state: St
 
 @kernel
 def mark_above(starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
-    """Mark the places that have one of smaller x and greater y before them in their group; x ascends.
+    """Mark the places that have one of smaller x and greater y before them in their group.
 
-    `state`: group, places of it that are done, of these the ones taken into the greatest y, that y + 1 (0: none).
+    Parameters
+    ----------
+    starts
+        Where each group starts, shape `(groups + 1,)`.
+    x, y
+        The order positions of each group's rows by ascending x.
+    marked
+        Shape `(rows,)`; filled in.
+    state
+        Group, places of it that are done, of these the ones taken into the greatest y, that y + 1 (0: none).
+    work
+        Steps to do before the kernel returns.
     """
     group = state[0]
     while group < starts.shape[0] - 1:
@@ -232,10 +368,21 @@ def mark_above(starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], sta
 
 @kernel
 def mark_below(starts: Codes, x: Codes, y: Codes, marked: NDArray[np.bool_], state: State, work: int) -> bool:
-    """Mark the places that have one of greater x and smaller y behind them in their group; x ascends.
+    """Mark the places that have one of greater x and smaller y behind them in their group.
 
-    `state`: group, places of it that are done from its end, of these the ones taken into the smallest y, that y + 1 (0:
-    none).
+    Parameters
+    ----------
+    starts
+        Where each group starts, shape `(groups + 1,)`.
+    x, y
+        The order positions of each group's rows by ascending x.
+    marked
+        Shape `(rows,)`; filled in.
+    state
+        Group, places of it that are done from its end, of these the ones taken into the smallest y, that y + 1 (0:
+        none).
+    work
+        Steps to do before the kernel returns.
     """
     group = state[0]
     while group < starts.shape[0] - 1:
@@ -267,8 +414,20 @@ def find_places(
 ) -> bool:
     """For each member, where its list goes on (`Blocks.place`): in `short` at its group's first row above it.
 
-    For a row of `short` itself at -p - 1, p being its index in `members`. Both lists ascend in each group.
-    `state`: group, members of it that are done, rows of its short list that are passed.
+    For a row of `short` itself at -p - 1, p being its index in `members`.
+
+    Parameters
+    ----------
+    members, starts
+        Each group's rows, ascending, and where each group starts.
+    short, short_starts
+        Each group's minority rows, ascending, and where each group starts.
+    places
+        Filled in at every member, shape `(rows,)`.
+    state
+        Group, members of it that are done, rows of its short list that are passed.
+    work
+        Steps to do before the kernel returns.
     """
     group = state[0]
     while group < starts.shape[0] - 1:

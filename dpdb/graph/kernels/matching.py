@@ -98,7 +98,22 @@ def find_levels(
 ) -> bool:
     """Search breadth first from the roots, up to the first level that sees an unmatched right copy.
 
-    Returns whether the search is over. `state`: how many of the queue are done, how many there are, that level.
+    Returns whether the search is over; else `work` neighbours were looked at.
+
+    Parameters
+    ----------
+    offsets, neighbours
+        Adjacency lists.
+    holder
+        Shape `(nodes,)`: the left partner of every right copy, or FREE.
+    level
+        Shape `(nodes,)`: 0 for the roots, -1 for the other left copies. Filled in.
+    queue
+        Shape `(nodes,)`: left copies in the order in which they are reached, the roots first. Added to.
+    state
+        How many of the queue are done, how many there are, that first level (NO_LEVEL: none yet).
+    work
+        Neighbours to look at before the kernel returns.
     """
     head, tail, last_level = state[0], state[1], state[2]
     while head < tail and level[queue[head]] <= last_level:
@@ -134,9 +149,30 @@ def augment(
     state: NDArray[np.int64],
     work: int,
 ) -> bool:
-    """Search depth first along the levels from each root; `cursor` makes sure that an edge is tried once in a phase.
+    """Search depth first along the levels from each root, and augment the matching along every path.
 
-    Returns whether all are searched. `state`: root, depth of the search + 1 (0: not begun).
+    Returns whether all roots are searched.
+
+    Parameters
+    ----------
+    offsets, neighbours
+        Adjacency lists.
+    mate
+        Shape `(2, nodes)`: partners of left copies, partners of right copies, or FREE. Updated.
+    level
+        Levels of the left copies, as `find_levels` left them.
+    cursor
+        The next entry of every list; makes sure that an edge is tried once in a phase.
+    path
+        Shape `(nodes,)`; scratch.
+    queue, roots
+        The roots are the first `roots` entries of the queue.
+    last_level
+        The level at which `find_levels` stopped.
+    state
+        Root, depth of the search + 1 (0: not begun).
+    work
+        Steps to do before the kernel returns.
     """
     i, depth = state[0], state[1] - 1
     while i < roots:

@@ -88,7 +88,15 @@ def count_plain(
 
 @kernel
 def is_minority(blocks: Blocks, k: Number, row: Number) -> bool:
-    """Return whether a row is in the minority of its group of k."""
+    """Return whether a row is in the minority of its group of k.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    k : int
+        The constraint.
+    row : int
+    """
     return bool(blocks.group[k, row] >= 0 and blocks.place[k, row] < 0)
 
 

@@ -24,7 +24,7 @@ State = NDArray[np.int64]
 FREE = -1
 _ABSENT = np.int32(-(2**31))  # below all values of a tree
 
-_TURN = 16  # what a turn of `search` costs, in rows that a kernel looks at in order
+_TURN = 16  # the cost of a turn of `search`, in rows read in order
 
 _GROUP, _EQUAL, _ABOVE, _END = 0, 1, 2, 3  # columns of `Ranges.spans`
 
@@ -36,7 +36,7 @@ class Ranges(NamedTuple):
     ----------
     ordered : bool (constraints,)
     place : int32 (rows, constraints)
-        Where the row lies, -1: it conflicts with none through this constraint.
+        The row's place; -1 if it conflicts with no row through this constraint.
     row, y : int32 (constraints, rows)
         The row at each place, and its y.
     spans : int32 (constraints, rows, 4)
@@ -55,10 +55,20 @@ class Ranges(NamedTuple):
 
 @kernel
 def fill_present(ranges: Ranges, present: NDArray[np.bool_], trees: Ints, state: State, work: int) -> bool:
-    """Fill `trees`, shape (constraints, 2, 2 rows), with the rows that are present; returns whether it is done.
+    """Fill the trees with the rows that are present; returns whether all are filled.
 
-    Order rules: the leaf of place p is at rows + p, node i has the children 2i and 2i + 1. Class rules: `trees[k, 0]`
-    has the jumps of `chains` to the next present place. `state`: constraint, leaves that are done, nodes.
+    Parameters
+    ----------
+    ranges : Ranges
+    present : bool (rows,)
+        Whether a row is present.
+    trees : int32 (constraints, 2, 2 rows)
+        Order rules: the leaf of place p is at rows + p, node i has the children 2i and 2i + 1. Class rules:
+        `trees[k, 0]` has the jumps of `chains` to the next present place.
+    state : int64 (3,)
+        Constraint, leaves that are done, nodes that are done.
+    work : int
+        Leaves and nodes to fill before the kernel returns.
     """
     rows = ranges.place.shape[0]
     k, place, nodes = state[0], state[1], state[2]
@@ -247,13 +257,13 @@ def search(
     Parameters
     ----------
     unseen, free
-        Trees (see `fill_present`) of the matched right copies that no tree has, and of the free right copies.
+        Trees (see `fill_present`) of the matched right copies outside all search trees, and of the free right copies.
     left, right
         Partner of each left copy and of each right copy, or `FREE`.
     roots : int32 (roots,)
         Free left copies.
     root, parent : int32 (rows,)
-        Of left copies that a tree has, its root; of right copies the left copy that took them. Scratch.
+        The root of each left copy in a search tree; the left copy that took each right copy. Scratch.
     queue : int32 (rows,)
         A ring of left copies, each at most once.
     state

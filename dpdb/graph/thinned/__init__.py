@@ -1,1 +1,1 @@
-"""Covers of conflict graphs of which some rows are missing: which rows may be, and the proof that none mattered."""
+"""Covers of conflict graphs that lack some rows: which rows may be missing, and the proof of the same cover."""

@@ -39,7 +39,7 @@ __all__ = ["CertifiedCover", "UncertifiedError"]
 
 
 class UncertifiedError(Exception):
-    """The rows that are here do not prove what 2 tau* of all rows is: more have to come. Never leaves dpdb."""
+    """The loaded rows do not prove 2 tau* of all rows: more rows must be loaded. Never leaves dpdb."""
 
 
 @final
@@ -75,7 +75,7 @@ class CertifiedCover:
 
     @property
     def value(self) -> int:
-        """What is certified."""
+        """The certified 2 tau*."""
         return self._value
 
     def __repr__(self) -> str:

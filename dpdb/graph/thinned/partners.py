@@ -1,10 +1,10 @@
-"""Rows of an order rule's chain that may do as partners of the rows outside it, so that the others need not come.
+"""Rows of an order rule's chain that may suffice as partners of the rows outside it: the others need not be loaded.
 
 Of each group a longest chain is free of conflicts with itself: every conflict has a *special* row, one outside the
 chain. Sorted by x, and so by y, the rows of the chain with which a special row conflicts are neighbours: those of a
-smaller x and a larger y are what a first part of the chain and a last part have in common; likewise the other ones. Of
-them about `ratio` come for each special row, so that as many special rows as there are find other partners, and `least`
-more, which special rows share.
+smaller x and a larger y are what a first part of the chain and a last part have in common; likewise the other ones.
+About `ratio` of them are loaded for each special row, so that as many special rows as there are find other partners,
+and `least` more, which special rows share.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["ChainPartners", "chain_partners"]
 
 @dataclass(frozen=True, eq=False)
 class ChainPartners:
-    """Which values of an order rule come.
+    """The share of the rows to load for each value of an order rule.
 
     Attributes
     ----------
@@ -102,10 +102,10 @@ def _within_groups(group: NDArray[np.int32], position: NDArray[np.int32]) -> NDA
 def _demand(
     size: int, first: NDArray[np.int64], last: NDArray[np.int64], ratio: int, least: int
 ) -> NDArray[np.float64]:
-    """Compute the share that is wanted of each row of the chain, 1 at most.
+    """Compute the share of each row of the chain that special rows demand, 1 at most.
 
-    It is the sum of what special rows want for themselves, and the most of what they want together, which is found by
-    powers of two.
+    It is the sum of the special rows' own demands, plus the largest of their joint demands, which is found by powers of
+    two.
     """
     near = (last - first).astype(np.float64)
     own = _covering(size, first, last, ratio / np.maximum(near, 1))

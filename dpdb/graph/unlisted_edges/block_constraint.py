@@ -70,9 +70,14 @@ class BlockConstraint:
         return np.asarray(found & (self.group[u] >= 0) & (self.group[u] == self.group[v]))
 
     def of_rows(self, rows: NDArray[np.int64], group: Codes | None = None, x: Codes | None = None) -> BlockConstraint:
-        """Return the constraint among some rows, in another order; each of its groups keeps all rows or none.
+        """Return the constraint among some rows, in another order.
 
-        `group` and `x`: where to write these.
+        Parameters
+        ----------
+        rows
+            The rows; each group of the constraint has all of its rows among them, or none.
+        group, x : optional
+            The arrays to write the result's `group` and `x` to (default: new ones).
         """
         found = looked_up(self.x, rows, x)
         y = found if self.y is self.x else looked_up(self.y, rows)
@@ -96,15 +101,24 @@ def _apart(doubled: Codes, group: Codes | None = None) -> tuple[Codes, NDArray[n
 
 
 def all_of_rows(constraints: Sequence[BlockConstraint], rows: NDArray[np.int64]) -> list[BlockConstraint]:
-    """Return several constraints among some rows, in threads; their groups and x are the rows of one table each."""
+    """Return several constraints among some rows, in threads; their `group` and `x` are lines of one table each."""
     group, x = (np.empty((len(constraints), rows.size), np.int32) for _ in range(2))
     return called_all([partial(each.of_rows, rows, group[k], x[k]) for k, each in enumerate(constraints)])
 
 
 def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockConstraint:
-    """Build a functional dependency lhs -> rhs, or a key lhs (rhs None), from codes (-1 for NULL).
+    """Build a functional dependency lhs -> rhs, or a key lhs, from codes (-1 for NULL).
 
     A row with NULL in any of the columns conflicts with none: SQL's comparison with NULL is not true.
+
+    Parameters
+    ----------
+    lhs
+        Codes of the left-hand side's columns, each of shape `(rows,)`.
+    rhs
+        Codes of the right-hand side's column; None for a key.
+    row_count
+        Number of rows.
     """
     group, group_count = _group(lhs, row_count)
     if rhs is None:
@@ -115,7 +129,7 @@ def by_class(lhs: Sequence[Codes], rhs: Codes | None, row_count: int) -> BlockCo
     number, group_count = _numbers(largest >= 0)
     of_class = number[group_of]
     minor = (of_class >= 0) & (np.arange(class_count + 1) != largest[group_of])
-    doubled = (2 * of_class + minor).astype(np.int32)  # what a row is depends on its class alone
+    doubled = (2 * of_class + minor).astype(np.int32)  # a row's group and minority depend on its class alone
     group, minority = _apart(looked_up(doubled, classes))
     return BlockConstraint(False, False, group, group_count, classes, classes, minority, doubled)
 
@@ -124,6 +138,15 @@ def by_two_classes(lhs: Sequence[Codes], first: Codes, second: Codes, row_count:
     """Build a constraint against rows that are equal on lhs and differ in `first` and in `second`, from codes.
 
     Of a group of n rows, those that a row does not differ from share its first class or its second one.
+
+    Parameters
+    ----------
+    lhs
+        Codes of the columns that must be equal, each of shape `(rows,)`; -1 for NULL.
+    first, second
+        Codes of the two columns that must differ.
+    row_count
+        Number of rows.
     """
     group, group_count = _group(lhs, row_count)
     (x, x_count), (y, y_count) = factorize(group, first), factorize(group, second)
@@ -149,7 +172,18 @@ def by_order(
 ) -> BlockConstraint:
     """Build an order constraint: with equal prefix, `first` above and `second` below (opposite), or both above.
 
-    `ties` says in which of them equal rows are in conflict, too, as if one were above the other.
+    Parameters
+    ----------
+    prefix
+        Codes of the columns that must be equal, each of shape `(rows,)`; -1 for NULL.
+    first, second
+        Order positions of the rows in the two columns; -1 for NULL.
+    opposite
+        Whether two rows conflict if the columns order them in opposite ways; else if both order them alike.
+    row_count
+        Number of rows.
+    ties
+        In which of the two columns equal rows are in conflict, too, as if one were above the other.
     """
     group, group_count = _group(prefix, row_count)
     group = np.where((first < 0) | (second < 0), np.int32(-1), group)
@@ -169,7 +203,7 @@ def by_order(
 
 
 def _without_ties(x: Codes, y: Codes, ties: tuple[bool, bool]) -> tuple[Codes, Codes]:
-    """Rank rows so that one is above in x and below in y where it is so now, or is equal in what `ties` allows.
+    """Rank rows so that one is above in x and below in y if it is so now, or is equal in a column that `ties` allows.
 
     Rows equal in x are ranked in x against y, and rows equal in y are ranked in y against x: so they cross, and rows
     that x and y order alike stay as they are. Rows equal in both cross only if both may be equal: they are ranked in x
@@ -208,7 +242,7 @@ def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
 
 
 def _numbers(kept: NDArray[np.bool_]) -> tuple[Codes, int]:
-    """Number what is kept from 0; -1 for all else, and for what stands for nothing behind the end."""
+    """Number the kept entries from 0; -1 for all others, and so for a last entry that stands for none."""
     numbers = np.where(kept, np.cumsum(kept, dtype=np.int32) - np.int32(1), np.int32(-1))
     return numbers, int(np.count_nonzero(kept))
 
@@ -226,6 +260,6 @@ def _majority(group: Codes, group_count: int, classes: Codes, class_count: int) 
 
 
 def _sizes(numbers: Codes, count: int, known: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count, for each row, the known rows of its number; what it says of other rows means nothing."""
+    """Count, for each known row, the known rows of its number; the counts of other rows are meaningless."""
     sizes: NDArray[np.int64] = np.bincount(numbers[known], minlength=count + 1)[numbers]
     return sizes

@@ -27,7 +27,17 @@ Codes = NDArray[np.int32]
 def block_degrees(
     blocks: Blocks, constraints: Mapping[int, BlockConstraint], tested: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Count each row's conflicts, shape `(rows,)`; constraints by their position. `tested`: see `BlockGraph`."""
+    """Count each row's conflicts, shape `(rows,)`.
+
+    Parameters
+    ----------
+    blocks
+        Arrays of all constraints.
+    constraints
+        The constraints by their position in `blocks`.
+    tested
+        Shape `(constraints, constraints)`, see `BlockGraph`.
+    """
     total = np.zeros(blocks.group.shape[1], np.int64)
     for k, constraint in constraints.items():
         earlier = {j: other for j, other in constraints.items() if j < k and tested[k, j]}

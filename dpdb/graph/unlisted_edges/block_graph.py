@@ -62,7 +62,7 @@ class BlockGraph:
         count = len(self._constraints)
         self._listed = {k: c for k, c in enumerate(self._constraints) if isinstance(c, ListedConstraint)}
         self._tested = np.ones((count, count), np.bool_) if tested is None else tested.copy()
-        self._tested[:, list(self._listed)] = False  # what is listed is looked up where it matters
+        self._tested[:, list(self._listed)] = False  # listed conflicts are looked up where they matter
         self._covering_theta = max(1, node_count)  # smallest theta known at which W is the problematic rows
 
     @cached_property
@@ -96,7 +96,7 @@ class BlockGraph:
                 yield u[:filled][kept], v[:filled][kept], dc[:filled][kept]
 
     def _first_met(self, u: NDArray[np.uint32], v: NDArray[np.uint32], dc: NDArray[np.uint16]) -> NDArray[np.bool_]:
-        """Mark the edges that are not met again after they were listed."""
+        """Mark the edges that no other listed constraint has."""
         kept = np.ones(u.size, np.bool_)
         pairs = u.astype(np.int64) * self._node_count + v
         for k, constraint in self._listed.items():
@@ -161,7 +161,7 @@ class BlockGraph:
         return self._counted.is_faster(theta, self.most_projected_edges(theta))
 
     def most_projected_edges(self, theta: int) -> int:
-        """Return what the projection's edges cannot exceed: each has an end in the cover, which keeps theta at most."""
+        """Return an upper bound of the projection's edges: each has an end in the cover, which keeps theta at most."""
         covering = self.degrees[self.cover]
         return min(self.degree_summary().edge_count, int(np.minimum(covering, theta).sum()))
 
@@ -207,7 +207,7 @@ class BlockGraph:
         Raises
         ------
         NotImplementedError
-            If conflicts are listed: without them the cover of what is returned could be taken for that of all rows.
+            If conflicts are listed: without them the cover of the result could be taken for that of all rows.
         """
         if self._listed:
             raise NotImplementedError("partners of rows whose conflicts are listed")
@@ -220,7 +220,7 @@ class BlockGraph:
 
     @cached_property
     def cover(self) -> NDArray[np.bool_]:
-        """Rows such that each edge has one among them: the minorities, and what the listed edges need besides."""
+        """A vertex cover: the minorities, and the further rows that the listed edges need."""
         cover = np.zeros(self._node_count, np.bool_)
         for constraint in self._constraints:
             cover |= constraint.minority

@@ -97,7 +97,7 @@ def no_jumps(blocks: Blocks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def minorities(blocks: Blocks, wanted: int = 1) -> tuple[Remaining, ...]:
-    """Make the minority rows of each group, all remaining, for one or several things that a scan wants of them."""
+    """Make the minority rows of each group, all remaining, for one or several kinds of visits of a scan."""
     from dpdb.graph.kernels.blocks import Remaining
 
     count = blocks.short_starts[:, 1:] - blocks.short_starts[:, :-1]

@@ -41,7 +41,7 @@ def maximum_matching(blocks: Blocks, cover: NDArray[np.bool_]) -> Steps[int]:
 
     Greedy first: each row of the vertex cover takes a free partner outside it, on both sides. Then
     rounds of breadth-first search from all free left copies; a right copy is visited once a round and leaves the lists.
-    What a row looks at without being in conflict with it stays, so a round may cost O(rows^2) in a large group, of an
+    A row not in conflict with the row that reads it stays, so a round may cost O(rows^2) in a large group, of an
     order constraint or with large classes: `range_matching` is for those. A round without an augmenting path proves the
     matching maximum (Berge); matching every cover row on both sides proves it at once (Koenig).
     """

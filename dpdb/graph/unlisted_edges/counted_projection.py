@@ -61,7 +61,7 @@ class CountedProjection:
         return made or most_edges > COUNTED_WORK.at * (work + self._looks // _VECTOR)
 
     def edges(self, theta: int) -> Steps[int]:
-        """Count the projection's edges, see `dpdb.graph.projected_counts`; what all thetas share is made at once."""
+        """Count the projection's edges, see `dpdb.graph.projected_counts`; the part common to all is made once."""
         return self._edges(theta, self._projection(), self._special, self._listed)
 
     def _edges(self, theta: int, projection: BlockProjection, special: Special, listed: Candidates) -> Steps[int]:
@@ -98,7 +98,7 @@ class CountedProjection:
 
     @cached_property
     def _pairs(self) -> int:
-        """How many pairs of special rows are listed."""
+        """Number of listed pairs of special rows."""
         pairs, groups = 0, self._blocks.starts.shape[1] - 1
         for group, short_starts in zip(self._blocks.group, self._blocks.short_starts, strict=True):
             special = np.bincount(group[self._rows] + 1, minlength=groups + 1)[1:]
@@ -107,7 +107,7 @@ class CountedProjection:
 
     @cached_property
     def _looks(self) -> int:
-        """How many plain rows are compared with special ones, at most, to count them: those of orders and the like."""
+        """Most comparisons of plain with special rows to count conflicts, in order constraints and the like."""
         blocks, looks = self._blocks, 0
         minorities = [rows[: ends[-1]] for rows, ends in zip(blocks.short, blocks.short_starts, strict=True)]
         how_many = np.bincount(np.concatenate(minorities), minlength=blocks.minority.size)

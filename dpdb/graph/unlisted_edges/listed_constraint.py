@@ -1,4 +1,4 @@
-"""`ListedConstraint`: a constraint without blocks in a graph of blocks. Its conflicts are listed, those of no other.
+"""`ListedConstraint`: a constraint without blocks in a graph of blocks, the only kind whose conflicts are listed.
 
 To the scans it looks like a block constraint in which each row is alone in its group and of the majority, and its
 neighbours are the minority: what they enumerate from a majority row is then its list.
@@ -29,7 +29,7 @@ class ListedConstraint:
     near : Adjacency
         With sorted lists.
     ordered, both, group, group_count, x, y, minority
-        As of a `BlockConstraint`. All rows differ in x, so that what is listed is in conflict.
+        As of a `BlockConstraint`. All rows differ in x, so that listed pairs are in conflict.
     """
 
     near: Adjacency

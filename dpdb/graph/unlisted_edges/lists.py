@@ -20,7 +20,7 @@ Ints = NDArray[np.int32]
 
 
 class Lists(NamedTuple):
-    """What `kernels.blocks.Blocks` says of its fields of these names."""
+    """The lists of `kernels.blocks.Blocks`: see its fields of these names."""
 
     place: Ints
     members: Ints
@@ -30,10 +30,10 @@ class Lists(NamedTuple):
 
     @classmethod
     def of(cls, constraints: Sequence[BlockConstraint | ListedConstraint], row_count: int) -> Lists:
-        """Make those of some constraints, in threads."""
+        """Make the lists of some constraints, in threads."""
         groups = max((constraint.group_count for constraint in constraints), default=0)
         members, short = map(max, zip((0, 0), *map(_lengths, constraints), strict=True))
-        # What lies behind the end of a shorter list is never written, and takes no memory.
+        # The space behind the end of a shorter list is never written, and takes no memory.
         place, members_, starts, short_, short_starts = (
             np.zeros((len(constraints), length), np.int32)
             for length in (row_count, members, groups + 1, short, groups + 1)

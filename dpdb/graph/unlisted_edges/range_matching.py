@@ -164,7 +164,7 @@ class RangeMatching:
 
 
 def _runs(values: Ints) -> tuple[Ints, Ints]:
-    """Of each place, where the run of equal values begins that it is in, and where that ends."""
+    """Return for each place where its run of equal values begins and where it ends."""
     changes = np.flatnonzero(np.append(True, values[1:] != values[:-1])).astype(np.int32)
     bounds = np.append(changes, np.int32(values.size))
     return np.repeat(bounds[:-1], np.diff(bounds)), np.repeat(bounds[1:], np.diff(bounds))

@@ -72,16 +72,16 @@ def by_rule(ladder: Ladder, measure: str, words: Words) -> Mechanism:
     ladder : Ladder
         Of the statistic of one graph.
     words : Words
-        What the sum means.
+        The meaning of the sum.
     """
 
     def truth(statistics: GraphStatistics) -> int:
-        """Return the sum itself: from the greatest degree on nothing is left out."""
+        """Return the exact sum: with theta at least the greatest degree no conflict is left out."""
         complete = ladder.statistic.read(statistics, [max(1, statistics.degree_bound())])
         return statistics.self_conflicts + complete[0]
 
     def fitted(histograms: int) -> Mechanism:
-        """Return the mechanism for so many histograms."""
+        """Return the mechanism for a given number of histograms."""
         copies = max(1, histograms)
         statistic = replace(ladder.statistic, copies=copies, upper_reason=FROM_BELOW)
         if copies > 1:

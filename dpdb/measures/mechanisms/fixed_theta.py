@@ -14,7 +14,7 @@ __all__ = ["at_theta", "takes_theta"]
 
 
 def takes_theta(measure: str, mechanism: Mechanism) -> None:
-    """Raise `ParameterError` unless the mechanism chooses a theta, and nothing else hangs on its choice."""
+    """Raise `ParameterError` unless the mechanism chooses a theta and nothing else depends on that choice."""
     if mechanism.reads not in STATISTICS:
         why = "it needs several of them" if mechanism.reads == "twice_truncated_edges" else "it has no theta"
     elif mechanism.name == "two_sided":

@@ -47,10 +47,23 @@ def gem_answer(
     epsilons: tuple[int, int],
     beta: float,
 ) -> Answer:
-    """Select theta below a public cap with `epsilons[0]`, release at min(2 theta, cap) with `epsilons[1]`.
+    """Select theta below a public cap, and release the statistic at min(2 theta, cap).
 
-    The cost is the sum of both (sequential composition); doubling and capping read only released numbers. The statistic
-    must be monotone with sensitivity theta + extra.
+    The cost is the sum of both epsilons (sequential composition); doubling and capping read only released numbers. The
+    statistic must be monotone with sensitivity theta + extra.
+
+    Parameters
+    ----------
+    statistic
+        The statistic to release.
+    statistics
+        Where it is read.
+    cap
+        The public cap.
+    epsilons
+        Nano-epsilon of the selection, and of the answer.
+    beta
+        Probability that the lower bound exceeds the exact value, at most.
     """
     select, answer = epsilons
     candidates = power_grid(cap)

@@ -47,15 +47,15 @@ _MARGIN_AT = 50  # the sensitivity at which a rung's margin is `Rungs.margin`
 
 @dataclass(frozen=True)
 class Rungs:
-    """Larger thetas to try once one is chosen. All public.
+    """Larger thetas (rungs) to try after the choice of a theta. All public.
 
     Attributes
     ----------
     count : int
     reach, step : Fraction
-        The greatest is `reach` times the cap, each other one the next greater divided by `step`.
+        The greatest rung is `reach` times the cap; each other rung is the next greater one divided by `step`.
     least : int
-        Smaller sensitivities are no rung.
+        The least sensitivity of a rung.
     gap : int
         A rung's sensitivity is at least this many times that of the chosen theta.
     margin, growth : float
@@ -71,12 +71,22 @@ class Rungs:
     growth: float
 
     def thetas(self, cap: int, size: Callable[[int], int]) -> tuple[int, ...]:
-        """Return those that any choice of theta leaves in use or not, ascending; `size` is the sensitivity."""
+        """Return the rungs that some choice of theta may use, ascending; `size` is the sensitivity."""
         thetas = {math.ceil(cap * self.reach / self.step**k) for k in range(self.count)}
         return tuple(theta for theta in sorted(thetas) if size(theta) >= self.least and self.is_far(theta, 1, size))
 
     def is_far(self, rung: int, theta: int, size: Callable[[int], int]) -> bool:
-        """Return whether a rung is far enough above a theta."""
+        """Return whether a rung is far enough above a theta.
+
+        Parameters
+        ----------
+        rung
+            The theta of the rung.
+        theta
+            The chosen theta.
+        size : function of theta to int
+            The sensitivity at a theta.
+        """
         return size(rung) >= self.gap * size(theta)
 
     def margin_at(self, sensitivity: int) -> float:
@@ -86,16 +96,16 @@ class Rungs:
 
 @dataclass(frozen=True)
 class Top:
-    """The cap itself as theta, tried first and with what the choice would cost. All public.
+    """The cap itself as theta, tried first, with the epsilon that the choice would cost. All public.
 
     Attributes
     ----------
     least : int
-        Not tried where the cap's sensitivity is smaller.
+        The top is not tried if the cap's sensitivity is smaller.
     guard : int
-        What is seen at a theta this many times smaller is no evidence for the cap.
+        The statistic at a theta this many times smaller (the guard) is no evidence for the cap.
     margin : float
-        How many scales of the test's noise it must exceed that by.
+        By how many scales of the test's noise the answer at the cap must exceed the guard's.
     floor, growth : float
         An answer below floor + growth ln S scales of its own noise S / epsilon is given as 0.
     """
@@ -136,12 +146,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of one ladder release: what is asked and for how much nano-epsilon; public once the cap is released.
+    """The plan of one ladder release: its thetas and their nano-epsilon; public once the cap is released.
 
     Attributes
     ----------
     grid : tuple of int
-        Candidates for theta; if there is one only, `answer` is all of epsilon and nothing else is done.
+        Candidates for theta; if there is only one, `answer` is all of epsilon and nothing else is drawn.
     rungs : tuple of int
         Thetas, ascending.
     top : (int, int) or None
@@ -162,17 +172,17 @@ class Plan:
 
     @property
     def others(self) -> int:
-        """Number of answers that there may be beside the start's."""
+        """Number of possible answers besides the start's."""
         return len(self.rungs) + (self.top is not None)
 
     @property
     def top_share(self) -> Fraction:
-        """The part of beta that is the top's: half of it, because a top that is tried is what is mostly published."""
+        """The top's part of beta: half of it, because a top that is tried is mostly published."""
         return Fraction(1, 2) if self.top else Fraction(0)
 
     @property
     def rung_share(self) -> Fraction:
-        """The part of each rung: all rungs together have half of what the top leaves."""
+        """Each rung's part of beta: all rungs together have half of the part that the top leaves."""
         return (1 - self.top_share) / (2 * len(self.rungs)) if self.rungs else Fraction(0)
 
     @property
@@ -188,7 +198,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Published:
-    """The number that is published, of several that might have been.
+    """The number that is published, out of several candidates.
 
     Attributes
     ----------
@@ -197,9 +207,9 @@ class _Published:
     noise : HandicappedNoise
         In units too.
     share : Fraction
-        Of beta, for this number; all that may be published with the same public choices share one beta.
+        The part of beta for this number; all candidates under the same public choices share one beta.
     share_below : Fraction
-        Of what noise below its tail may use up of beta; see `Ladder`, section Interval.
+        The part of beta for noise below its tail; see `Ladder`, section Interval.
     """
 
     theta: int
@@ -267,7 +277,7 @@ class Ladder:
     cap : int
         Share of epsilon for the degree cap, in percent.
     tiers : tuple of (int, Settings)
-        The constants in use from so many nano-epsilon on that are left after the cap; ascending, the first from 0.
+        The constants in use from this nano-epsilon (left after the cap) on; ascending, the first from 0.
     """
 
     statistic: ProjectedStatistic
@@ -275,7 +285,7 @@ class Ladder:
     tiers: tuple[tuple[int, Settings], ...]
 
     def plan(self, cap: DegreeCap, epsilon: int) -> Plan:
-        """Return the plan for a released cap and what is left of epsilon."""
+        """Return the plan for a released cap and the rest of epsilon."""
         settings, size = self._settings(epsilon), self.statistic.in_one_graph
         highest = min(cap.value, _LARGEST_CAP)
         grid = tripling_grid(highest + math.ceil(settings.above * cap.scale), self.statistic.extra)
@@ -340,7 +350,7 @@ class Ladder:
         (theta, lower), top = plan.top, plan.settings.top
         size = self.statistic.sensitivity(theta)
         exact = self._exact(run, theta)
-        # The guard decides on a comparison only: its noise is drawn first, and mostly bounds of its statistic will do.
+        # The guard enters one comparison only: its noise is drawn first, and mostly bounds of its statistic decide.
         seen = self._bracket(run, lower)
         guard, _ = discrete_laplace(seen.high, self.statistic.sensitivity(lower), plan.guard)
         number, scale = discrete_laplace(in_units(exact, size), UNIT, plan.undivided)
@@ -371,7 +381,7 @@ class Ladder:
     def _climb(
         self, brackets: list[Bracket], sizes: Sequence[int], thresholds: Sequence[int], hidden: HiddenNoise
     ) -> tuple[int, int]:
-        """Climb by exact numbers, computing only what may be published: a rung refused at more is refused."""
+        """Climb by exact numbers, computing only those that may be published: refused at an upper bound is refused."""
         brackets[0] = brackets[0].exact()
         while True:
             numbers = [in_units(bracket.high, size) for bracket, size in zip(brackets, sizes, strict=True)]
@@ -411,7 +421,7 @@ class Ladder:
         return run.statistics.self_conflicts + self.statistic.read(run.statistics, [theta])[0]
 
     def _bracket(self, run: Run, theta: int) -> Bracket:
-        """Return what is known of `_exact` without a scan."""
+        """Return the bounds of `_exact` that are known without a scan."""
         own = run.statistics.self_conflicts
         low, high = self.statistic.between(run.statistics, theta)
         return Bracket(own + low, own + high, lambda: self._exact(run, theta))

@@ -1,4 +1,4 @@
-"""Statistics of the edge-addition projection: what they count, what one row does to them, how they are released."""
+"""Statistics of the edge-addition projection: their counts, their sensitivity, their release."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class ProjectedStatistic:
     Attributes
     ----------
     name : str
-        The method of `GraphStatistics` that has it.
+        The method of `GraphStatistics` that computes it.
     read : function of (statistics, thetas) to integers
         Exact values; never above the measure itself, so a lower bound of them is one of the measure.
     extra : int
         One row changes the value by at most theta + extra.
     copies : int
-        Where it is a sum over so many graphs, each with the row: that many times as much. Public.
+        Number of graphs that the statistic is a sum over, each with the row; multiplies the sensitivity. Public.
     upper_reason : str
-        Why a lower bound is all that it gives.
+        Why it gives no upper bound.
     monotone : bool
         Whether one more row never lowers the value.
     estimand : str
     bounds : function of (statistics, theta) to two integers, or None
-        Between which the exact value lies, as far as that is known without a scan.
+        Lower and upper bound of the exact value that are known without a scan.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ProjectedStatistic:
         return self.copies * self.in_one_graph(theta)
 
     def in_one_graph(self, theta: int) -> int:
-        """Greatest change of one of the graphs: what constants that are chosen by accuracy go by."""
+        """Greatest change by one row in one of the graphs: the unit of the constants that were chosen by accuracy."""
         return theta + self.extra
 
 
@@ -91,14 +91,28 @@ WITNESSES = ProjectedStatistic(
 )
 
 
-# By the method of `GraphStatistics` that has them.
+# By the method of `GraphStatistics` that computes them.
 STATISTICS = {statistic.name: statistic for statistic in (EDGES, NODES, WITNESSES)}
 
 
 def noisy_answer(
     statistic: ProjectedStatistic, statistics: GraphStatistics, theta: int, epsilon: int, beta: float
 ) -> Answer:
-    """Release the statistic at a theta that is already public: epsilon-DP by its sensitivity."""
+    """Release the statistic at a theta that is already public: epsilon-DP by its sensitivity.
+
+    Parameters
+    ----------
+    statistic
+        The statistic to release.
+    statistics
+        Where it is read.
+    theta
+        The public theta.
+    epsilon
+        Nano-epsilon to spend.
+    beta
+        Probability that the lower bound exceeds the exact value, at most.
+    """
     exact = statistics.self_conflicts + statistic.read(statistics, [theta])[0]
     noisy, scale = discrete_laplace(exact, statistic.sensitivity(theta), epsilon)
     lower = noisy - laplace_tail(scale, beta)

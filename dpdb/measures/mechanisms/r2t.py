@@ -25,7 +25,7 @@ __all__ = ["R2T"]
 
 
 def _r2t(run: Run) -> Answer:
-    """Release every truncation with an equal share, each lowered by what its noise may add; the largest wins.
+    """Release every truncation with an equal share, each lowered by the tail of its noise; the largest wins.
 
     With L = ceil(log2(max_degree)), for tau = 2, 4, ..., 2**L: Q(tau) + Lap(L tau/epsilon) - ln(L/beta) L tau/epsilon;
     the answer is the maximum, at least Q(0) = 0. max_degree is the global sensitivity of the query if it is true; the

@@ -33,6 +33,15 @@ def two_sided(statistic: ProjectedStatistic, measure: str, noise: str) -> Mechan
     beta / 3; the answer's noise leaves either side of its tail with probability at most beta / 3. By the union bound
     the interval holds with confidence 1 - beta, on both sides at once. The cost is that of the cap and of the answer;
     everything else reads released numbers. `value` pays for the largest group of rows, clean or not.
+
+    Parameters
+    ----------
+    statistic
+        The statistic to release.
+    measure
+        The measure's name, the estimand of the answer.
+    noise
+        The statistic's sensitivity in words.
     """
 
     def release(run: Run) -> Answer:
@@ -59,6 +68,15 @@ def declared(mechanism: Mechanism, measure: str, theta: int) -> Mechanism:
     Interval, if the declaration is true: the projection at theta keeps every conflict, so the statistic is the measure
     itself, and the noise leaves [-t, t] with probability at most beta. If it is wrong, the statistic is below the
     measure: `lower` still holds with probability at least 1 - beta / 2, `upper` is one of the projection only. QED
+
+    Parameters
+    ----------
+    mechanism
+        The measure's `two_sided`.
+    measure
+        The measure's name, for the estimand.
+    theta
+        The declared bound of the degrees.
     """
     statistic = STATISTICS[mechanism.reads]
 

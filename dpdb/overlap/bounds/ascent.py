@@ -17,8 +17,20 @@ def ascend(
 ) -> tuple[int, dict[int, int]]:
     """Climb from several starts, one attribute at a time, and return the best value and choice (family -> atom).
 
-    The starts are drawn from a fixed seed: nothing private is involved and equal inputs give equal answers. At least
-    one start is tried; `enough` stops early.
+    The starts are drawn from a fixed seed: nothing private is involved and equal inputs give equal answers.
+
+    Parameters
+    ----------
+    problem
+        The families, the rows' weights and the constant.
+    deadline
+        When to stop; one start is tried in any case.
+    tries
+        Most starts.
+    enough
+        A value at which to stop early; None: never.
+    seed
+        Seed of the starts.
     """
     rng = np.random.default_rng(seed)
     families = problem.families
@@ -45,7 +57,7 @@ def _climb(
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> int:
-    """Improve `point` in place until no single attribute can do better; its value without the constant."""
+    """Improve `point` in place until no change of one attribute improves it; return its value without the constant."""
     families = problem.families
     missed = np.zeros(problem.size, np.int32)
     for family, atom in zip(families, point, strict=True):
@@ -65,7 +77,7 @@ def _climb(
 
 
 def value_of(problem: Problem, choice: dict[int, int]) -> int:
-    """Return what the point of a choice collects."""
+    """Return the weight that the point of a choice collects."""
     missed = np.zeros(problem.size, bool)
     for k, family in enumerate(problem.families):
         missed[family.users] |= ~family.member[choice.get(k, 0)]

@@ -16,7 +16,7 @@ class Witness:
     queries: tuple[int, ...]
 
     def describe(self) -> str:
-        """The region in words; attributes that play no part are left out."""
+        """Return the region in words; attributes that it does not restrict are left out."""
         words = [text for text in self.region.values() if not text.startswith("any ")]
         return " and ".join(f"({text})" if " or " in text else text for text in words) or "every row"
 
@@ -30,11 +30,11 @@ class Bound:
     lower
         Charge collected by the witness.
     upper
-        What is safe to charge.
+        The charge that is safe.
     witness
         A row region that collects `lower`; None when there are no queries.
     method
-        Name of the method that was asked for.
+        Name of the method that the caller chose.
     """
 
     lower: int
@@ -49,7 +49,7 @@ class Bound:
 
 
 class Deadline:
-    """A moment after which a search stops and answers with what it has."""
+    """A moment after which a search stops and returns its best bounds so far."""
 
     def __init__(self, seconds: float) -> None:
         self.end = time.monotonic() + seconds
@@ -65,5 +65,5 @@ class Deadline:
         return time.monotonic() >= self.end
 
     def share(self, fraction: float) -> Deadline:
-        """A deadline after a fraction of what is left."""
+        """A deadline after a fraction of the time left."""
         return Deadline(self.left * fraction)

@@ -13,7 +13,7 @@ __all__ = ["colouring_bound", "colouring_cost", "dsatur", "heaviest_first"]
 
 
 def dsatur(graph: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Colours by DSatur: next the row that sees most colours, of those the one with most neighbours, then the first."""
+    """Colours by DSatur: next the row with most neighbouring colours; on ties with most neighbours, then the first."""
     size = len(graph)
     degree = graph.sum(axis=1)
     colours = np.full(size, -1, np.int64)

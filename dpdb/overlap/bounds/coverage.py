@@ -1,4 +1,4 @@
-"""Sums over a table of who covers what, exact in 64-bit floats: dense for small tables, by bytes for large ones.
+"""Sums over the table of rows and the atoms they cover, exact in 64-bit floats: dense if small, by bytes if large.
 
 An attribute of a million values is kept as bits; a byte of eight rows is summed by one look-up in a table of 256, which
 is faster than a dense product and takes a sixty-fourth of its memory.
@@ -31,9 +31,9 @@ class IntervalTable:
     start, stop
         Intervals of atoms `start <= atom < stop`, none of them empty; those of one set are disjoint.
     owner
-        The set that each interval is of.
+        The set that each interval belongs to.
     codes
-        Per row the set that it has.
+        The set of each row.
     """
 
     atoms: int

@@ -23,12 +23,12 @@ LEAN_ROUNDS = 3
 """An attribute of more than twice that many atoms is improved on its heaviest ones, at most so many times."""
 
 Part = tuple[NDArray[np.int64], Coverage]
-"""One attribute: the rows it restricts and the matrix (atom, row) of who covers what."""
+"""One attribute: the rows it restricts and the matrix (atom, row) of the atoms they cover."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A split of integer weights and what it proves, in scaled units."""
+    """A split of integer weights and the bound that it proves, in scaled units."""
 
     value: float
     shares: NDArray[np.float64]
@@ -58,7 +58,7 @@ class _Splitter:
         return _normal(np.where(self.used, start + little, 0.0), self.weights)
 
     def prove(self, shares: NDArray[np.float64]) -> Split:
-        """Return what shares prove once they are whole."""
+        """Round shares to integers and return the bound that they prove."""
         whole = _round(shares, self.weights)
         masses = [table @ whole[users, column] for column, (users, table) in enumerate(self.parts)]
         return Split(self.constant + float(sum(mass.max() for mass in masses)), whole, masses)
@@ -125,7 +125,7 @@ def _improve_lean(  # noqa: PLR0917
     target: float,
     deadline: Deadline | None,
 ) -> Split:
-    """The same where some attribute is large: improve against its heaviest atoms only, then prove against all."""
+    """Improve a split with a large attribute: against its heaviest atoms only, then prove it against all."""
     best = splitter.prove(splitter.begin(start))
     heavy: dict[int, NDArray[np.int64]] = {}
     for _ in range(LEAN_ROUNDS):
@@ -151,7 +151,7 @@ def _normal(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArra
 
 
 def _round(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole shares with the same row sums: round down, what is left goes to the largest."""
+    """Whole shares with the same row sums: round down, and give the remainder to the largest."""
     if not shares.shape[1]:
         return shares
     whole = np.floor(shares)
@@ -162,9 +162,18 @@ def _round(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
 def dual_bound(
     problem: Relaxation[FamilyT], deadline: Deadline, iterations: int = 300, enough: int | None = None
 ) -> tuple[int, Split]:
-    """The dual bound of a problem (with its constant) and the split that proves it.
+    """Return the dual bound of a problem (with its constant) and the split that proves it.
 
-    At least one step is always done; the search stops early once the bound is at most `enough`.
+    Parameters
+    ----------
+    problem
+        The families, the rows' weights and the constant.
+    deadline
+        When to stop; one step is done in any case.
+    iterations
+        Most steps.
+    enough
+        A bound at which to stop early; None: never.
     """
     scale = scale_for(problem.total)
     parts = [(family.users, family.matrix) for family in problem.families]

@@ -1,4 +1,4 @@
-"""The overlap problem as the bounds need it: weights, and per attribute who covers which atom, however it is kept."""
+"""The overlap problem as the bounds read it: weights, and per attribute the atoms that each row covers, in any form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Columns(Protocol):
 
     @property
     def matrix(self) -> Coverage:
-        """The table of who covers what, for sums."""
+        """The table (atom, row) of the atoms that each row covers, for sums."""
 
     @property
     def size(self) -> int:
@@ -51,7 +51,7 @@ class Relaxation(Generic[FamilyT]):
 
     @property
     def total(self) -> int:
-        """Everything together: the cost without parallel composition."""
+        """Sum of all weights and the constant: the cost without parallel composition."""
         return self.constant + int(self.weights.sum())
 
     @cached_property

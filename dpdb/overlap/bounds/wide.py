@@ -41,10 +41,21 @@ WideProblem = Relaxation[WideFamily]
 
 
 def wide_dual(problem: WideProblem, end: Deadline, steps: int, enough: int | None = None) -> tuple[int, Split]:
-    """The dual bound (see `bounds.dual`) from the better of two splits to begin with, in time linear in the rows.
+    """Return the dual bound (see `bounds.dual`) from the better of two first splits, in time linear in the rows.
 
     One is even. In the other every row puts all of its weight on the attribute where it is least crowded: where the
     heaviest atom that it covers is lightest, if all rows put their weight there.
+
+    Parameters
+    ----------
+    problem
+        The families, the rows' weights and the constant.
+    end
+        When to stop.
+    steps
+        Most steps from the better split.
+    enough
+        A bound at which to stop early; None: never.
     """
     weights = problem.weights.astype(np.float64) * scale_for(problem.total)
     parts: list[Part] = [(family.users, family.matrix) for family in problem.families]
@@ -72,7 +83,7 @@ def wide_tops(weights: NDArray[np.int64], families: tuple[WideFamily, ...]) -> N
 
 
 def tops_of(problem: WideProblem, split: Split) -> NDArray[np.int64]:
-    """Per row what a split proves for the points inside it: on every attribute the heaviest atom that it covers."""
+    """Per row a split's bound for the points inside it: the sum over attributes of the heaviest atom that it covers."""
     bound = np.full(problem.size, split.value)
     for family, mass in zip(problem.families, split.masses, strict=True):
         bound[family.users] += family.matrix.highest(mass) - float(mass.max())

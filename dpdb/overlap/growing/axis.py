@@ -1,4 +1,4 @@
-"""One attribute of an `OverlapIndex`: its cuts in order, and the intervals between them that each distinct set keeps.
+"""One attribute of an `OverlapIndex`: its cuts in order, and the intervals between them of each distinct value set.
 
 Memory is that of the cuts that the ledger's predicates mention, not atoms times rows: a set is kept once however many
 rows have it, as intervals of atoms. Atom k lies between cut k-1 and cut k; an interval `start <= atom < stop` begins at
@@ -37,7 +37,7 @@ class Growing:
         return self._room[: self._used]
 
     def extend(self, values: ArrayLike) -> None:
-        """Add at the end."""
+        """Append values."""
         added = np.asarray(values, self._room.dtype)
         end = self._used + len(added)
         if end > len(self._room):
@@ -70,7 +70,7 @@ def holds(values: ValueSet, place: Position) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """An attribute's atoms left by some rows: `users` are positions among the rows, `places` the atoms of `table`."""
+    """Undominated atoms of one attribute for some rows: `users` are positions of rows, `places` those of the atoms."""
 
     users: NDArray[np.int64]
     table: IntervalTable
@@ -177,7 +177,7 @@ class Axis:
         return [*ends, len(self.cuts) + 1] if len(ends) % 2 else ends
 
     def _insert(self, cut: Cut) -> int:
-        """The place of a cut, which is put in if it is new; cuts put in later must be greater."""
+        """Return the place of a cut, inserting it if it is new; cuts inserted later must be greater."""
         place = bisect_left(self.cuts, cut)
         if place == len(self.cuts) or self.cuts[place] != cut:
             self.cuts.insert(place, cut)
@@ -241,7 +241,7 @@ def _within_range(
 
 
 def _shifted(parts: list[_Part]) -> list[_Part]:
-    """The parts with their intervals numbered one after another."""
+    """Return the parts with their intervals numbered consecutively."""
     shifted, before = [], 0
     for places, start, stop, owner in parts:
         shifted.append((places, start + before, stop + before, owner))

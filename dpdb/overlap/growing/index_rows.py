@@ -1,4 +1,4 @@
-"""The boxes of an overlap index: their weights, per attribute where they lie, and what any point inside them collects.
+"""The boxes of an overlap index: their weights, their axes, and upper bounds on the weight of any point inside them.
 
 `tops[i]` is an upper bound on what a point inside box i collects. Let the boxes be numbered by the time of their
 query's newest addition, W_i all of their weight and U_i the bound proven for that newest addition: what a point inside
@@ -62,7 +62,7 @@ class IndexRows:
         return len(self._weights)
 
     def copy(self) -> IndexRows:
-        """The same boxes, to be added to apart."""
+        """Return a copy; boxes added to it are not added to this index."""
         same = IndexRows()
         same.axes = {name: axis.copy() for name, axis in self.axes.items()}
         same._weights, same._tops = self._weights.copy(), self._tops.copy()
@@ -84,7 +84,17 @@ class IndexRows:
         return int(self.weights.sum())
 
     def add(self, box: Box, weight: int, upper: int | None) -> None:
-        """Add a box; `upper` bounds what a point inside it collects then, None when that was not asked."""
+        """Add a box.
+
+        Parameters
+        ----------
+        box
+            The box.
+        weight
+            Its weight.
+        upper
+            The bound on what a point inside it collects with this weight; None where no decision has proven one.
+        """
         row = len(self)
         near = self.near(box)
         top = self._rise(near, weight, upper)
@@ -94,7 +104,19 @@ class IndexRows:
             self.axes.setdefault(name, Axis()).add(row, values)
 
     def add_again(self, row: int, box: Box, weight: int, upper: int | None) -> None:
-        """Add weight to the box of a row."""
+        """Add weight to the box of a row.
+
+        Parameters
+        ----------
+        row
+            The row's number.
+        box
+            Its box.
+        weight
+            The weight to add.
+        upper
+            The bound on what a point inside the box collects with this weight; None where no decision has proven one.
+        """
         near = self.near(box)
         before = int(self.tops[row])
         top = self._rise(near, weight, upper)
@@ -118,13 +140,13 @@ class IndexRows:
         return np.flatnonzero(covered)
 
     def atoms(self, rows: NDArray[np.int64], box: Box = ()) -> dict[str, Atoms]:
-        """Per attribute that restricts some of the rows, the atoms inside a box that matter."""
+        """Return the undominated atoms inside a box, for each attribute that restricts some of the rows."""
         inside = dict(box)
         found = {name: axis.atoms(inside.get(name), rows) for name, axis in self.axes.items()}
         return {name: atoms for name, atoms in found.items() if atoms is not None}
 
     def _rise(self, near: NDArray[np.int64], weight: int, upper: int | None) -> int:
-        """Raise the tops of the rows that meet new weight; return the top of what it is added to."""
+        """Raise the tops of the rows that meet new weight; return the top of the box that gets it."""
         top = int(self.weights[near].sum()) + weight
         top = top if upper is None else min(top, upper)
         tops = self.tops[near]

@@ -1,4 +1,4 @@
-"""One decision: what a point inside a box collects of some rows, bounded well enough to compare with what is left."""
+"""One decision: bound the weight that a point inside a box collects, to compare it with the rest of the budget."""
 
 from __future__ import annotations
 
@@ -21,9 +21,22 @@ _FEW_ATOMS = 64  # up to here dominated atoms are looked for; an ordered attribu
 
 
 def most_collected(rows: IndexRows, box: Box, chosen: NDArray[np.int64], room: int, end: Deadline) -> tuple[int, Point]:
-    """An upper bound on what a point inside the box collects of the chosen rows, and the best point found.
+    """Return an upper bound on what a point inside a box collects of some rows, and the best point found.
 
     The bound is improved until it is at most `room`, a point above it is found, or time is over.
+
+    Parameters
+    ----------
+    rows
+        All rows of the index.
+    box
+        Where the point must lie.
+    chosen
+        Numbers of the rows that count.
+    room
+        How much a point may collect.
+    end
+        When to stop.
     """
     found = rows.atoms(chosen, box)
     weights = rows.weights[chosen]
@@ -44,7 +57,7 @@ def most_collected(rows: IndexRows, box: Box, chosen: NDArray[np.int64], room: i
 
 
 def most_of_all(rows: IndexRows, end: Deadline) -> tuple[int, Point]:
-    """The same of all rows, anywhere, in time that grows with their number."""
+    """Bound the weight that any point collects of all rows, in time that grows with their number."""
     found = rows.atoms(np.arange(len(rows)))
     problem = _wide_problem(found, rows.weights)
     lower, choice = ascend(problem, end.share(0.3), 8)
@@ -68,7 +81,7 @@ def _point(rows: IndexRows, found: dict[str, Atoms], choice: dict[int, int]) -> 
 def _searched(
     rows: IndexRows, found: dict[str, Atoms], weights: NDArray[np.int64], room: int, end: Deadline
 ) -> tuple[int, Point]:
-    """The same by branch and bound."""
+    """Do `most_collected` by branch and bound."""
     families: list[Family] = []
     searched: dict[str, Atoms] = {}
     settled: Point = {}

@@ -1,7 +1,7 @@
 """The overlap of a growing set of releases: whether one more may be answered within the budget.
 
 overlap(Q + q) = max(overlap(Q), w + overlap of the releases that meet q, inside q), so only the neighbourhood of the
-new release is looked at, and only as a decision against what is left. Two memories make most decisions cheap: points
+new release is searched, and only to compare it with the rest of the budget. Two memories make decisions cheap: points
 known to be nearly full (a new release that covers one is refused at once), and per release an upper bound on what any
 point inside it collects (a point inside a release with room for the new weight needs no search). Releases of the same
 rows are one query with all their weight.
@@ -39,11 +39,11 @@ class Decision:
     Parameters
     ----------
     allowed
-        Only when it is proven that no row collects more than the budget.
+        True only if it is proven that no row collects more than the budget.
     upper
-        A safe upper bound on what a row covered by the new release collects with it.
+        A safe upper bound on the weight that a row covered by the new release collects with it.
     lower
-        What the witness collects with the new release.
+        The weight that the witness collects with the new release.
     witness
         A row region that collects `lower`: above the budget for a certain refusal.
     """
@@ -56,7 +56,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Added:
-    """The total added for one set of rows: all of the weight, of how many releases, and the newest one's `upper`."""
+    """All additions of one set of rows: their total weight, the number of releases, and the newest one's `upper`."""
 
     query: Region
     weight: int
@@ -93,7 +93,7 @@ class OverlapIndex:
         return made
 
     def copy(self) -> OverlapIndex:
-        """The same queries, to be added to apart."""
+        """Return a copy; queries added to it are not added to this index."""
         same = OverlapIndex()
         same._mixed, same._rows, same._origin = self._mixed, self._rows.copy(), self._origin.copy()
         same._queries, same._weights, same._releases = list(self._queries), list(self._weights), list(self._releases)
@@ -108,7 +108,7 @@ class OverlapIndex:
 
     @property
     def queries(self) -> Sequence[Region]:
-        """The rows that were added, each once."""
+        """The queries that were added, each once."""
         return self._queries
 
     @property
@@ -121,7 +121,7 @@ class OverlapIndex:
         return sum(self._releases[query] for query in queries)
 
     def bound(self, deadline: float = 10.0) -> Bound:
-        """Bounds on the overlap of everything added so far, no worse than what the decisions have proven."""
+        """Bound the overlap of all queries added so far, no worse than the decisions have proven."""
         proven = int(self._rows.tops.max(initial=0))
         if len(self._rows) <= _MOST_SEARCHED:
             found = maximum_overlap(self._queries, self._weights, deadline=deadline)
@@ -135,8 +135,19 @@ class OverlapIndex:
         """Decide whether `query` may be added: whether no row inside it would collect more than `budget`.
 
         The overlap of the queries already added is not looked at again; if each of them was allowed under the same or
-        a smaller budget, the whole set stays within it. A column without declared type that is asked about with numbers
-        and with text tells only NULL from values from then on.
+        a smaller budget, the whole set stays within it. Once queries compare a column without declared type with
+        numbers and with text, the index tells only NULL from values there.
+
+        Parameters
+        ----------
+        query
+            The rows of the new release.
+        weight
+            Its charge, an integer of at least 0.
+        budget
+            The most that a row may collect, in the unit of the weights.
+        deadline
+            Seconds; a decision that is still open then is a refusal.
 
         Raises
         ------
@@ -161,8 +172,14 @@ class OverlapIndex:
     def add(self, query: Region, weight: int, upper: int | None = None) -> None:
         """Add a query.
 
-        `upper` is the bound of the decision that allowed it, made with nothing added in between; None when there was
-        none.
+        Parameters
+        ----------
+        query
+            The rows of the release.
+        weight
+            Its charge, an integer of at least 0.
+        upper
+            The bound of the decision that allowed it, made with nothing added in between; None when there was none.
 
         Raises
         ------
@@ -211,7 +228,7 @@ class OverlapIndex:
         )
 
     def _settle(self, query: Region) -> None:
-        """Start again when an attribute turns out to be compared with numbers and with text."""
+        """Rebuild the index if the query makes an attribute one that is compared with numbers and with text."""
         axes = self._rows.axes
         kinds = [(name, values.kind) for box in query.boxes for name, values in box if values.kind]
         if all(name in self._mixed or name not in axes or axes[name].kind in (None, kind) for name, kind in kinds):
@@ -242,14 +259,14 @@ class OverlapIndex:
         return Decision(upper <= room, upper + weight, lower + weight, witness)
 
     def _remember(self, mass: int, point: Point) -> None:
-        """Keep a point and what it collects for later refusals."""
+        """Keep a point and the weight that it collects for later refusals."""
         if (mass, point) not in self._points:
             self._points.append((mass, point))
             self._points.sort(key=lambda pair: -pair[0])
             del self._points[_MOST_POINTS:]
 
     def _collected(self, point: Point) -> tuple[int, Witness]:
-        """Return what a point collects, and the queries that cover it."""
+        """Return the weight that a point collects, and the queries that cover it."""
         axes = self._rows.axes
         rows = self._rows.covering(point)
         region = {name: axes[name].describe(name, place) for name, place in point.items() if name in axes}

@@ -183,9 +183,9 @@ def _narrow(
     good: NDArray[np.bool_],
     alive: NDArray[np.bool_],
 ) -> int:
-    # What no point above the incumbent can have: atoms (`good`), rows (`alive`) that fit nowhere. A row that every such
-    # point has leaves only its own atoms. Returns the number of rows dropped, -1 when
-    # no such point is left.
+    # Flags atoms (`good`) and rows (`alive`) that a point above the incumbent may have. A row that every such
+    # point has leaves only its own atoms. Returns the number of rows dropped, -1 if
+    # there is no such point.
     slack = value - target
     lost = np.zeros(weight.shape[0], np.int64)
     saved = np.zeros(weight.shape[0], np.int64)
@@ -258,7 +258,7 @@ def undominated(
     mask
         Bits of the rows that count.
     atoms, keep
-        The atoms are `atoms[keep]`; on return what stays is at the front of `keep`, in its order. Returns its length.
+        The atoms are `atoms[keep]`; on return `keep` begins with those that stay, in its order. Returns their number.
     """
     words, many = mask.shape[0], keep.shape[0]
     table = np.empty((many, words), np.uint64)
@@ -289,7 +289,7 @@ def undominated(
                     break
             if inside:
                 stays[i] = False
-                if j > 0:  # those that dominate often move to the front
+                if j > 0:  # atoms that dominate often move to the front
                     wide[j - 1], wide[j] = wide[j], wide[j - 1]
                 break
         if stays[i] and number < wide.shape[0]:
@@ -323,7 +323,7 @@ def _take(
     covers: NDArray[np.uint64],
     cover_at: NDArray[np.int64],
 ) -> None:
-    # The frame `target` gets what is alive and good of `source` without the attribute `skip`; both may be the same
+    # The frame `target` gets alive rows and good atoms of `source` without the attribute `skip`; both may be the same
     # frame, since nothing moves up. Attributes that need no more choice are settled.
     many = frames[source, COLUMNS]
     old = columns[source].copy()
@@ -449,7 +449,7 @@ def _branch(
     cells: NDArray[np.int8],
     masses: NDArray[np.int64],
 ) -> int:
-    # The attribute that leaves least work: its atoms lose most weight elsewhere and stay below its maximum.
+    # Returns the attribute to branch on: its atoms lose most weight elsewhere and stay below its maximum.
     least, found = math.inf, 0
     for c in range(many):
         size, first = columns[c, ATOMS], columns[c, ATOM_AT]
@@ -485,7 +485,7 @@ def _look_ahead(
     masses: NDArray[np.int64],
     good: NDArray[np.bool_],
 ) -> int:
-    # What the split of a node proves about a child with the rows alive, before the child is made; `good` flags the
+    # Returns the bound that a node's split proves for a child with the rows alive, before it is made; `good` flags the
     # atoms that a point above the incumbent can have there.
     value = 0
     for row in range(weight.shape[0]):
@@ -666,7 +666,7 @@ def search(
             for c in range(many):
                 for at in range(columns[d, c, USER_AT], columns[d, c, USER_AT] + columns[d, c, USERS]):
                     kept[at] = np.int64(shares[at])
-                    value -= kept[at]  # what is split over no open attribute counts in full
+                    value -= kept[at]  # weight that is split over no open attribute counts in full
                 value += _weigh(columns[d, c], kept, cells, masses)
             frames[d, BOUND] = min(frames[d, BOUND], value // scale)
             frames[d, BRANCH] = _branch(columns[d], many, hardness, weight, users, kept, cells, masses)
@@ -740,7 +740,21 @@ def open_bound(
     masses: NDArray[np.int64],
     scale: int,
 ) -> int:
-    """An upper bound on everything not yet searched, and on the incumbent."""
+    """Return an upper bound on everything not yet searched, and on the incumbent.
+
+    Parameters
+    ----------
+    counters
+        Value of the incumbent, depth of the current node, and the counts of the search.
+    frames
+        The nodes, one line for each depth.
+    columns
+        The open attributes of each frame.
+    masses
+        What the split puts on each atom, scaled; negative where the atom's branch was taken already.
+    scale
+        By how much the weights are multiplied in `masses`.
+    """
     upper = int(counters[BEST])
     for d in range(counters[DEPTH] + 1):
         bound = int(frames[d, BOUND])

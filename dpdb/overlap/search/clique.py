@@ -22,7 +22,7 @@ __all__ = ["CliqueSearch"]
 
 @dataclass(frozen=True)
 class _Branch:
-    """Rows that may still join (as bits), those chosen, their weight, the atoms they share, a bound on the value."""
+    """Rows that may still join (as bits), the chosen rows, their weight, the atoms they share, a bound on the value."""
 
     candidates: int
     chosen: tuple[int, ...]
@@ -65,7 +65,19 @@ class CliqueSearch:
         return self.search(everything, (), 0, sum(self.weights))
 
     def search(self, candidates: int, chosen: tuple[int, ...], weight: int, bound: int) -> int:
-        """Search the cliques that contain `chosen` (bit numbers) and else only candidates."""
+        """Search the cliques that contain `chosen` and else only candidates; returns an upper bound.
+
+        Parameters
+        ----------
+        candidates
+            Rows that may join, as bits.
+        chosen
+            Rows of every clique, as bit numbers.
+        weight
+            Weight of the chosen rows.
+        bound
+            A known upper bound on the weight of these cliques.
+        """
         common = self._common(chosen) if self.joint else None
         stack = [_Branch(candidates, chosen, weight, common, bound)]
         while stack:

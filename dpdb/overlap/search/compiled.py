@@ -1,6 +1,6 @@
-"""The loading of the compiled search: it takes half a second, the very first compilation some ten.
+"""The loading of the compiled search: it takes half a second, the first compilation about ten seconds.
 
-A search with time to spare asks for it and goes on in numpy until it has come; so no deadline ever waits for it, and a
+A search with time to spare starts the loading and goes on in numpy until it is done; so no deadline waits for it, and a
 small decision never pays for it.
 """
 
@@ -36,7 +36,7 @@ def ask_for_tree() -> None:
 
 
 def wait_for_tree(deadline: Deadline) -> ModuleType | None:
-    """The compiled module, or None when it has not come before the deadline."""
+    """Return the compiled module, or None if it is not loaded before the deadline."""
     ask_for_tree()
     _loader[0].join(deadline.left)
     return tree_if_ready()

@@ -1,6 +1,6 @@
 """The overlap hypergraph (paper B, appendix A) on tiny inputs: its heaviest hyperedge is the maximum overlap.
 
-An oracle: it asks every set of queries, smallest first, whether its predicates meet, and shares no code with the solver
+An oracle: it checks every set of queries, smallest first, for a common point, and shares no code with the solver
 beyond value sets.
 """
 

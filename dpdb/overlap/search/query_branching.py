@@ -1,4 +1,4 @@
-"""Branch and bound over queries with bitsets, for sparse sets: every point is looked for from its last row.
+"""Branch and bound over queries with bitsets, for sparse sets: every point is searched from its last row.
 
 Rows are put in degeneracy order; then overlap = max over rows of (its weight + overlap of its later neighbours). The
 neighbourhoods are small when overlaps are rare. They are searched from the largest bound down, so that at any moment

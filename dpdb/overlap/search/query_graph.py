@@ -16,7 +16,7 @@ MOST_DENSE_ATOMS = 20_000
 def overlap_graph(problem: Problem) -> NDArray[np.bool_]:
     """Adjacency matrix: True where two different rows share a point (Proposition 3).
 
-    Small attributes first; when few pairs are left undecided, only those are looked at.
+    Small attributes first; when few pairs are left undecided, only those are compared.
     """
     size = problem.size
     graph = np.ones((size, size), bool)

@@ -15,7 +15,7 @@ from dpdb.overlap.reductions import Family
 __all__ = ["MOST_CELLS", "MOST_SIDES", "Side", "TreeSearch", "WideTables"]
 
 Side = tuple[int, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]
-"""One open attribute of a node: family, its rows (ascending), who covers what (atom, row), its atoms."""
+"""One open attribute of a node: family, its rows (ascending), the atoms they cover (atom, row), its atoms."""
 
 MOST_CELLS = 80_000_000
 MOST_SIDES = 200
@@ -43,7 +43,7 @@ class TreeSearch:
     best, bound
         A value to beat, and an upper bound known already.
     room
-        Memory to begin with, in multiples of what the node itself takes.
+        Memory to begin with, in multiples of the node's own.
     """
 
     def __init__(  # noqa: PLR0917
@@ -95,7 +95,7 @@ class TreeSearch:
         self.soft = np.zeros(max(len(side[3]) for side in sides), np.int64)
 
     def _grow(self) -> None:
-        """Twice the room for frames; what is there stays."""
+        """Double the room for frames, keeping their contents."""
         for name in ("per_atom", "masses", "best_masses", "good", "users", "shares", "whole", "kept", "blame", "cells"):
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
@@ -183,7 +183,17 @@ class WideTables:
         self.words: dict[int, NDArray[np.uint64]] = {}
 
     def narrow(self, tree: ModuleType, side: Side, alive: NDArray[np.bool_]) -> Side:
-        """The side among its rows flagged in `alive` (one flag per user of the side), without dominated atoms."""
+        """Return a side among some of its rows, without dominated atoms.
+
+        Parameters
+        ----------
+        tree
+            The module of kernels, `dpdb.overlap.kernels.value_tree`.
+        side
+            The attribute to narrow.
+        alive
+            Whether to keep each row, one flag per user of the side.
+        """
         family, users, _, atoms = side
         whole = self.families[family]
         if family not in self.words:

@@ -2,7 +2,7 @@
 
 Made for dense sets over few attributes. Each node improves the split it inherits; the split also tells which atoms can
 still be part of a better point (mass plus the other maxima above the incumbent), the others are dropped on all
-attributes at once. Interrupted, the largest bound among what was left open is still an upper bound.
+attributes at once. If interrupted, the largest bound among the open nodes is still an upper bound.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class ValueSearch:
         return value
 
     def _tree(self) -> ModuleType | None:
-        """The compiled search; it is asked for once this search turns out to be a long one."""
+        """Return the compiled search, or None; its loading starts once this search is a long one."""
         if self.nodes > _PATIENCE:
             ask_for_tree()
         return tree_if_ready()
@@ -155,7 +155,7 @@ class ValueSearch:
         return family, users[alive], member[:, alive], atoms
 
     def _bound_compiled(self, tree: ModuleType, node: _Node) -> int:
-        """The same by the compiled search, all of what is below the node at once."""
+        """Bound all points of a node by the compiled search, its whole subtree at once."""
         constant = self.problem.constant
         place = self._places(node.rows)
         sides = [(family, place[users], member, atoms) for family, users, member, atoms in node.sides]
@@ -193,7 +193,7 @@ class ValueSearch:
         return place
 
     def _branch_on(self, node: _Node, masses: list[NDArray[np.float64]]) -> int:
-        """The attribute that leaves least work: its atoms lose most weight elsewhere and stay below its maximum."""
+        """Return the attribute to branch on: its atoms lose most weight elsewhere and stay below its maximum."""
         place = self._places(node.rows)
         work = []
         for column, ((_, users, member, _), mass) in enumerate(zip(node.sides, masses, strict=True)):
@@ -230,7 +230,7 @@ class ValueSearch:
     def _shrink(
         sides: list[Side], fixed: int, alive: NDArray[np.bool_]
     ) -> tuple[list[int], list[Side], dict[int, int]]:
-        """The other attributes among the rows still alive, with maximal atoms only, and what needs no more choice."""
+        """Return the other attributes among the alive rows, with maximal atoms only, and the settled choices."""
         columns: list[int] = []
         kept: list[Side] = []
         settled: dict[int, int] = {}
