@@ -149,6 +149,13 @@ class Predicate:
     def of(cls, left: ColumnRef | Constant, op: Operator, right: ColumnRef | Constant) -> Predicate:
         """Build a predicate from sides in any order.
 
+        Parameters
+        ----------
+        left, right
+            The sides; at least one is a column.
+        op
+            The operator between them, in this order.
+
         Raises
         ------
         ParameterError

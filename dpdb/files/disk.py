@@ -16,7 +16,17 @@ __all__ = ["fsync", "lock", "make_folder", "open_file", "remove_folder", "rename
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
-    """Open or make a file; return its descriptor."""
+    """Open or make a file; return its descriptor.
+
+    Parameters
+    ----------
+    path
+        The file.
+    flags
+        As of `os.open`.
+    mode
+        Permissions of a file that is made.
+    """
     return os.open(path, flags, mode)
 
 
@@ -49,7 +59,15 @@ def lock(descriptor: int) -> None:
 
 
 def make_folder(prefix: str, suffix: str, parent: Path) -> Path:
-    """Make a folder for this user only, with a name that nobody can guess."""
+    """Make a folder for this user only, with a name that nobody can guess.
+
+    Parameters
+    ----------
+    prefix, suffix
+        Of its name.
+    parent
+        Existing folder in which it is made.
+    """
     return Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent))
 
 

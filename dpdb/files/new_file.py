@@ -139,7 +139,15 @@ class NewFile:
 
 @contextmanager
 def new_file(path: Path, *, replace: bool = False, private: bool = False) -> Iterator[Path]:
-    """Give a path for writing, which becomes `path` when the block ends well; see `NewFile`."""
+    """Give a path for writing, which becomes `path` when the block ends well; see `NewFile`.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    replace, private
+        As for `NewFile`.
+    """
     file = NewFile(path, replace=replace, private=private)
     try:
         with file._errors():

@@ -103,6 +103,17 @@ def open_owned(
 ) -> int:
     """Open a file that passes `check`, or make it with mode 0600; return its descriptor.
 
+    Parameters
+    ----------
+    path
+        The file.
+    flags
+        As of `os.open`.
+    owner
+        User id of the trusted owner besides this user and root. Default: none.
+    check
+        Raises `OSError` for a file, by its stat and `owner`, that must not be trusted.
+
     Raises
     ------
     OSError
@@ -134,6 +145,15 @@ def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
     """Write a file, completely or not at all; only one process at a time may write this one.
 
     What a killed writer left under the temporary name is removed, not written to: it may have been put there.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        Its new text.
+    owner
+        User id of its owner where the administrator writes it. Default: this user.
     """
     partial = path.with_name(f"{path.name}{_PARTIAL}")
     disk.unlink(partial, missing_ok=True)

@@ -51,6 +51,15 @@ class Window:
         """Decide whether no row would collect more than the allowance within the period; an undecided one refuses.
 
         Its bounds are on what a row covered by the release collects within the period, over all epochs.
+
+        Parameters
+        ----------
+        predicate
+            The rows that the release covers.
+        charge
+            In units of the ledger's notion.
+        deadline
+            Seconds for the decision.
         """
         together = self.sequential + charge
         if together <= self.units:  # then so it is whatever rows they cover

@@ -35,6 +35,17 @@ def is_little(left: float, total: float) -> bool:
 def budget_units(notion: Notion, budget: Number | None, epsilon: Number | None, delta: float) -> int:
     """Units of a budget given in its own parameter, or as the epsilon that it promises together with `delta`.
 
+    Parameters
+    ----------
+    notion
+        The notion of the ledger.
+    budget
+        Total in the notion's own parameter, or None.
+    epsilon
+        What the total promises together with `delta`, or None.
+    delta
+        In [0, 1); 0 for a pure ledger.
+
     Raises
     ------
     ParameterError

@@ -36,7 +36,23 @@ class Asked(NamedTuple):
 def debit(
     books: Books, predicate: Region, charge: int, source: SourceMark, asked: Asked, *, deadline: float
 ) -> Reservation:
-    """Write the debit if no row collects more than the budget, or find what an earlier try has left; see `reserve`."""
+    """Write the debit if no row collects more than the budget, or find what an earlier try has left; see `reserve`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    predicate
+        The rows that the release covers.
+    charge
+        In units of the ledger's notion.
+    source
+        The marks of the table and its rows.
+    asked
+        Request, names and label of the release.
+    deadline
+        Seconds for the decision.
+    """
     stored = region_to_text(predicate)
     predicate = region_from_text(stored)
     state, binding = books.state, books.binding
@@ -84,7 +100,17 @@ def debit(
 
 @unbroken()
 def record(books: Books, reservation: Reservation, answer: str) -> None:
-    """Write the answer of a reservation, once; see `Ledger.record`."""
+    """Write the answer of a reservation, once; see `Ledger.record`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    reservation
+        The debit that is answered.
+    answer
+        The text of the answer.
+    """
     reached("drawn")
     with books.file.debited():
         with books.current():

@@ -209,6 +209,15 @@ class Ledger(LedgerReading):
 
         Another process may spend in between, so each of them is still decided by `reserve`.
 
+        Parameters
+        ----------
+        releases
+            Predicate and charge of each release, in the order of their debits.
+        deadline
+            Seconds for each decision.
+        new_epoch
+            Whether they would be debited in a new epoch.
+
         Raises
         ------
         BudgetExceededError

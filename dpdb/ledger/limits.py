@@ -32,7 +32,17 @@ class RefusedError(Exception):
         self.window = window
 
     def in_words(self, state: LedgerState, predicate: Region, charge: int) -> BudgetExceededError:
-        """Say it as the debit does."""
+        """Say it as the debit does.
+
+        Parameters
+        ----------
+        state
+            The ledger that refused.
+        predicate
+            The rows that the refused release covers.
+        charge
+            In units of the ledger's notion.
+        """
         if self.window is None:
             return refusal(state, predicate, charge, self.decision)
         return refusal_by_allowance(state, self.window, predicate, charge, self.decision)
@@ -60,6 +70,15 @@ class Limits:
     def decide(self, predicate: Region, charge: int, deadline: float) -> Fits:
         """Decide whether no row would collect more than the total or an allowance; an undecided debit is refused.
 
+        Parameters
+        ----------
+        predicate
+            The rows that the release covers.
+        charge
+            In units of the ledger's notion.
+        deadline
+            Seconds for each decision: on the total, and on every allowance.
+
         Raises
         ------
         RefusedError
@@ -82,7 +101,17 @@ class Limits:
         return Fits(decision.upper, is_low)
 
     def add(self, predicate: Region, charge: int, fits: Fits) -> None:
-        """Count one more release, which was allowed; of a look ahead, never of a debit."""
+        """Count one more release, which was allowed; of a look ahead, never of a debit.
+
+        Parameters
+        ----------
+        predicate
+            The rows that the release covers.
+        charge
+            In units of the ledger's notion.
+        fits
+            The decision that allowed it.
+        """
         self._index.add(predicate, charge, fits.upper)
         self._sequential += charge
         for window in self._windows:

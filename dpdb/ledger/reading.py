@@ -71,7 +71,23 @@ class LedgerReading:
     def earlier_try(
         self, predicate: Region, charge: int, *, source: SourceMark, request: str, run_id: str, analyst: str | None
     ) -> Reservation | None:
-        """Find what `Ledger.reserve` would find of a run, with its errors; None if it was not debited."""
+        """Find what `Ledger.reserve` would find of a run, with its errors; None if it was not debited.
+
+        Parameters
+        ----------
+        predicate
+            The rows that the run would cover now.
+        charge
+            What it would be charged now, in units of the ledger's notion.
+        source
+            The marks of the table and its rows.
+        request
+            JSON object of the request.
+        run_id
+            Name of the run.
+        analyst
+            Who asks; None for the owner.
+        """
         check_name("a run id", run_id)
         with self._books.current():
             charged, mark = (region_to_text(predicate), charge), self._books.binding.rows_mark(source)

@@ -15,7 +15,19 @@ _REMAINING_SECONDS = 0.015
 
 
 def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decision) -> BudgetExceededError:
-    """Say why a release was refused; nothing was spent."""
+    """Say why a release was refused; nothing was spent.
+
+    Parameters
+    ----------
+    state
+        The ledger that refused.
+    predicate
+        The rows that the refused release covers.
+    charge
+        In units of the ledger's notion.
+    decision
+        The decision against the total.
+    """
     notion = state.terms.notion
     left = _left(state.index, state.available, predicate, charge, decision)
     overlap = _rows(decision)
@@ -35,7 +47,21 @@ def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decisi
 def refusal_by_allowance(
     state: LedgerState, window: Window, predicate: Region, charge: int, decision: Decision
 ) -> BudgetExceededError:
-    """Say which allowance refused a release, and when it fits again; nothing was spent."""
+    """Say which allowance refused a release, and when it fits again; nothing was spent.
+
+    Parameters
+    ----------
+    state
+        The ledger that refused.
+    window
+        The allowance that refused.
+    predicate
+        The rows that the refused release covers.
+    charge
+        In units of the ledger's notion.
+    decision
+        The decision against the allowance, with bounds over all epochs (see `Window.decide`).
+    """
     notion, period = state.terms.notion, window.period
     earlier = window.units - window.available
     inside = Decision(decision.allowed, decision.upper - earlier, decision.lower - earlier, decision.witness)

@@ -118,6 +118,15 @@ def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: fl
     The tight report takes every release for one that covers the same row, which no row can exceed. It holds for
     releases that were fixed in advance; where some were chosen by looking at earlier answers, only what was spent does.
 
+    Parameters
+    ----------
+    summary
+        Of a pure ledger.
+    entries
+        All its debits.
+    delta
+        At which the tight report holds.
+
     Raises
     ------
     ParameterError
@@ -190,7 +199,19 @@ def acts(state: LedgerState) -> list[LedgerAct]:
 def recorded_answers(
     file: LedgerFile, state: LedgerState, release_id: str | None, run_id: str | None
 ) -> list[RecordedAnswer]:
-    """The answers that were recorded, in the order of their debits; all, those of one run, or the one of a release."""
+    """The answers that were recorded, in the order of their debits; all, those of one run, or the one of a release.
+
+    Parameters
+    ----------
+    file
+        The ledger's file.
+    state
+        The ledger as it was read from `file`.
+    release_id
+        Only the answer with this release; None for any.
+    run_id
+        Only the answer of this run; None for any.
+    """
     numbers: Sequence[int] = range(1, state.last + 1)
     if run_id is not None:
         numbers = [state.runs[run_id]] if run_id in state.runs else []

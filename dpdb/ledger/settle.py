@@ -21,7 +21,17 @@ _SECONDS = 1.0  # of a bound on what a closed epoch comes to, which may be loose
 
 @unbroken()
 def settle(books: Books, run: int | str, charge: int) -> None:
-    """Lower the charge of a debit, by its number or run id; see `Ledger.settle`."""
+    """Lower the charge of a debit, by its number or run id; see `Ledger.settle`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    run
+        Number of the debit, or its run id.
+    charge
+        In units of epsilon, at least 0; at most what was debited.
+    """
     if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
         raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
     state, shown = books.state, books.file.shown

@@ -24,6 +24,19 @@ def check_together(
     In a `new_epoch` every row has collected what the current one comes to. (An allowance that counts disjoint slices
     of the current one is not looked at so closely; the debit is.)
 
+    Parameters
+    ----------
+    state
+        The ledger; it is not changed.
+    shown
+        Name of the ledger's file, for messages.
+    releases
+        Predicate and charge of each release, in the order of their debits.
+    deadline
+        Seconds for each decision.
+    new_epoch
+        Whether they would be debited in a new epoch.
+
     Raises
     ------
     BudgetExceededError

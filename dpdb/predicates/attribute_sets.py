@@ -97,7 +97,15 @@ class ValueSet:
 
     @staticmethod
     def interval(low: Key, high: Key, *, closed_low: bool = True, closed_high: bool = True) -> ValueSet:
-        """All values between two ends; empty when the ends cross."""
+        """All values between two ends; empty when the ends cross.
+
+        Parameters
+        ----------
+        low, high
+            The ends.
+        closed_low, closed_high
+            Whether the end itself belongs to the set.
+        """
         return ValueSet.above(low, closed=closed_low) & ValueSet.below(high, closed=closed_high)
 
     @staticmethod

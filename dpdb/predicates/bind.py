@@ -73,7 +73,16 @@ class Types(Protocol):
         """Find a column of which it is only asked whether it is NULL. Errors as `column`."""
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
-        """Check that a column may be compared so, with a literal or (value None) with another term or NULL.
+        """Check that a column may be compared by an operator with a literal, another term or NULL.
+
+        Parameters
+        ----------
+        column
+            The column that is compared.
+        operator
+            The operator of the comparison.
+        value
+            The literal; None if the other side is a term or NULL.
 
         Raises
         ------

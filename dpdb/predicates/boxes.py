@@ -58,6 +58,15 @@ def union(boxes: Iterable[Box], limit: int, too_many: Callable[[], None]) -> lis
     """The same rows in few boxes: alternatives on one attribute are one set.
 
     Boxes that are more than `limit` disjoint ones become the box around them, and `too_many` is told.
+
+    Parameters
+    ----------
+    boxes
+        Boxes that may overlap.
+    limit
+        The most disjoint boxes that are kept apart.
+    too_many
+        Called if the boxes were replaced by the one around them.
     """
     single: dict[str, list[ValueSet]] = {}
     kept: list[Box] = []
@@ -79,7 +88,15 @@ def union(boxes: Iterable[Box], limit: int, too_many: Callable[[], None]) -> lis
 
 
 def intersection(parts: Sequence[list[Box]], limit: int, too_many: Callable[[], None]) -> list[Box]:
-    """The rows in all of several unions, as a union; see `union`. The list is halved, so that long ones stay cheap."""
+    """The rows in all of several unions, as a union; see `union`. The list is halved, so that long ones stay cheap.
+
+    Parameters
+    ----------
+    parts
+        The unions to intersect; none stands for all rows.
+    limit, too_many
+        As for `union`.
+    """
     if len(parts) <= 1:
         return parts[0] if parts else EVERYTHING
     middle = len(parts) // 2

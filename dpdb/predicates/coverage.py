@@ -48,6 +48,15 @@ def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Regio
 
     A key that the predicate excludes is answered with noise like the others and covers its own rows, so that no answer
     is for nothing. Keys are values of the column's type.
+
+    Parameters
+    ----------
+    tree
+        The predicate, as a bound tree.
+    column
+        The column of the groups.
+    keys
+        One value of the column's type for each group.
     """
     reader = _Reader()
     name = folded(column.name)

@@ -53,7 +53,17 @@ class Region:
 
     @staticmethod
     def union(boxes: list[Box], notes: tuple[str, ...] = (), text: str = "") -> Region:
-        """The union of boxes that may overlap; a union that is too large becomes the box around it, with a note."""
+        """The union of boxes that may overlap; a union that is too large becomes the box around it, with a note.
+
+        Parameters
+        ----------
+        boxes
+            Boxes that may overlap.
+        notes
+            Notes that the region keeps, before its own.
+        text
+            The predicate as text. Default: none.
+        """
         parts = disjoint(boxes, UNION_LIMIT)
         if parts is None:
             parts = [hull(boxes)]

@@ -67,7 +67,17 @@ def literal_sql(literal: Literal) -> exp.Expr:
 
 
 def in_type(operand: exp.Expr, current: str, wanted: str) -> exp.Expr:
-    """Cast an operand for a comparison; no cast where the type is already right."""
+    """Cast an operand for a comparison; no cast where the type is already right.
+
+    Parameters
+    ----------
+    operand
+        The SQL of a value.
+    current
+        The type that it has.
+    wanted
+        The type to compare it in.
+    """
     return operand if current == wanted else exp.TryCast(this=operand, to=data_type(wanted))
 
 

@@ -63,6 +63,13 @@ def number_literal(number: Decimal) -> Literal | None:
 def arithmetic(sign: str, left: Term, right: Term) -> Arithmetic:
     """Type ``left sign right``.
 
+    Parameters
+    ----------
+    sign
+        The sign between the operands, such as ``+``.
+    left, right
+        The operands, in this order.
+
     Raises
     ------
     PredicateError
@@ -199,7 +206,15 @@ def equality_type(kind: str) -> str:
 
 
 def orders_alike(operator: Operator, left: str, right: str) -> bool:
-    """Say whether an operator may stand between two types that compare: the order of an enumeration is its own."""
+    """Say whether an operator may stand between two types that compare: the order of an enumeration is its own.
+
+    Parameters
+    ----------
+    operator
+        The operator.
+    left, right
+        Names of the types of both sides.
+    """
     return left == right or not operator.is_order or not (is_enum(left) or is_enum(right))
 
 

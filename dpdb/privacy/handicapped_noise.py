@@ -68,6 +68,13 @@ def difference_tail(later: HandicappedNoise, earlier: HandicappedNoise, beta: fl
     differs by less than a step: floor(E) is geometric with q = exp(-1/scale) if E is exponential with that scale, and a
     discrete Laplace draw is the difference of two independent such ones, a continuous one that of two exponentials. As
     max(0, -m) differs by no more than m does, |N - M| is less than 1 + handicaps steps; the caller adds that.
+
+    Parameters
+    ----------
+    later, earlier : HandicappedNoise
+        The noises whose relatives are M' and M.
+    beta : float
+        The most that the tail may be.
     """
     return _tail(later, earlier, beta)
 

@@ -129,7 +129,18 @@ def measure_part(
 ) -> MeasurePart:
     """Return what an ask of measures spends on the conflict graph of some constraints.
 
-    It spends nano-epsilon `charged`, by default all that the ask has; `alone` is the position of the only one of them.
+    Parameters
+    ----------
+    ask
+        An ask of measures.
+    rules
+        The constraints of the conflict graph.
+    rows_per_person
+        The number that epsilon is divided by for each row; see `PrivacyUnit.divisor`.
+    charged
+        Nano-epsilon to spend. Default: all that the ask has.
+    alone
+        Position of the constraint that is measured alone. Default: all `rules` are measured together.
 
     Raises
     ------

@@ -68,7 +68,17 @@ def column_list(cursor: Cursor, row: RowName) -> list[WrittenColumn]:
 
 
 def columns_of(cursor: Cursor, row: RowName | None = None, *, spaced: bool = False) -> list[WrittenColumn]:
-    """Take `A, B`; if `spaced`, `A B`, too, of which the longest name that a column has is one column."""
+    """Take `A, B`; if `spaced`, `A B`, too.
+
+    Parameters
+    ----------
+    cursor
+        At the first column.
+    row
+        The name of a row that columns may have before them. Default: any one name.
+    spaced
+        Whether a space may separate columns, too: of `A B` the longest name that a column has is one column.
+    """
     row = row or RowName()
     columns: list[WrittenColumn] = []
     while not columns or cursor.accept(Kind.COMMA) or (spaced and cursor.at_column()):

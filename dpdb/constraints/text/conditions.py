@@ -218,6 +218,15 @@ def solved(
 ) -> tuple[Operator, exp.Expr, exp.Expr] | None:
     """Bring what belongs to the first tuple to the left, everything else to the right.
 
+    Parameters
+    ----------
+    operator
+        The comparison of `left` with `right`.
+    left, right
+        Trees of the two sides.
+    indices
+        Gives the tuples, 0 or 1, whose columns a tree has.
+
     Returns
     -------
     tuple or None

@@ -59,6 +59,15 @@ def denied(cursor: Cursor, tuples: TupleNames, end: Kind) -> DenialConstraint:
 
     What comparisons of columns and constants are is read here, as it always was; only where that fails and there is
     more, such as `t1.a > t2.b + 60` or `t1.a IS NULL`, all of it is read as SQL conditions.
+
+    Parameters
+    ----------
+    cursor
+        At the first predicate.
+    tuples
+        The tuple names of the constraint.
+    end
+        The token that ends the predicates.
     """
     start = cursor.position
     rich = is_rich(cursor)
@@ -78,7 +87,17 @@ def denied(cursor: Cursor, tuples: TupleNames, end: Kind) -> DenialConstraint:
 def conjunction(
     cursor: Cursor, tuples: TupleNames, parse: Callable[[Cursor, TupleNames], _Comparison]
 ) -> DenialConstraint:
-    """Take predicates joined by any spelling of `and`; `parse` takes one of them."""
+    """Take predicates joined by any spelling of `and`.
+
+    Parameters
+    ----------
+    cursor
+        At the first predicate.
+    tuples
+        The tuple names of the constraint.
+    parse
+        Takes one predicate from the cursor.
+    """
     comparisons = [parse(cursor, tuples)]
     while cursor.at(Kind.AND) or cursor.at_word("and"):
         if len(comparisons) == MAX_PREDICATES:

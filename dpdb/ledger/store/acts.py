@@ -75,7 +75,17 @@ class Acts:
         return self.seals[-1] if self.seals else FIRST
 
     def row(self, key: bytes, act: Act, place: int) -> tuple[object, ...]:
-        """The row of the next act, with its seal in the end."""
+        """The row of the next act, with its seal in the end.
+
+        Parameters
+        ----------
+        key
+            The ledger's own key.
+        act
+            The act to write.
+        place
+            Of the line among all lines of the ledger.
+        """
         of_all = {"after": act.after, "who": act.who, "label": act.label}
         detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
         line = ActLine(self.last + 1, act.at, act.kind, detail, place)

@@ -26,6 +26,15 @@ Row: TypeAlias = tuple[object, ...]
 def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = ()) -> None:
     """Make a ledger file with its first lines; an existing file is never touched.
 
+    Parameters
+    ----------
+    path
+        The new file.
+    terms, first_epoch
+        The one row of `terms` and the first one of `epoch`, with their seals.
+    acts
+        Rows of `act`, with their seals. Default: none.
+
     Raises
     ------
     LedgerError

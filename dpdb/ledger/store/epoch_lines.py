@@ -29,7 +29,17 @@ class EpochLines:
         return bool(self._predicates) or bool(self._index)
 
     def add(self, predicates: Sequence[str], charges: Sequence[int], uppers: Sequence[int]) -> None:
-        """Take in debits: of each its stored predicate, its charge, and what its decision has proven, or `UNKNOWN`."""
+        """Take in debits.
+
+        Parameters
+        ----------
+        predicates
+            The stored predicate of each debit.
+        charges
+            The charge of each debit.
+        uppers
+            The bound that the decision on each debit has proven, or `UNKNOWN`.
+        """
         if self._index is None:
             self._predicates.extend(predicates)
             self._charges.extend(charges)

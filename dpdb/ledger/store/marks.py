@@ -73,5 +73,15 @@ def new_key() -> bytes:
 
 
 def mark(key: bytes, kind: str, text: str) -> bytes:
-    """HMAC-SHA-256 of a text, under a name that keeps marks of different things apart."""
+    """HMAC-SHA-256 of a text.
+
+    Parameters
+    ----------
+    key
+        The ledger's own key.
+    kind
+        The name that keeps marks of different things apart.
+    text
+        The text to mark.
+    """
     return hmac.digest(key, f"{kind}\0{text}".encode(), hashlib.sha256)

@@ -65,11 +65,31 @@ class Settlements:
         return line if settled is None else line._replace(charge=settled.charge)
 
     def seal(self, key: bytes, line: SettlementLine, entry_seal: bytes) -> bytes:
-        """Return the seal of the next settlement, which is of the entry with this seal."""
+        """Return the seal of the next settlement, which is of the entry with this seal.
+
+        Parameters
+        ----------
+        key
+            The ledger's own key.
+        line
+            The settlement, without its seal.
+        entry_seal
+            Seal of the entry that it settles.
+        """
         return seal(key, "settlement", self.before, (*line, entry_seal))
 
     def take(self, line: SettlementLine, sealed: bytes, debited: EntryLine) -> None:
-        """Take in the next settlement, whose seal was checked; `ValueError` if it is none of this debit."""
+        """Take in the next settlement, whose seal was checked; `ValueError` if it is none of this debit.
+
+        Parameters
+        ----------
+        line
+            The settlement, without its seal.
+        sealed
+            Its seal, which was checked.
+        debited
+            The entry that it settles.
+        """
         if line.number != self.last + 1 or line.entry in self._of or not 0 <= line.charge <= debited.charge:
             raise ValueError("a settlement is out of order")
         self.seals.append(sealed)

@@ -223,7 +223,17 @@ class LedgerState:
         return str(line[3])
 
     def answer_row(self, number: int, answered: str, answer: str) -> tuple[object, ...]:
-        """The row of the next answer, which is that of entry `number`."""
+        """The row of the next answer, which is that of entry `number`.
+
+        Parameters
+        ----------
+        number
+            Number of the entry that is answered.
+        answered
+            When it was answered.
+        answer
+            The text of the answer.
+        """
         line = [self.answers + 1, number, answered, answer, self.next_place]
         return *line, self._sealed_answer(self.answer_seal, line)
 
@@ -316,5 +326,15 @@ class LedgerState:
 
 
 def insert(file: LedgerFile, table: str, row: tuple[object, ...]) -> None:
-    """Write one row."""
+    """Write one row.
+
+    Parameters
+    ----------
+    file
+        The ledger's file, inside a transaction.
+    table
+        Name of the table.
+    row
+        Values of all its columns, in their order.
+    """
     file.change(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)

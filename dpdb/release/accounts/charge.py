@@ -129,6 +129,15 @@ def pure_units(notion: Notion, parts: Iterable[int], rows: int) -> int:
     In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su 2019,
     Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are charged, with
     c_i the cost of an e_i-DP release of one row.
+
+    Parameters
+    ----------
+    notion
+        The notion of the ledger.
+    parts
+        Nano-epsilon of each part, for the unit.
+    rows
+        The most rows that one unit has: k.
     """
     from dpdb.privacy import PURE
 

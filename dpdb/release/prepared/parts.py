@@ -142,7 +142,25 @@ class Prepared:
         rate: bool = False,
         theta_from: str | None = None,
     ) -> Release:
-        """Label an answer that costs nano-`epsilon` of the charge, or all its rho. Reads what is published only."""
+        """Label an answer that costs nano-`epsilon` of the charge, or all its rho. Reads what is published only.
+
+        Parameters
+        ----------
+        answer
+            The noisy answer of a mechanism.
+        measure, mechanism
+            The names to publish.
+        epsilon
+            Nano-epsilon that the answer costs the unit; None if it is paid in rho.
+        predicate
+            The slice; None for the whole table.
+        constraint
+            The constraint that was measured alone. Default: all of them, or none for a count.
+        rate
+            Whether the answer is a share of the rows.
+        theta_from
+            The source of a public theta. Default: theta was not public.
+        """
         counts, unit, rho = counted(measure), self.table.unit, self.charge.rho
         assert counts is not None, "sessions release what is registered"
         together = self.ask.by is not None or (epsilon or 0) != self.charge.epsilon

@@ -44,6 +44,15 @@ def measure_shares(measures: Sequence[tuple[str, Mechanism]], epsilon: int, *, r
 
     One measure alone is shared as its mechanism says. Several share one degree cap, booked with the first. Rates share
     one row count, booked with the first. Where all are one number (`Mechanism.on_one_row`) it is drawn for the first.
+
+    Parameters
+    ----------
+    measures
+        Name and mechanism of each measure, in the order of the releases.
+    epsilon
+        Nano-epsilon of all measures together.
+    rate
+        Whether rates are released, which need a row count.
     """
     count, left = rate_shares(epsilon) if rate else (0, epsilon)
     if all(mechanism.on_one_row for _, mechanism in measures):

@@ -99,6 +99,13 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
     (`difference_tail`). So with probability at least 1 - beta the two are not compared, or the interval holds. QED
 
     The two tables may be the same one, or any two: nothing is assumed of how they differ.
+
+    Parameters
+    ----------
+    later, earlier
+        The two releases; their order is the sign of the difference.
+    confidence
+        Of the interval, 1 - beta; None for the smaller one of the two releases.
     """
     if later.raw is None or earlier.raw is None or later.unit is None:
         raise _refused("a release of an older version of dpdb did not keep its unclamped value")

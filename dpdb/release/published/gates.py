@@ -83,7 +83,22 @@ class GateResult:
 def parse_gate(
     measure: str, number: object, released: Collection[str], where: str, *, rate: bool = False, warns: bool = False
 ) -> Gate:
-    """Check a gate; `where` says in messages where it was written, `rate` that shares of rows are released.
+    """Check a gate and return it.
+
+    Parameters
+    ----------
+    measure
+        Name of the measure that the gate tests.
+    number
+        The threshold as it was written.
+    released
+        Names of the measures that are released.
+    where
+        Where the gate was written, for messages.
+    rate
+        Whether shares of rows are released, so that the threshold is one.
+    warns
+        Whether a release above the threshold only warns.
 
     Raises
     ------
