@@ -1,4 +1,4 @@
-"""What previews of releases (`dpdb explain`, `plan` and `run --check`) have in common, as text and as HTML."""
+"""The common layout of previews of releases (`dpdb explain`, `plan` and `run --check`), as text and as HTML."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def preview_html(parts: Iterable[PreviewPart]) -> str:
 
 
 def cost_preview(epsilon: float, charges: Mapping[str, float], total: str = "") -> str:
-    """Say what releases cost together: in epsilon, and what a ledger of another notion charges for them.
+    """Write the joint cost of releases: in epsilon, and as charged in a ledger of another notion.
 
     Parameters
     ----------

@@ -69,14 +69,14 @@ class Charge:
 
     @property
     def promise(self) -> str:
-        """What the whole call is, in words."""
+        """The guarantee of the whole call, in words."""
         if self.rho is None:
             return f"pure {format_epsilon(self.epsilon)}-differential privacy"
         rho = format_rho(self.rho)
         return f"{rho}-zCDP (zero-concentrated differential privacy, rho = {rho})"
 
     def units(self, notion: Notion) -> int:
-        """Return what a ledger of a notion charges for it, in exact units; see `pure_units`.
+        """Return the charge in a ledger of a notion, in exact units; see `pure_units`.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Charge:
         return self.rho
 
     def in_each_notion(self) -> dict[str, float]:
-        """Return what ledgers charge for it, by the parameters of those notions that can count it: epsilon, rho, mu."""
+        """Return the charge in each notion that can count it, by its parameter: epsilon, rho, mu."""
         from dpdb.privacy import NOTIONS
 
         costs = {}

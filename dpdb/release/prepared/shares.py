@@ -30,12 +30,12 @@ class Share:
 
     @property
     def total(self) -> int:
-        """The nano-epsilon that the measure is booked with."""
+        """The nano-epsilon of the measure: the sum of its parts."""
         return self.cap + self.rest + self.count
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """What is drawn for it, one amount for each draw that composes with the others."""
+        """The nano-epsilon of each draw for the measure that composes with the other draws."""
         return tuple(filter(None, (self.count, self.cap, self.rest)))
 
 
@@ -81,7 +81,7 @@ def unit_shares(shares: Sequence[Share], charged: int) -> tuple[Share, ...]:
 
 
 def _split(amount: int, weights: Sequence[int]) -> list[int]:
-    """Split as `split`; what weighs nothing gets nothing."""
+    """Split as `split`; a weight of 0 gets 0."""
     if not any(weights):
         return [0] * len(weights)
     found = iter(split(amount, [weight for weight in weights if weight]))

@@ -169,7 +169,7 @@ def _noise(release: ReleaseFields) -> HandicappedNoise:
 
 
 def _rounded(release: ReleaseFields, step: float) -> float:
-    """Return how far the error of an unclamped value may be from its continuous noise.
+    """Return the greatest distance of an unclamped value's error from its continuous noise.
 
     One step of the noise, if it is the last of its release whatever it is. Else, with u = S / UNIT the distance of the
     possible values of the noise and k handicaps: 1/2 by the rounding of `raw`, u by that of the statistic to units,

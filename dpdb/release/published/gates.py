@@ -37,7 +37,7 @@ class GateResult:
 
     @property
     def failed(self) -> bool:
-        """Return whether it fails what waits for it: not passed, and not only a warning."""
+        """Return whether the gate fails its job or command: it is not passed and does not only warn."""
         return not self.passed and not self.warns
 
     @property
@@ -52,7 +52,7 @@ class GateResult:
 
     @property
     def certainty(self) -> str:
-        """What the interval adds to the comparison, in words."""
+        """Whether the interval confirms the comparison, in words."""
         if self.bound is None:
             return "there is no upper bound, so this is not certain"
         known = f"{'upper' if self.passed else 'lower'} bound {number_words(self.bound, self.release.quantity)}"
