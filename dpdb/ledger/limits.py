@@ -1,4 +1,4 @@
-"""`Limits`: all that decides about one more debit. A debit asks them, and so does who only looks ahead."""
+"""`Limits`: the total and the allowances, which decide about one more debit, or a look ahead."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Fits", "Limits", "RefusedError"]
 
 
 class Fits(NamedTuple):
-    """A debit that is allowed: a bound on what its rows have collected with it, and whether little is left."""
+    """An allowed debit: a bound on the charges that its rows have collected with it, and whether little is left."""
 
     upper: int
     is_low: bool
 
 
 class RefusedError(Exception):
-    """A debit is refused, by the total or by an allowance; carried out of a transaction before words are found."""
+    """A debit is refused, by the total or by an allowance; raised inside a transaction, before the message is made."""
 
     def __init__(self, decision: Decision, window: Window | None = None) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class RefusedError(Exception):
         self.window = window
 
     def in_words(self, state: LedgerState, predicate: Region, charge: int) -> BudgetExceededError:
-        """Say it as the debit does.
+        """Return the error with the message of a refused debit.
 
         Parameters
         ----------
@@ -51,15 +51,15 @@ class RefusedError(Exception):
 class Limits:
     """The total of a ledger and every allowance that holds now.
 
-    Parameters
-    ----------
-    state : LedgerState
-    shown : str
-        The ledger's file, for messages.
-    clock : datetime
-        What the machine's clock says.
-    index : OverlapIndex
-        The debits of the current epoch; who looks ahead gives a copy and adds to it.
+        Parameters
+        ----------
+        state : LedgerState
+        shown : str
+            The ledger's file, for messages.
+        clock : datetime
+    The time of the machine's clock.
+        index : OverlapIndex
+            The debits of the current epoch; for a look ahead a copy, to which `add` adds.
     """
 
     def __init__(self, state: LedgerState, shown: str, clock: datetime, index: OverlapIndex) -> None:
@@ -70,21 +70,21 @@ class Limits:
     def decide(self, predicate: Region, charge: int, deadline: float) -> Fits:
         """Decide whether no row would collect more than the total or an allowance; an undecided debit is refused.
 
-        Parameters
-        ----------
-        predicate
-            The rows that the release covers.
-        charge
-            In units of the ledger's notion.
-        deadline
-            Seconds for each decision: on the total, and on every allowance.
+                Parameters
+                ----------
+                predicate
+                    The rows that the release covers.
+                charge
+                    In units of the ledger's notion.
+                deadline
+                    Seconds for each decision: on the total, and on every allowance.
 
-        Raises
-        ------
-        RefusedError
-            Some row may.
-        LedgerError
-            The ledger is full.
+                Raises
+                ------
+                RefusedError
+        Some row may collect more.
+                LedgerError
+                    The ledger is full.
         """
         state = self._state
         if self._sequential + charge > MOST_WEIGHT:
@@ -101,7 +101,7 @@ class Limits:
         return Fits(decision.upper, is_low)
 
     def add(self, predicate: Region, charge: int, fits: Fits) -> None:
-        """Count one more release, which was allowed; of a look ahead, never of a debit.
+        """Count one more allowed release in a look ahead, never in a debit.
 
         Parameters
         ----------

@@ -98,7 +98,7 @@ def allow(
 
 
 def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, ...]:
-    """Return the row of the act with which a ledger is made that has an allowance from the beginning.
+    """Return the row of the act that gives a new ledger its first allowance.
 
     Parameters
     ----------
@@ -121,6 +121,6 @@ def _check_names(who: str | None, label: str | None) -> None:
 
 
 def _write(books: Books, act: Act) -> None:
-    """Write an act inside a transaction; it is taken in when the ledger is next read, which the head does at once."""
+    """Write an act inside a transaction; the next read of the ledger, by `write_head`, takes it in."""
     row: tuple[Any, ...] = books.state.acts.row(books.state.terms.key, act, books.state.next_place)
     insert(books.file, "act", row)

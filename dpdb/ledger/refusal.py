@@ -1,4 +1,4 @@
-"""A ledger's refusal in words: what was asked, what is left for these rows, which rows or which period decide."""
+"""A ledger's refusal in words: the requested charge, the budget left for these rows, the deciding rows or period."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _rows(decision: Decision) -> str:
 
 
 def _left(index: OverlapIndex, available: int, predicate: Region, charge: int, decision: Decision) -> int:
-    """Units that a release of these rows could still cost: proven, so it may be too little and never too much."""
+    """Units left for a release of these rows: proven, so it may be too little and never too much."""
     guess, inside = available - (decision.lower - charge), decision.upper - charge
     end = Deadline(_REMAINING_SECONDS)
     while guess > 0 and not end.passed:

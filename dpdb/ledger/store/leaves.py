@@ -1,4 +1,4 @@
-"""Public hashes of a ledger's lines, for receipts: who has one can be shown its line later, and learns nothing before.
+"""Public hashes of a ledger's lines, for receipts: its holder can be shown the line later, and learns nothing before.
 
 A hash is that of a leaf of a Merkle tree (RFC 6962, RFC 9162): SHA-256 of a zero byte and the line's text, a JSON
 object with sorted keys. The text has a nonce made with the ledger's key, so that no line can be guessed from its hash;

@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["FIRST", "seal"]
 
 FIRST = bytes(32)
-"""The bytes that stand before the first line of a chain, and before a line that is in none."""
+"""The seal before the first line of a chain, and before a line that is in no chain."""
 
 
 def seal(key: bytes, kind: str, before: bytes, line: tuple[Any, ...]) -> bytes:

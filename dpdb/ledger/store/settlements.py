@@ -1,4 +1,4 @@
-"""The settlements of a ledger: what answered debits really cost. The one place where a debit's charge is lowered."""
+"""The settlements of a ledger: the real cost of answered debits. Only here is a debit's charge lowered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SettlementLine(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """A debit that was settled: its charge, and what was debited."""
+    """A settled debit: its charge, and the amount of the debit."""
 
     charge: int
     debited: int
@@ -32,12 +32,12 @@ class Settled(NamedTuple):
 class Settlements:
     """The settlements in order.
 
-    Attributes
-    ----------
-    seals : list of bytes
-        One per line.
-    overlaps : dict of int to int
-        What closed epochs come to after their newest settlement.
+        Attributes
+        ----------
+        seals : list of bytes
+            One per line.
+        overlaps : dict of int to int
+    The cost of closed epochs after their newest settlement.
     """
 
     def __init__(self) -> None:
@@ -56,11 +56,11 @@ class Settlements:
         return self.seals[-1] if self.seals else FIRST
 
     def of(self, entry: int) -> Settled | None:
-        """Return what an entry was settled at, None if it was not."""
+        """Return the settlement of an entry, None if it was not settled."""
         return self._of.get(entry)
 
     def applied(self, line: EntryLine) -> EntryLine:
-        """Return an entry with the charge that counts: what it was settled at, or else what was debited."""
+        """Return an entry with the charge that counts: the settled charge, or else the debit."""
         settled = self._of.get(line.number)
         return line if settled is None else line._replace(charge=settled.charge)
 
@@ -79,7 +79,7 @@ class Settlements:
         return seal(key, "settlement", self.before, (*line, entry_seal))
 
     def take(self, line: SettlementLine, sealed: bytes, debited: EntryLine) -> None:
-        """Take in the next settlement, whose seal was checked; `ValueError` if it is none of this debit.
+        """Add the next settlement, whose seal was checked; `ValueError` if it is out of order or above the debit.
 
         Parameters
         ----------
