@@ -94,9 +94,9 @@ def _parsed_type(name: str) -> exp.DataType:
 def term_sql(term: Term) -> exp.Expr:
     """Write a term: NULL for every row for which its type has no value.
 
-    What can fail is in TRY, which gives NULL instead and looks at no other row (tested at the ends of every type). No
-    setting has a say: DOUBLE is IEEE 754's, `lower` and `upper` go by fixed tables of Unicode, `trim` takes spaces
-    only, `length` counts code points, and what is divided by zero is NULL.
+    Expressions that can fail are in TRY, which gives NULL instead and reads no other row (tested at the ends of every
+    type). No setting changes a value: DOUBLE is IEEE 754's, `lower` and `upper` use fixed tables of Unicode, `trim`
+    removes spaces only, `length` counts code points, and a division by zero is NULL.
     """
     match term:
         case Column(name):
@@ -140,7 +140,7 @@ _SIGNS: dict[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
 
 
 def _membership(term: Term, literals: tuple[Literal, ...]) -> exp.Expr:
-    """One list per type of comparison."""
+    """Write a membership as one IN list per type of comparison."""
     kinds = dict.fromkeys(literal.type for literal in literals)
     lists = [
         exp.In(this=_operand(term, kind), expressions=[literal_sql(item) for item in literals if item.type == kind])

@@ -32,9 +32,9 @@ def distinct_columns(columns: Sequence[WrittenColumn]) -> dict[str, str]:
 
 
 class RowName:
-    """The one name of a row that columns of a list, or of both beside an arrow, may have before them: `[t.a] -> t.b`.
+    """The one row name that the columns of a list, or of both lists beside an arrow, may have: `[t.a] -> t.b`.
 
-    It says nothing; a column whose own name begins so comes first.
+    It has no meaning; a column of the table whose own name has this beginning is tried first.
     """
 
     def __init__(self) -> None:
