@@ -26,17 +26,17 @@ _SECONDS = 0.1
 class Window:
     """The debits that one allowance counts at some time, and the decision about one more.
 
-        Attributes
-        ----------
-        period : Period
-        units : int
-    The most that the debits may cost together.
-        clock : datetime
-    The time of the machine's clock.
-        now : datetime
-    The time of the decision: see `Times`.
-        sequential : int
-    The sum of the debits' charges.
+    Attributes
+    ----------
+    period : Period
+    units : int
+        The most that the debits may cost together.
+    clock : datetime
+        The time of the machine's clock.
+    now : datetime
+        The time of the decision: see `Times`.
+    sequential : int
+        The sum of the debits' charges.
     """
 
     def __init__(self, state: LedgerState, period: Period, units: int, clock: datetime, begin: datetime) -> None:

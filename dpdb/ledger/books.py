@@ -18,19 +18,19 @@ __all__ = ["Books"]
 class Books:
     """Open a ledger file and read it.
 
-        Attributes
-        ----------
-        file : LedgerFile
-        state : LedgerState
-    The state of the file, as far as it was read.
-        head : LedgerHead
-        binding : LedgerBinding
-            Of the ledger to its table.
+    Attributes
+    ----------
+    file : LedgerFile
+    state : LedgerState
+        The state of the file, as far as it was read.
+    head : LedgerHead
+    binding : LedgerBinding
+        Of the ledger to its table.
 
-        Raises
-        ------
-        LedgerError
-            It cannot be used.
+    Raises
+    ------
+    LedgerError
+        It cannot be used.
     """
 
     def __init__(self, path: Path) -> None:

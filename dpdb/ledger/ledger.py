@@ -59,27 +59,27 @@ class Ledger(LedgerReading):
     ) -> Ledger:
         """Make a ledger and open it. Its first release binds it to a table.
 
-                Parameters
-                ----------
-                budget
-                    Total in the notion's parameter (epsilon, rho or mu), or:
-                epsilon
-        the epsilon that the total promises together with delta.
-                notion
-                    `pure`, `zcdp` or `gdp`; fixed for ever.
-                delta
-                    For reports of a zcdp or gdp ledger.
-                append_only
-                    The owner declares that rows never change once written; then new rows need no new epoch.
-                at_most, per
-        An allowance from the beginning: an epsilon and its period; see `allow`.
+        Parameters
+        ----------
+        budget
+            Total in the notion's parameter (epsilon, rho or mu), or:
+        epsilon
+            the epsilon that the total promises together with delta.
+        notion
+            `pure`, `zcdp` or `gdp`; fixed for ever.
+        delta
+            For reports of a zcdp or gdp ledger.
+        append_only
+            The owner declares that rows never change once written; then new rows need no new epoch.
+        at_most, per
+            An allowance from the beginning: an epsilon and its period; see `allow`.
 
-                Raises
-                ------
-                ParameterError
-                    The notion does not exist, or a number or period is not usable.
-                LedgerError
-                    The file exists or cannot be made.
+        Raises
+        ------
+        ParameterError
+            The notion does not exist, or a number or period is not usable.
+        LedgerError
+            The file exists or cannot be made.
         """
         if notion not in NOTIONS:
             raise ParameterError(f"unknown notion {notion!r}; known are {', '.join(NOTIONS)}")
@@ -148,33 +148,33 @@ class Ledger(LedgerReading):
     ) -> Reservation:
         """Debit a release, durably, before its noise is drawn; or return the recorded answer of its run.
 
-                Parameters
-                ----------
-                predicate
-                    The rows that can change the answer; at least one that is possible.
-                charge
-                    In units of `notion`, which must be the ledger's; see `Notion.charge` and `Notion.charge_pure`.
-                request
-        JSON object of the public options of the release.
-                run_id
-                    A name for this run. Asked again, the same run gets the recorded answer and spends nothing; if it ended
-                    before it had one, it may draw now, under an exclusive lock.
-                analyst
-                    Who asks, if the owner lets others ask; a run id is one analyst's.
-                label
-                    The owner's word for this release, for the history.
-                rule_set
-                    Digest or name of the constraints, for the history.
+        Parameters
+        ----------
+        predicate
+            The rows that can change the answer; at least one that is possible.
+        charge
+            In units of `notion`, which must be the ledger's; see `Notion.charge` and `Notion.charge_pure`.
+        request
+            JSON object of the public options of the release.
+        run_id
+            A name for this run. Asked again, the same run gets the recorded answer and spends nothing; if it ended
+            before it had one, it may draw now, under an exclusive lock.
+        analyst
+            Who asks, if the owner lets others ask; a run id is one analyst's.
+        label
+            The owner's word for this release, for the history.
+        rule_set
+            Digest or name of the constraints, for the history.
 
-                Raises
-                ------
-                BudgetExceededError
-                    Some row may collect more than the budget; nothing was spent.
-                LedgerError
-                    The ledger cannot be used, is of another table, notion or state of the rows, or the run id was used for
-                    another request.
-                PredicateError
-                    The predicate covers no row: the charge would be for nothing.
+        Raises
+        ------
+        BudgetExceededError
+            Some row may collect more than the budget; nothing was spent.
+        LedgerError
+            The ledger cannot be used, is of another table, notion or state of the rows, or the run id was used for
+            another request.
+        PredicateError
+            The predicate covers no row: the charge would be for nothing.
         """
         predicate.refuse_no_row()
         if notion != self.notion.name:
@@ -245,21 +245,21 @@ class Ledger(LedgerReading):
     def settle(self, run: Reservation | str, charge: int) -> None:
         """Lower the charge of an answered debit of a pure ledger to the real cost of its release, once.
 
-                The debit itself stays as it is; the budget, allowances and the history count the settled charge from now on.
-                Asked again with the same charge, nothing is changed, so a process that was killed may ask again.
+        The debit itself stays as it is; the budget, allowances and the history count the settled charge from now on.
+        Asked again with the same charge, nothing is changed, so a process that was killed may ask again.
 
-                Parameters
-                ----------
-                run
-        The reservation or the run id of the debit.
-                charge
-        In units of epsilon: the greatest cost of the published answer; at most the debit.
+        Parameters
+        ----------
+        run
+            The reservation or the run id of the debit.
+        charge
+            In units of epsilon: the greatest cost of the published answer; at most the debit.
 
-                Raises
-                ------
-                LedgerError
-                    There is no such debit, it has no answer yet, it was settled at another charge, the charge would be raised,
-                    or the ledger is of another notion, was retired or cannot be used; the whole debit stays charged.
+        Raises
+        ------
+        LedgerError
+            There is no such debit, it has no answer yet, it was settled at another charge, the charge would be raised,
+            or the ledger is of another notion, was retired or cannot be used; the whole debit stays charged.
         """
         settle(self._books, run.number if isinstance(run, Reservation) else run, charge)
 

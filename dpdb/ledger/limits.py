@@ -51,15 +51,15 @@ class RefusedError(Exception):
 class Limits:
     """The total of a ledger and every allowance that holds now.
 
-        Parameters
-        ----------
-        state : LedgerState
-        shown : str
-            The ledger's file, for messages.
-        clock : datetime
-    The time of the machine's clock.
-        index : OverlapIndex
-            The debits of the current epoch; for a look ahead a copy, to which `add` adds.
+    Parameters
+    ----------
+    state : LedgerState
+    shown : str
+        The ledger's file, for messages.
+    clock : datetime
+        The time of the machine's clock.
+    index : OverlapIndex
+        The debits of the current epoch; for a look ahead a copy, to which `add` adds.
     """
 
     def __init__(self, state: LedgerState, shown: str, clock: datetime, index: OverlapIndex) -> None:
@@ -70,21 +70,21 @@ class Limits:
     def decide(self, predicate: Region, charge: int, deadline: float) -> Fits:
         """Decide whether no row would collect more than the total or an allowance; an undecided debit is refused.
 
-                Parameters
-                ----------
-                predicate
-                    The rows that the release covers.
-                charge
-                    In units of the ledger's notion.
-                deadline
-                    Seconds for each decision: on the total, and on every allowance.
+        Parameters
+        ----------
+        predicate
+            The rows that the release covers.
+        charge
+            In units of the ledger's notion.
+        deadline
+            Seconds for each decision: on the total, and on every allowance.
 
-                Raises
-                ------
-                RefusedError
-        Some row may collect more.
-                LedgerError
-                    The ledger is full.
+        Raises
+        ------
+        RefusedError
+            Some row may collect more.
+        LedgerError
+            The ledger is full.
         """
         state = self._state
         if self._sequential + charge > MOST_WEIGHT:

@@ -15,16 +15,16 @@ __all__ = ["Reservation"]
 class Reservation:
     """A debit, committed before any noise is drawn; it is never given back.
 
-        Parameters
-        ----------
-        number
-            Its line in the ledger.
-        answer
-    The recorded answer of the run; with it nothing is drawn or spent again.
-        lock
-            Keeps other processes from answering the same run id; held until `close`.
-        is_low
-            Whether less than a tenth of the budget, or of an allowance, may be left for its rows.
+    Parameters
+    ----------
+    number
+        Its line in the ledger.
+    answer
+        The recorded answer of the run; with it nothing is drawn or spent again.
+    lock
+        Keeps other processes from answering the same run id; held until `close`.
+    is_low
+        Whether less than a tenth of the budget, or of an allowance, may be left for its rows.
     """
 
     number: int

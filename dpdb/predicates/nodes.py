@@ -64,14 +64,14 @@ class Column:
 class Literal:
     """A literal in the type in which it is compared.
 
-        Attributes
-        ----------
-        type : str
-            The column's own type unless the literal does not fit in it exactly.
-        text : str
-    The text that the engine casts to that type.
-        value : Value
-    The engine's value of `text`, maybe rounded.
+    Attributes
+    ----------
+    type : str
+        The column's own type unless the literal does not fit in it exactly.
+    text : str
+        The text that the engine casts to that type.
+    value : Value
+        The engine's value of `text`, maybe rounded.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""Several noisy answers to one question at the cost of one: only the last that stands out is published.
+"""Several noisy answers at the cost of one: only the last answer that stands out is published.
 
 All numbers here are in *units*: a statistic divided by its own sensitivity S and multiplied by UNIT, rounded down. If a
 row lets the statistic grow by 0 to S, it lets the units grow by 0 to UNIT, whatever S is.
@@ -32,9 +32,9 @@ class HiddenNoise:
     Attributes
     ----------
     draws : tuple of int
-        The first is the start's.
+        The first draw is the start's.
     scale : float
-        Of each.
+        Of each draw.
     """
 
     draws: tuple[int, ...]

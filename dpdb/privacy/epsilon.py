@@ -79,7 +79,7 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a number is written in ASCII digits; `Decimal` would take other scripts' and underscores, too."""
+    """Return whether a number is written in ASCII digits; `Decimal` also takes other scripts' and underscores."""
     return text.isascii() and "_" not in text
 
 

@@ -18,7 +18,7 @@ from dpdb.privacy.tails import laplace_tail
 
 __all__ = ["HandicappedNoise", "difference_tail"]
 
-_TERMS = 24  # of an exponential series at 1/2 or less: what is left out is below 1e-30
+_TERMS = 24  # of an exponential series at 1/2 or less: the remaining terms are below 1e-30
 _ROUNDING = 1e-14  # of one product of small matrices without a negative number, with room to spare
 
 

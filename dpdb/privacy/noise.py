@@ -76,7 +76,7 @@ _noise: ContextVar[Noise] = ContextVar("dpdb_noise", default=_OpenDPNoise())  # 
 
 @contextmanager
 def replaced_noise(noise: Noise) -> Iterator[None]:
-    """For tests only: draw from `noise` inside the block."""
+    """Draw from `noise` inside the block; for tests only."""
     token = _noise.set(noise)
     try:
         yield
@@ -188,7 +188,7 @@ def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: int, *, monotoni
 
 @cache
 def check_samplers(*, gaussian: bool) -> None:
-    """Load OpenDP and draw once from each sampler that a release may use: what fails here fails before a debit."""
+    """Load OpenDP and draw once from each sampler that a release may use, so that failures come before a debit."""
     noise = _OpenDPNoise()
     noise.laplace(0, 1.0)
     for negate in (False, True):

@@ -53,22 +53,22 @@ _LOG = "-wal"
 class LedgerFile:
     """An open ledger file; every failure is a `LedgerError` in words.
 
-        Attributes
-        ----------
-        path : Path
-            Where the ledger is, links resolved.
-        shown : str
-    Its name in messages: the path that the user gave.
-        owner : int
-            The user who owns the ledger, and all files beside it.
-        outcome : str
-    The words of a failure's message on the release that it ends.
+    Attributes
+    ----------
+    path : Path
+        Where the ledger is, links resolved.
+    shown : str
+        Its name in messages: the path that the user gave.
+    owner : int
+        The user who owns the ledger, and all files beside it.
+    outcome : str
+        The words of a failure's message on the release that it ends.
 
-        Raises
-        ------
-        LedgerError
-            There is no ledger at `path`, others may read it, it has several names or is mounted alone, is damaged, or of
-            another format.
+    Raises
+    ------
+    LedgerError
+        There is no ledger at `path`, others may read it, it has several names or is mounted alone, is damaged, or of
+        another format.
     """
 
     def __init__(self, path: Path) -> None:

@@ -73,15 +73,15 @@ class Period:
 def parse_period(text: str) -> Period:
     """Read a period.
 
-        Raises
-        ------
-        ParameterError
-    The text is no period.
+    Raises
+    ------
+    ParameterError
+        The text is no period.
 
-        Examples
-        --------
-        >>> parse_period("30d").words, parse_period("month").words
-        ('any 30 days', 'a calendar month (UTC)')
+    Examples
+    --------
+    >>> parse_period("30d").words, parse_period("month").words
+    ('any 30 days', 'a calendar month (UTC)')
     """
     if isinstance(text, str) and (text in ("month", "year") or _ANY.fullmatch(text) or _are_dates(text)):
         return Period(text)

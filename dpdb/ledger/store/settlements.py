@@ -32,12 +32,12 @@ class Settled(NamedTuple):
 class Settlements:
     """The settlements in order.
 
-        Attributes
-        ----------
-        seals : list of bytes
-            One per line.
-        overlaps : dict of int to int
-    The cost of closed epochs after their newest settlement.
+    Attributes
+    ----------
+    seals : list of bytes
+        One per line.
+    overlaps : dict of int to int
+        The cost of closed epochs after their newest settlement.
     """
 
     def __init__(self) -> None:

@@ -30,22 +30,22 @@ _ACTS = f"SELECT {', '.join(ActLine._fields)}, seal FROM act WHERE number > ? OR
 class LedgerState:
     """Follows a ledger file; `read` reads the lines that any process has added since.
 
-        Attributes
-        ----------
-        terms : Terms
-        epochs : list of Epoch
-        runs : dict of str to int
-            The entry of every run id.
-        answers : int
-            How many answers are recorded; `answer_seal` is the seal of the newest.
-        sequential : int
-            Sum of all charges, as settled.
-        acts : Acts
-    The owner's acts since the ledger was made.
-        settlements : Settlements
-    The real cost of answered debits.
-        times : Times
-            Of the entries.
+    Attributes
+    ----------
+    terms : Terms
+    epochs : list of Epoch
+    runs : dict of str to int
+        The entry of every run id.
+    answers : int
+        How many answers are recorded; `answer_seal` is the seal of the newest.
+    sequential : int
+        Sum of all charges, as settled.
+    acts : Acts
+        The owner's acts since the ledger was made.
+    settlements : Settlements
+        The real cost of answered debits.
+    times : Times
+        Of the entries.
     """
 
     def __init__(self, file: LedgerFile) -> None:
@@ -205,10 +205,10 @@ class LedgerState:
     def answer(self, number: int) -> str | None:
         """Read the answer of an entry, None if it has none.
 
-                Raises
-                ------
-                LedgerError
-        Its answer cannot be found or was changed: nothing may be drawn again.
+        Raises
+        ------
+        LedgerError
+            Its answer cannot be found or was changed: nothing may be drawn again.
         """
         sequence = self._answer_of[number - 1]
         if not sequence:
