@@ -1,4 +1,4 @@
-"""Several noisy answers at the cost of one: only the last answer that stands out is published.
+"""Several noisy answers to one question at the cost of one: only the last answer that stands out is published.
 
 All numbers here are in *units*: a statistic divided by its own sensitivity S and multiplied by UNIT, rounded down. If a
 row lets the statistic grow by 0 to S, it lets the units grow by 0 to UNIT, whatever S is.

@@ -103,7 +103,7 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
     Parameters
     ----------
     later, earlier
-        The two releases; their order is the sign of the difference.
+        The two releases; the change is `later` minus `earlier`.
     confidence
         Of the interval, 1 - beta; None for the smaller one of the two releases.
     """

@@ -96,7 +96,7 @@ def parse_gate(
     where
         Where the gate was written, for messages.
     rate
-        Whether shares of rows are released, so that the threshold is one.
+        Whether shares of rows are released; then the threshold is at most 1.
     warns
         Whether a release above the threshold only warns.
 
