@@ -35,7 +35,7 @@ class SqlFragment(NamedTuple):
 
 
 def is_rich(cursor: Cursor) -> bool:
-    """Return whether the rest of the text has more than comparisons of columns and constants."""
+    """Return whether the following condition has more than comparisons of columns and constants."""
     ahead = 0
     while (token := cursor.peek(ahead)).kind not in _ENDS:
         after_dot = ahead > 0 and cursor.at(Kind.DOT, ahead - 1)
