@@ -119,8 +119,8 @@ class Session(Verbs):
     def release(self, ask: Ask) -> Releases:
         """Make the releases of an ask, as `dp_inconsistency` and `dp_count` do, with their errors.
 
-        The rows must be those of the table that was opened; every account checks this before the debit and after the
-        draw. An account that compares no rows learns only after a draw that the rows of another engine have changed;
+        The release must read the table that was opened: this is checked before the debit and after the draw, on every
+        account. An account that compares no rows learns only after a draw that the rows of another engine have changed;
         after a failed release they are compared before the next debit.
         """
         prepared = self.prepare(ask)
