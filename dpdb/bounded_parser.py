@@ -1,8 +1,8 @@
 """Parse a stranger's SQL within a fixed amount of work.
 
-The parser tries one reading after another, and where such places are nested its work doubles with every level:
-`ARRAY[ARRAY[...` of 150 characters keeps it busy for longer than anybody waits. So its steps are counted. Unlike a
-clock, that refuses a text everywhere or nowhere, and it works in every thread.
+The parser tries one reading after another, and its work doubles with every nested level:
+`ARRAY[ARRAY[...` of 150 characters takes longer than anybody waits. So its steps are counted. Unlike a
+time limit, a count refuses a text on all machines or on none, and works in every thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TooMuchWorkError(SqlglotError):
 
 
 class NotOneConditionError(SqlglotError):
-    """A text is more than what follows WHERE, or something else."""
+    """A text is not one condition, as it would follow WHERE."""
 
 
 class _Bounded(Parser):
@@ -50,7 +50,7 @@ class _Bounded(Parser):
         super()._advance(times)
 
     def _warn_unsupported(self) -> None:
-        """Say nothing: whoever parses refuses what it does not know, and a log would show the text to others."""
+        """Do nothing: callers refuse unknown nodes, and a log would show the text to others."""
 
 
 class _BoundedDuckDB(_Bounded, DuckDBParser):
@@ -98,7 +98,7 @@ def _steps(tokens: Sequence[object]) -> int:
 
 
 def parse_condition(text: str) -> exp.Expr:
-    """Parse what would follow WHERE, and nothing else. Errors as `parse_duckdb`, and `NotOneConditionError`."""
+    """Parse one condition, as it would follow WHERE. Errors as `parse_duckdb`, and `NotOneConditionError`."""
     # Behind WHERE, so that a column called `comment` or `set` does not start a statement.
     statements = parse_duckdb(f"SELECT 1 FROM t WHERE {text}\n")
     select = statements[0] if len(statements) == 1 else None

@@ -1,6 +1,6 @@
-"""The check that text can leave Python: Unicode has no lone surrogates, which Python makes of bytes that are no UTF-8.
+"""The check that text can be encoded: Python makes lone surrogates of bytes that are no UTF-8; UTF-8 has none.
 
-The database, the ledger's file and digests take UTF-8. Text that has none is refused where it comes in, before anything
+The database, the ledger's file and digests take UTF-8. Text without UTF-8 is refused at the door, before any budget
 is spent.
 """
 

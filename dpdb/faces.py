@@ -1,8 +1,8 @@
 """`lazy_names`: the face of a room, whose names are imported when they are first used.
 
-A room is imported through its face, `dpdb.ROOM`, and its face must not load the whole room: who asks a ledger what was
-spent needs no solver, and `dpdb --help` needs nothing at all. What has the name of a module of the room cannot be a
-name of its face: importing the module would put it there.
+A room is imported through its face, `dpdb.ROOM`, and its face must not load the whole room: reading a ledger's spending
+needs no solver, and `dpdb --help` needs no room at all. A module's name cannot be a name of its room's face: importing
+the module would overwrite it.
 """
 
 from __future__ import annotations

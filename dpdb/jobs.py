@@ -1,4 +1,4 @@
-"""Jobs from Python: `load_job`, `plan`, `run` and `read_results`, with the values that they take and give."""
+"""Jobs from Python: `load_job`, `plan`, `run` and `read_results`, with the types of their arguments and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names: how the database compares them, which known one somebody may have meant, and what a ledger can keep."""
+"""Names: as the database compares them, the nearest known name to a misspelled one, and valid names in a ledger."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def in_double_quotes(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Return the form in which two names that the database takes for one are the same text."""
+    """Return a name's folded form: names that the database treats as equal have the same form."""
     return name.translate(_FOLD)
 
 
 def close_name(wanted: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is likely to be meant, None if none is close."""
+    """Return the known name that was likely meant, None if no known name is close."""
     beginnings = {name[:_COMPARED]: name for name in known}
     near = get_close_matches(wanted[:_COMPARED], beginnings, n=1)
     return beginnings[near[0]] if near else None
@@ -65,7 +65,7 @@ def most_similar_name(wanted: str, known: Iterable[str]) -> str:
 
 
 def nearest_words(wanted: object, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest known one, and which there are."""
+    """Return the end of a message about an unknown name: the nearest known name, and the known names."""
     names = list(known)
     near = close_name(str(wanted), names)
     return (f"; did you mean {_cut(near)!r}?" if near is not None else "") + f" (known: {listed_names(names)})"

@@ -1,4 +1,4 @@
-r"""Texts of others on a screen: characters that a reader would obey or hide are shown as in `\x1b` and `\u202e`."""
+r"""Untrusted texts on a screen: characters that a terminal would obey or hide are shown as `\x1b` and `\u202e`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def printable(text: str) -> str:
 
 
 def in_html(text: str) -> str:
-    """Return a text for HTML, in an attribute, too; a sign that turns the direction of reading moves nothing else."""
+    """Return a text escaped for HTML, also in an attribute; its direction signs affect no other text."""
     from html import escape
 
     return escape("\n".join(map(printable, text.split("\n"))))

@@ -1,4 +1,4 @@
-"""Steps of what must survive a kill: a debit, a settlement, a job. Each says when it has come to one of its steps.
+"""Steps of acts that must survive a kill: a debit, a settlement, a job. Each act reports its steps as it reaches them.
 
 Nobody listens, except tests, which end the process there, press Ctrl-C, or let others spend in between. A list of the
 process and no parameter: the ledger that a command debits is opened by a session inside a job, and a parameter for

@@ -1,4 +1,4 @@
-"""Signals: how a command stops, and what no signal may break in the middle.
+"""Signals: how a command stops, and which blocks no signal may interrupt.
 
 In a library the handlers are the caller's. A command has its own, `SignalsEndTheCommand`: an exception in the main
 thread, as always in Python, and beside it a thread that ends the process where the exception does not come through (a
@@ -36,7 +36,7 @@ __all__ = [
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 _GRACE = 1.0
-"""Seconds that a terminated command has for leaving by itself."""
+"""Seconds that a terminated command has to end by itself."""
 _LONGEST_COMMIT = 30.0
 """Seconds that a forced end waits for a block that must not be broken."""
 _PAUSE = 0.02
@@ -60,12 +60,12 @@ class Terminated(SystemExit):
 
 
 def debit_begins() -> None:
-    """Note that this process debits something now, whether or not it comes to that."""
+    """Note that this process begins a debit now, whether or not the debit succeeds."""
     _may_have_spent.set()
 
 
 def what_is_spent() -> str:
-    """Say what a process that is stopped now has spent."""
+    """Say whether a process that is stopped now has spent budget."""
     return "what was debited stays spent" if _may_have_spent.is_set() else "nothing was spent"
 
 
@@ -74,9 +74,9 @@ def what_is_spent() -> str:
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Let signals wait until the block ends: for what must not stay half done, and takes no time.
+    """Let signals wait until the block ends: for short acts that must not stay half done.
 
-    A forced end of the command waits for it, too. Of blocks in one another the outermost counts. What Python does not
+    A forced end of the command waits for it, too. Of nested blocks the outermost counts. What Python does not
     handle (SIGTERM in a program that leaves it alone) does not wait. Also a decorator.
     """
     block = _Unbroken()
@@ -151,13 +151,13 @@ _outermost: _Unbroken | None = None  # of the main thread
 
 
 def at_forced_end(clean_up: Callable[[], None]) -> Callable[[], None]:
-    """Also call this when a command is ended by force, which leaves nothing else time to clean up."""
+    """Register a function for the forced end of a command, which runs no other clean-up."""
     _clean_ups.append(clean_up)
     return clean_up
 
 
 def went_on() -> None:
-    """Forget the first SIGINT: it has cancelled something, and the command went on."""
+    """Forget the first SIGINT: it cancelled a step, and the command goes on."""
     for command in _commands:
         command._asked = 0
         command._raised = None

@@ -1,14 +1,14 @@
-"""Every number that code compares a private number with, to choose between two ways of the same work.
+"""Every threshold that code compares a private number with, to choose between two ways of the same work.
 
 Such a choice is a boundary: one row may cross it. So both ways must give the same statistics, and show the same steps.
-Here stand what is compared, the two ways, and why they agree; the places read the numbers from here, and
+Each entry names the compared number, the two ways, and why they agree; code reads its thresholds from here, and
 `tests/release/test_release_thresholds.py` moves each to both of its ends over random rules and rows, and compares with
 a self-join written apart.
 
-What is decided by an exact fact of the graph, without a number of ours (a theta that no degree exceeds projects nothing
-away; W of a larger theta is never smaller), needs no entry. Nor does what is compared with public numbers alone, nor
-how large the pieces are in which the same work is done (`dpdb.graph.steps.WORK` and the like): no piece is shown as a
-step, and the same test makes them small.
+A choice by an exact fact of the graph, without a threshold (a theta that no degree exceeds projects no edge away; W of
+a larger theta is never smaller), needs no entry. Nor does a comparison of public numbers alone, nor the size of the
+pieces of the same work (`dpdb.graph.steps.WORK` and the like): no piece is shown as a step, and the same test makes
+them small.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 __all__ = ["THRESHOLDS", "Threshold"]
 
 THRESHOLDS: dict[str, Threshold] = {}
-"""All of them, by name."""
+"""All thresholds, by name."""
 
 
 @dataclass(slots=True, eq=False)

@@ -34,9 +34,18 @@ class _Writer(DuckDBGenerator):
 
 
 def row_expression(tree: exp.Expr, name_of: Callable[[str], str], *, is_condition: bool) -> RowExpression:
-    """Write a tree whose columns are numbered (see `SqlFragment`); `name_of` gives the column of a number.
+    """Write a tree whose columns are numbered (see `SqlFragment`).
 
     A disjunction is put in parentheses, so that it can stand between `&`.
+
+    Parameters
+    ----------
+    tree
+        A condition or term whose columns are numbers.
+    name_of
+        Gives the column of a number.
+    is_condition
+        Whether the tree is a condition, not a term.
     """
     tree = exp.paren(tree) if isinstance(tree, exp.Or) else tree
     mark = "\ue000"

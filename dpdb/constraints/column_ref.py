@@ -2,8 +2,8 @@
 
 A computed column is a term or condition over one tuple, such as `b + 60` or `carrier IN ('AA', 'UA')`. Here it is
 canonical text with its columns apart; `dpdb.predicates` gives it types and meaning when a constraint meets a table. Its
-value depends on one row only, so whatever holds of columns (codes, ranks, groups, sensitivities) holds of it. Where it
-is an `Inclusion`, it depends on a parent table, too; `dpdb.engine.parents` says when what holds of columns holds of it.
+value depends on one row only, so all facts about columns (codes, ranks, groups, sensitivities) hold for it. An
+`Inclusion` depends on a parent table, too; `dpdb.engine.parents` says when these facts hold for it.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class ColumnRef:
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """The table's own columns that are read for it; more or others than itself where it is computed."""
+        """The table's own columns from which its value is read or computed."""
         return (self.column,)
 
     @property
     def is_condition(self) -> bool:
-        """Return whether it is computed and a condition: true, false or NULL."""
+        """Return whether it is a computed condition: true, false or NULL."""
         return False
 
     def swapped(self) -> ColumnRef:
@@ -102,14 +102,14 @@ class ColumnRef:
         return ColumnRef(self.tuple_index, names[self.column])
 
     def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> ColumnRef:
-        """Return the same column; a computed one under the name by which the engine keeps it."""
+        """Return the same column; a computed column under the name that it has in the engine."""
         del names
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class ComputedRef(ColumnRef):
-    """A computed column of one of the two tuples; `column` is the name under which the engine keeps it."""
+    """A computed column of one of the two tuples; `column` is its name in the engine."""
 
     expression: RowExpression | Inclusion
 
@@ -140,10 +140,10 @@ class ComputedRef(ColumnRef):
         return computed(self.tuple_index, self.expression.renamed(names))
 
     def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> ComputedRef:
-        """Return the same column under the name by which the engine keeps it."""
+        """Return the same column under the name that it has in the engine."""
         return ComputedRef(self.tuple_index, names[self.expression], self.expression)
 
 
 def computed(tuple_index: int, expression: RowExpression | Inclusion) -> ComputedRef:
-    """Return the computed column of an expression, which is called by its text."""
+    """Return the computed column of an expression; its name is the expression's text."""
     return ComputedRef(tuple_index, expression.written(), expression)

@@ -78,7 +78,7 @@ class DenialConstraint:
 
     @property
     def identity(self) -> str:
-        """By what releases of this constraint alone are told apart: name and predicates, however they are written."""
+        """The text that identifies releases of this constraint alone: name and predicates, however they are written."""
         return self._named(str(self))
 
     def _named(self, words: str) -> str:
@@ -86,7 +86,7 @@ class DenialConstraint:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns compared, sorted; of a computed one its own."""
+        """The names of all compared columns, sorted; a computed column has a name of its own."""
         return tuple(sorted({ref.column for predicate in self.predicates for ref in predicate.columns}))
 
     @property
@@ -103,17 +103,17 @@ class DenialConstraint:
 
     @property
     def inclusions(self) -> tuple[Inclusion, ...]:
-        """What it says of parents, anywhere."""
+        """All inclusions in its predicates."""
         return tuple(ref.expression for ref in self.computed if isinstance(ref.expression, Inclusion))
 
     @property
     def inclusion(self) -> Inclusion | None:
-        """What no row may be if this is a rule across tables: without a parent. None for all other constraints."""
+        """The inclusion that no row may satisfy if this is a rule across tables; None for all other constraints."""
         return next((found for predicate in self.predicates if (found := self._denied_by(predicate))), None)
 
     @property
     def conditions(self) -> tuple[Predicate, ...]:
-        """The other predicates of a rule across tables: among which rows it holds."""
+        """The other predicates of a rule across tables, which restrict it to some rows."""
         return tuple(predicate for predicate in self.predicates if self._denied_by(predicate) is None)
 
     def _denied_by(self, predicate: Predicate) -> Inclusion | None:
@@ -141,7 +141,7 @@ class DenialConstraint:
         return replace(self, predicates=tuple(predicate.renamed(names) for predicate in self.predicates))
 
     def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> DenialConstraint:
-        """Return the constraint whose computed columns are called as the engine keeps them."""
+        """Return the constraint with computed columns under the names that they have in the engine."""
         return replace(self, predicates=tuple(predicate.kept_as(names) for predicate in self.predicates))
 
     def among(self, conditions: tuple[Predicate, ...]) -> DenialConstraint:

@@ -1,7 +1,7 @@
-"""`Inclusion`: that the values of some columns of a row are not found in another table, the parent. A foreign key.
+"""`Inclusion`: the condition that another table, the parent, lacks a row's values of some columns. A foreign key.
 
-A row without all of the values (one is NULL) is in no such state: as in SQL it violates nothing. What rows the parent
-has is no part of a constraint; the engine finds them (`dpdb.engine.parents`).
+A row with NULL among these values does not satisfy it: as in SQL it violates nothing. The parent's rows are no part of
+a constraint; the engine reads them (`dpdb.engine.parents`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Inclusion"]
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """The condition over one tuple that no row of a parent has its values: what makes it an orphan.
+    """The condition over one tuple that no row of a parent has its values: the tuple is an orphan.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Inclusion:
 
     @property
     def is_condition(self) -> bool:
-        """Return True: it is true or false by its form."""
+        """Return True: its form is that of a condition."""
         return True
 
     @property

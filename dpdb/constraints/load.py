@@ -1,4 +1,4 @@
-"""Constraints from wherever the caller has them: a file, a text, a list of texts, or values."""
+"""Constraints from a file, a text, a list of texts, or values."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def load_constraints(
 def never_a_path(text: str) -> str:
     """Return a text of constraints that `load_constraints` never takes as the path of a file.
 
-    For texts of people who may ask, but not read files: messages show the line that is no constraint.
+    For texts of analysts, who may ask but not read files: messages show the line that is no constraint.
     """
     return f"{text}\n#"
 

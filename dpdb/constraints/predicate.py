@@ -44,7 +44,7 @@ class Operator(Enum):
 
     @property
     def signs(self) -> frozenset[int]:
-        """What it says of the order of its sides: left below right (-1), equal (0), above (1)."""
+        """The orders of its sides that it admits: left below right (-1), equal (0), above (1)."""
         return _SIGNS[self]
 
     @property
@@ -149,6 +149,13 @@ class Predicate:
     def of(cls, left: ColumnRef | Constant, op: Operator, right: ColumnRef | Constant) -> Predicate:
         """Build a predicate from sides in any order.
 
+        Parameters
+        ----------
+        left, right
+            The sides; at least one is a column.
+        op
+            The operator between them, in this order.
+
         Raises
         ------
         ParameterError
@@ -168,7 +175,7 @@ class Predicate:
 
     @property
     def is_condition(self) -> bool:
-        """Return whether this says that a condition over one tuple is true, and is written as that condition."""
+        """Return whether the predicate says that a condition over one tuple is true; it is written as such."""
         return self.left.is_condition and self.op is Operator.EQ and self.right == Constant(True)
 
     @property
@@ -191,7 +198,7 @@ class Predicate:
         return self._mapped(lambda ref: ref.renamed(names))
 
     def kept_as(self, names: Mapping[RowExpression | Inclusion, str]) -> Predicate:
-        """Return the predicate whose computed columns are called as the engine keeps them."""
+        """Return the predicate with computed columns under the names that they have in the engine."""
         return self._mapped(lambda ref: ref.kept_as(names))
 
     def _mapped(self, change: Callable[[ColumnRef], ColumnRef]) -> Predicate:

@@ -89,7 +89,7 @@ def functional_dependency(dc: DenialConstraint) -> FunctionalDependency | None:
 
 
 def key_columns(dc: DenialConstraint) -> tuple[str, ...] | None:
-    """Return the sorted columns that no two rows may share if that is all the constraint says, else None."""
+    """Return the sorted columns of a key if the constraint says only that no two rows share their values, else None."""
     parts = _parts(dc)
     return tuple(sorted(parts.equal)) if parts is not None and not parts.others else None
 
@@ -125,7 +125,7 @@ def equality_columns(dc: DenialConstraint) -> frozenset[str]:
 
 
 def never_null(dc: DenialConstraint) -> str | None:
-    """Return the column if all the constraint says is that it is not NULL, as `NOT NULL(city)` does, else None."""
+    """Return the column if the constraint says only that it is not NULL, as `NOT NULL(city)` does, else None."""
     if not dc.is_single_tuple or len(dc.predicates) != 1:
         return None
     [predicate], ref = dc.predicates, dc.predicates[0].left
@@ -148,7 +148,7 @@ def distinct(dcs: Iterable[DenialConstraint]) -> tuple[DenialConstraint, ...]:
 
 
 def places_among_distinct(dcs: Iterable[DenialConstraint]) -> tuple[int, ...]:
-    """Return, for each of the constraints, the place of what it is equal to in `distinct` of them."""
+    """Return, for each constraint, the place of its equal in `distinct` of the constraints."""
     places: dict[DenialConstraint, int] = {}
     return tuple(places.setdefault(dc.canonical(), len(places)) for dc in dcs)
 

@@ -1,4 +1,4 @@
-"""Files that people write, read with a bound: their bytes, and TOML, checked as a whole before a key is looked at."""
+"""Files that people write, read with a bound on their size: their bytes, and TOML, checked before a key is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["bounded_bytes", "toml_values"]
 
 
 def bounded_bytes(path: Path, most: int, what: str) -> bytes:
-    """Read a file; of one that is too large, such as a device without end, no more than tells so.
+    """Read a file; a file that is too large, such as an endless device, is read only up to one byte over the bound.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def bounded_bytes(path: Path, most: int, what: str) -> bytes:
         If it cannot be read.
     """
     with path.open("rb") as file:
-        content = file.read(most + 1)  # devices and pipes do not say how large they are
+        content = file.read(most + 1)  # devices and pipes have no size
     if len(content) > most:
         raise ParameterError(f"{path} is larger than {most >> 20} MiB: is it {what}?")
     return content
@@ -40,7 +40,7 @@ def bounded_bytes(path: Path, most: int, what: str) -> bytes:
 
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _DEEP = re.compile(rf"(?<![\w-])(?:{_PART}){{32}}")
-"""A key of more parts than any of ours; Python reads one in time as the square of them."""
+"""A key of more parts than any key of dpdb; Python reads it in time quadratic in the parts."""
 
 
 def toml_values(content: bytes, place: object) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def toml_values(content: bytes, place: object) -> dict[str, Any]:
         if _DEEP.search(text):
             raise RecursionError
         values = tomllib.loads(text)
-        str(values)  # hexadecimal, octal and binary numbers may have any number of digits, until they are to be shown
+        str(values)  # hexadecimal, octal and binary numbers may have any number of digits, until they are written
     except UnicodeDecodeError:
         raise ParameterError(f"{place}: expected TOML in UTF-8; this is not") from None
     except tomllib.TOMLDecodeError as error:

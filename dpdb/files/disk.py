@@ -1,4 +1,4 @@
-"""The calls that change files and names, or make them last: of a ledger, its head, its locks, and the folders for them.
+"""The calls that change files and names, or make them durable: of a ledger, its head, its locks, and their folders.
 
 Callers say `disk.rename`, never `from ... import rename`: the simulation of a ledger's life puts its own disk, which
 forgets what was not synced, in the place of these.
@@ -16,12 +16,22 @@ __all__ = ["fsync", "lock", "make_folder", "open_file", "remove_folder", "rename
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
-    """Open or make a file; return its descriptor."""
+    """Open or make a file; return its descriptor.
+
+    Parameters
+    ----------
+    path
+        The file.
+    flags
+        As of `os.open`.
+    mode
+        Permissions of a file that is made.
+    """
     return os.open(path, flags, mode)
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Hand a text to the system; it lasts after `fsync`."""
+    """Write a text to a stream; it is durable after `fsync`."""
     stream.write(text)
     stream.flush()
 
@@ -32,7 +42,7 @@ def fsync(descriptor: int) -> None:
 
 
 def rename(path: Path, new: Path) -> None:
-    """Give a file another name, in the place of any file that had it; it lasts when the folder is synced."""
+    """Rename a file, replacing any file with the new name; the name is durable when the folder is synced."""
     path.rename(new)
 
 
@@ -49,12 +59,20 @@ def lock(descriptor: int) -> None:
 
 
 def make_folder(prefix: str, suffix: str, parent: Path) -> Path:
-    """Make a folder for this user only, with a name that nobody can guess."""
+    """Make a folder for this user only, with a name that nobody can guess.
+
+    Parameters
+    ----------
+    prefix, suffix
+        Of its name.
+    parent
+        Existing folder in which it is made.
+    """
     return Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent))
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with all that is in it, as far as that can be done."""
+    """Remove a folder and its content, as far as possible."""
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -20,14 +20,14 @@ _PAUSE = 0.02
 class FileLock:
     """An exclusive lock on a file made for it, held until `close` or the end of the process, however it ends.
 
-    The file belongs to this user alone: somebody else's could be held, or taken away, by somebody else.
+    The file belongs to this user alone: another user could hold or remove a lock file of his own.
 
     Raises
     ------
     TimeoutError
         Another process keeps it for more than `wait` seconds.
     OSError
-        The file cannot be made, or there is one that is not this user's.
+        The file cannot be made, or belongs to another user.
     """
 
     def __init__(self, path: Path, wait: float, owner: int | None = None) -> None:
@@ -41,7 +41,7 @@ class FileLock:
         self._finalizer = weakref.finalize(self, _let_go, descriptor, path)
 
     def close(self) -> None:
-        """Let go of the lock. May be called twice."""
+        """Release the lock. May be called twice."""
         self._finalizer()
 
     def __enter__(self) -> FileLock:

@@ -1,7 +1,7 @@
-"""Folders for work and files that appear complete, both without leftovers: also of a process that was killed.
+"""Work folders, and files that appear complete; both leave nothing behind, even if the process is killed.
 
-A folder for work has a lock file, locked as long as its process lives; the system lets go of the lock however the
-process ends. So whoever can take the lock knows that nobody works there, in whatever container, and may remove it.
+A work folder has a lock file, locked as long as its process lives; the system releases the lock however the process
+ends. So a process that can take the lock knows that no process uses the folder, in any container, and may remove it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class WorkFolder:
         _open_folders.add(self)
 
     def close(self) -> None:
-        """Remove it with all that is in it. May be called twice."""
+        """Remove the folder and its content. May be called twice."""
         self._finalizer()
 
     def __enter__(self) -> WorkFolder:
@@ -77,7 +77,7 @@ class WorkFolder:
 
 
 class NewFile:
-    """A file on its way: written as `partial`, it becomes `path` with `keep`, complete or not at all.
+    """A file being written: as `partial` first; `keep` gives it the name `path`, complete or not at all.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class NewFile:
             sync(self.path.parent)
 
     def close(self) -> None:
-        """Remove what was not kept. May be called twice."""
+        """Remove the partial file unless it was kept. May be called twice."""
         self._folder.close()
 
     @contextmanager
@@ -132,14 +132,22 @@ class NewFile:
             raise ParameterError(f"{self.path}: exists already; it is not overwritten") from None
         except DpdbError:
             raise
-        except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
+        except (OSError, ValueError) as error:  # an impossible file name is a ValueError
             why = error.strerror if isinstance(error, OSError) else None
             raise ParameterError(f"{self.path}: cannot be written: {why or error}") from None
 
 
 @contextmanager
 def new_file(path: Path, *, replace: bool = False, private: bool = False) -> Iterator[Path]:
-    """Give a path for writing, which becomes `path` when the block ends well; see `NewFile`."""
+    """Yield a partial file's path for writing; it becomes `path` when the block ends without an error. See `NewFile`.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    replace, private
+        As for `NewFile`.
+    """
     file = NewFile(path, replace=replace, private=private)
     try:
         with file._errors():
@@ -150,7 +158,7 @@ def new_file(path: Path, *, replace: bool = False, private: bool = False) -> Ite
 
 
 def _move(partial: Path, path: Path) -> None:
-    """Give the file its name, unless another one has it by now."""
+    """Rename the file to its target, unless another file has that name by now."""
     try:
         os.link(partial, path)  # unlike a rename, it refuses to replace a file
     except FileExistsError:
@@ -165,7 +173,7 @@ def _move(partial: Path, path: Path) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    """Take a new folder for this process; -1 where there are no locks, None if a sweep of another one was faster."""
+    """Take a new folder for this process; -1 where there are no locks, None if another process's sweep was faster."""
     if fcntl is None:
         return -1
     try:
@@ -189,7 +197,7 @@ def _remove(folder: Path, lock: int, process: int) -> None:
 
 
 def _sweep(parent: Path, prefix: str, suffix: str) -> None:
-    """Remove folders of the form that dead processes have left; looks at a parent's folders of work once."""
+    """Remove work folders that dead processes have left in a parent folder; each parent is swept once."""
     if fcntl is None or (prefix == _PREFIX and (os.getpid(), str(parent)) in _swept):
         return
     _swept.add((os.getpid(), str(parent)))
@@ -202,7 +210,7 @@ def _sweep(parent: Path, prefix: str, suffix: str) -> None:
 
 
 def _remove_if_dead(folder: Path) -> None:
-    """Remove a folder that is this user's, has the lock file or nothing, and belongs to no process that lives."""
+    """Remove a folder of this user that has the lock file or is empty, and belongs to no living process."""
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if os.fstat(place).st_uid != os.geteuid():
@@ -210,7 +218,7 @@ def _remove_if_dead(folder: Path) -> None:
         inside = [entry.name for entry in os.scandir(place)]
         if inside and _LOCK not in inside:
             return
-        # Nothing inside: killed before it had the lock file, or not there yet; whoever makes the file has the folder.
+        # Empty: its process was killed before it made the lock file, or is about to; who makes the file has the folder.
         made = 0 if inside else os.O_CREAT | os.O_EXCL
         lock = os.open(_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | made, 0o600, dir_fd=place)
         try:

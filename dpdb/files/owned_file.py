@@ -1,7 +1,7 @@
 """Files and folders that others may have put there: a file is opened without following links and without waiting.
 
-Which file is whose is asked of what was opened, never of its name. `check_owned` is for what only its owner may read (a
-ledger, his log), `check_unchanged` for what everybody may read (settings, code).
+The owner is that of the opened file, never looked up by name. `check_owned` is for files that only their owner may
+read (a ledger, his log), `check_unchanged` for files that everybody may read (settings, code).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def check_owned(found: os.stat_result, owner: int | None = None) -> None:
-    """Raise `PermissionError` unless a file is a plain one, of one name, and of its owner alone.
+    """Raise `PermissionError` unless a file is plain, has one name, and only its owner may use it.
 
     `owner` is a user who may own it besides this one; the system's administrator always may.
     """
@@ -50,21 +50,21 @@ def check_owned(found: os.stat_result, owner: int | None = None) -> None:
 
 
 def check_unchanged(found: os.stat_result, owner: int | None = None) -> None:
-    """Raise `PermissionError` unless a file is a plain one, and nobody but its owner, as above, may change it."""
+    """Raise `PermissionError` unless a file is plain, and only its owner (see `check_owned`) may change it."""
     _check_plain(found, owner)
     if others_may_write(found):
         raise PermissionError(errno.EPERM, "others may change it; `chmod go-w` it")
 
 
 def others_may_write(found: os.stat_result) -> bool:
-    """Return whether the mode lets anybody write but the owner, and the group that he has for himself alone."""
+    """Return whether the mode lets anybody write other than the owner and his private group."""
     if os.name != "posix":
         return False
     return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_his_alone(found)))
 
 
 def _is_his_alone(found: os.stat_result) -> bool:
-    """Whether the group of a file is its owner's own one, as many systems make it for each user: of his name."""
+    """Return whether the group of a file is its owner's private group, which many systems make with the user's name."""
     import grp
     import pwd
 
@@ -86,9 +86,9 @@ def _check_plain(found: os.stat_result, owner: int | None) -> None:
 
 
 def is_mounted_alone(path: Path) -> bool:
-    """Return whether a file was put where it is by mounting it alone, as containers do: that is a second name, too.
+    """Return whether a file was mounted alone, as containers do: then it has a second name.
 
-    What is kept beside it there is not what is kept beside its other name. Only Linux mounts files.
+    The files beside that name are not those beside its other name. Only Linux mounts files.
     """
     try:
         lines = _MOUNTS.read_bytes().splitlines()
@@ -102,6 +102,17 @@ def open_owned(
     path: Path, flags: int, owner: int | None = None, check: Callable[[os.stat_result, int | None], None] = check_owned
 ) -> int:
     """Open a file that passes `check`, or make it with mode 0600; return its descriptor.
+
+    Parameters
+    ----------
+    path
+        The file.
+    flags
+        As of `os.open`.
+    owner
+        User id of the trusted owner besides this user and root. Default: none.
+    check
+        Raises `OSError` for a file, by its stat and `owner`, that must not be trusted.
 
     Raises
     ------
@@ -133,7 +144,16 @@ def read_owned(path: Path, owner: int | None = None) -> str:
 def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
     """Write a file, completely or not at all; only one process at a time may write this one.
 
-    What a killed writer left under the temporary name is removed, not written to: it may have been put there.
+    A file under the temporary name is removed, not written to: others than a killed writer may have put it there.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        Its new text.
+    owner
+        User id of its owner where the administrator writes it. Default: this user.
     """
     partial = path.with_name(f"{path.name}{_PARTIAL}")
     disk.unlink(partial, missing_ok=True)
@@ -151,7 +171,7 @@ def replace_owned(path: Path, text: str, owner: int | None = None) -> None:
 
 
 def give_to(descriptor: int, owner: int | None) -> None:
-    """Let the owner of a ledger own what the system's administrator makes beside it."""
+    """Give a file that the system's administrator makes beside a ledger to the ledger's owner."""
     if owner is not None and os.geteuid() == 0 != owner:
         os.fchown(descriptor, owner, -1)
 
@@ -167,7 +187,7 @@ def private_folder(beside: Path) -> Iterator[Path]:
 
 
 def remove_private_folders(beside: Path) -> None:
-    """Remove what killed processes left next to a file; only for one of which no two are made at a time."""
+    """Remove folders that killed processes left next to a file; only if no other process makes one at the same time."""
     for found in os.scandir(beside.parent):
         is_one = found.name.startswith(f".{beside.name}.") and found.name.endswith(_PARTIAL)
         if is_one and found.is_dir(follow_symlinks=False) and found.stat(follow_symlinks=False).st_uid == os.geteuid():
@@ -178,10 +198,10 @@ _MOST_LINKS = 40
 
 
 def check_folder(folder: Path, owner: int | None = None) -> None:
-    """Raise `OSError` unless a folder is there, and nobody else can write in it or put another one in its place.
+    """Raise `OSError` unless a folder exists, and nobody else can write in it or put another folder in its place.
 
-    It, every folder on the way to it and every link among these belong to this user, to the administrator or `owner`.
-    Others write in none of them, but for folders on the way whose sticky bit lets nobody remove what is another's.
+    The folder, its parents and every link among these belong to this user, to the administrator or `owner`. Others can
+    write in none of them, except in parents whose sticky bit lets nobody remove another user's files.
     Windows has none of this.
     """
     if os.name != "posix":
@@ -190,7 +210,7 @@ def check_folder(folder: Path, owner: int | None = None) -> None:
     _check_folder(reached, os.lstat(reached), owner)
     while waiting:
         name = waiting.pop()
-        if name == "..":  # what has been reached has no links any more
+        if name == "..":  # the resolved path has no links any more
             reached = os.path.dirname(reached)  # noqa: PTH120 - this is done for every file of code
             continue
         path = os.path.join(reached, name)  # noqa: PTH118

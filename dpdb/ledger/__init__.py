@@ -1,4 +1,4 @@
-"""The ledger: the durable record of what was spent on one table, for any number of processes at once."""
+"""The ledger: the durable record of the debits on one table, for any number of processes at once."""
 
 from __future__ import annotations
 

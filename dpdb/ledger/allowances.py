@@ -1,7 +1,7 @@
 """The allowances of a ledger: at most so much within a period, inside the one total. Old releases never expire.
 
 An allowance paces; the total protects. Within a period no row collects more than the allowance from its debits, counted
-as the total is: by overlap within an epoch, added up over epochs. What leaves the period stays spent of the total.
+as the total is: by overlap within an epoch, added up over epochs. Debits outside the period stay spent of the total.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Window:
     ----------
     period : Period
     units : int
-        What they may cost together.
+        The most that the debits may cost together.
     clock : datetime
-        What the machine's clock says.
+        The time of the machine's clock.
     now : datetime
-        When it is decided: see `Times`.
+        The time of the decision: see `Times`.
     sequential : int
-        The sum of their charges.
+        The sum of the debits' charges.
     """
 
     def __init__(self, state: LedgerState, period: Period, units: int, clock: datetime, begin: datetime) -> None:
@@ -51,16 +51,25 @@ class Window:
         """Decide whether no row would collect more than the allowance within the period; an undecided one refuses.
 
         Its bounds are on what a row covered by the release collects within the period, over all epochs.
+
+        Parameters
+        ----------
+        predicate
+            The rows that the release covers.
+        charge
+            In units of the ledger's notion.
+        deadline
+            Seconds for the decision.
         """
         together = self.sequential + charge
-        if together <= self.units:  # then so it is whatever rows they cover
+        if together <= self.units:  # the sum of all charges fits, whatever rows the debits cover
             return Decision(True, together, charge, None)
         found = self.index.would_exceed(predicate, charge, self.available, deadline)
         earlier = self.units - self.available
         return replace(found, upper=earlier + found.upper, lower=earlier + found.lower)
 
     def add(self, predicate: Region, charge: int) -> None:
-        """Count one more release, which was allowed; of a look ahead, never of a debit."""
+        """Count one more allowed release in a look ahead, never in a debit."""
         self.index.add(predicate, charge)
         self.sequential += charge
 
@@ -71,7 +80,7 @@ class Window:
 
     @cached_property
     def available(self) -> int:
-        """Units for the current epoch: what the debits of earlier epochs have left of the allowance."""
+        """Units for the current epoch: the allowance less the debits of earlier epochs."""
         earlier = (index for epoch, index in self._indexes.items() if epoch != self._state.epoch.number)
         return self.units - sum(index.bound(_SECONDS).upper for index in earlier)
 
@@ -83,7 +92,7 @@ class Window:
 
     @cached_property
     def _indexes(self) -> dict[int, OverlapIndex]:
-        """Per epoch the debits that count, read when a decision needs them."""
+        """Per epoch the debits within the period, read when a decision needs them."""
         merged: dict[int, dict[str, int]] = {}
         for line in self._state.entries(self._first):
             epoch = merged.setdefault(line.epoch, {})
@@ -101,7 +110,7 @@ class Window:
         return f" (the clock is behind the newest debit, of {self.now:%Y-%m-%d %H:%M} UTC, which counts as the present)"
 
     def fits_again(self, charge: int) -> datetime | None:
-        """Return a whole second from which a charge fits for certain if nothing else is debited; None if never."""
+        """Return a whole second from which a charge surely fits if no other debit is made; None if it never fits."""
         if charge > self.units and not self.period.is_once:
             return None
         if self.period.length is None:
@@ -110,12 +119,12 @@ class Window:
         while left + charge > self.units:
             left -= self._charges[number]
             number += 1
-        last = self.period.end(self._state.times.of(self._first + number - 1))  # at which it still counts
+        last = self.period.end(self._state.times.of(self._first + number - 1))  # when it still counts
         return last.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def windows(state: LedgerState, clock: datetime) -> Iterator[Window]:
-    """Give for every allowance that holds now, by the clock or by the newest debit, what it counts."""
+    """Give the window of every allowance that holds now, by the clock or by the newest debit."""
     for period, units in state.acts.allowances.items():
         begin = period.begin(state.times.now(clock))
         if begin is not None:
@@ -133,6 +142,6 @@ def refuse_retired(state: LedgerState, shown: str) -> None:
 
 
 def retired_words(act: Act) -> str:
-    """Say when and by whom a ledger was retired, and why if that was said."""
+    """Say when, by whom and why a ledger was retired, as far as the owner said."""
     who = "" if act.who is None else f" by {act.who}"
     return f"on {act.at[:10]}{who}" + ("" if act.label is None else f" ({act.label})")

@@ -28,12 +28,23 @@ def in_words(notion: Notion, units: int) -> str:
 
 
 def is_little(left: float, total: float) -> bool:
-    """Return whether less than a tenth is left."""
+    """Return whether `left` is less than a tenth of `total`."""
     return left * _LITTLE < total
 
 
 def budget_units(notion: Notion, budget: Number | None, epsilon: Number | None, delta: float) -> int:
-    """Units of a budget given in its own parameter, or as the epsilon that it promises together with `delta`.
+    """Return the units of a budget given in the notion's parameter or as the epsilon that it promises with `delta`.
+
+    Parameters
+    ----------
+    notion
+        The notion of the ledger.
+    budget
+        Total in the notion's own parameter, or None.
+    epsilon
+        What the total promises together with `delta`, or None.
+    delta
+        In [0, 1); 0 for a pure ledger.
 
     Raises
     ------

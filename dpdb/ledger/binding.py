@@ -34,7 +34,7 @@ class LedgerBinding:
     def table_mark(self, source: SourceMark) -> bytes:
         """Mark of the table: in an append-only ledger also of how its text is cut, which `rows_mark` tells elsewhere.
 
-        Cut elsewhere, one line is another row, and what was charged for the one row does not count for the other.
+        Cut at another delimiter, one line is another row, and the charges of the first row do not count for the second.
         """
         terms = self._state.terms
         return mark(terms.key, "table", source.table + (source.read_as if terms.append_only else ""))
@@ -64,7 +64,7 @@ class LedgerBinding:
             )
 
     def is_of_rows(self, source: SourceMark) -> bool:
-        """Return whether the rows are those of the epoch, as its first release fixed them; append-only ones are."""
+        """Return whether the rows are those that the epoch's first release fixed; True for an append-only ledger."""
         known = self._state.epoch.source_mark
         return self._state.terms.append_only or known is None or known == self.rows_mark(source)
 
@@ -111,7 +111,7 @@ class LedgerBinding:
 def other_ledgers(path: Path, source: SourceMark) -> list[Path]:
     """Return the ledgers in the folder of one (``*.ledger``) that are bound to the same state of the same rows.
 
-    Each has a key of its own, so that marks of two ledgers tell nothing: whoever has the rows compares. Files that are
+    Each ledger has its own key, so the marks of two ledgers cannot be compared without the rows. Files that are
     no ledgers of this user are passed over, and no more than 200 are looked at; nothing is
     changed.
     """

@@ -1,4 +1,4 @@
-"""`Books`: an open ledger file together with what was read of it. All that a ledger does goes through `current`."""
+"""`Books`: an open ledger file together with its state as read. Every act of a ledger goes through `current`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Books:
     ----------
     file : LedgerFile
     state : LedgerState
-        What was read of the file so far.
+        The state of the file, as far as it was read.
     head : LedgerHead
     binding : LedgerBinding
         Of the ledger to its table.
@@ -47,23 +47,23 @@ class Books:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Hold the only write transaction, with everything taken in that any process has added before."""
+        """Hold the only write transaction, after reading all lines that other processes have added."""
         with self.file.transaction():
             self.read()
             yield
 
     def refresh(self) -> None:
-        """Take in what any process has added, and let others go on."""
+        """Read the lines that other processes have added, in a transaction of its own."""
         with self.current():
             pass
 
     @unbroken()
     def read(self) -> None:
-        """Take in what any process has added, and notice if the file has gone back; inside a transaction."""
+        """Read the lines that other processes have added, and check the head; inside a transaction."""
         self.state.read()
         self.head.check()
 
     def write_head(self) -> None:
-        """Remember beside the file how far it has come, after the commit that the head tells of."""
+        """Write the head beside the file, after the commit that it tells of."""
         with self.current():
             self.head.write()

@@ -1,4 +1,4 @@
-"""`open_to_read`: a ledger to be shown, also where nothing may be written: on a read-only disk, or kept for good."""
+"""`open_to_read`: a ledger opened for reading, also on a read-only disk or in an archive."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
-    """Open a ledger to read it; a copy of it, in a private temporary folder, where it cannot be written to.
+    """Open a ledger to read it; if it or its folder is read-only, open a copy in a private temporary folder.
 
     SQLite writes beside a file that it reads. The copy has the write-ahead log and the
-    head, so all that is checked of a ledger is checked of it. Nothing can be spent from what is returned.
+    head, so it passes the same checks as the ledger. Nothing can be spent from the returned ledger.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def open_to_read(path: str | Path) -> Iterator[LedgerReading]:
     try:
         found = given.resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
-        found = given  # opening it says what is wrong
+        found = given  # the error of opening says why
     if os.access(found, os.W_OK) and os.access(found.parent, os.W_OK):
         with LedgerReading.open(path) as ledger:
             yield ledger

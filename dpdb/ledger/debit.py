@@ -23,7 +23,7 @@ __all__ = ["Asked", "debit", "record"]
 
 
 class Asked(NamedTuple):
-    """The fields of an entry that tell of a release, besides its charge."""
+    """The fields of an entry that describe its release, besides the charge."""
 
     request: str
     run_id: str | None
@@ -32,16 +32,32 @@ class Asked(NamedTuple):
     rule_set: str | None
 
 
-@unbroken()  # a signal waits for the commit; while other processes hold the ledger, none waits
+@unbroken()  # a signal waits for the commit, but not while another process holds the ledger
 def debit(
     books: Books, predicate: Region, charge: int, source: SourceMark, asked: Asked, *, deadline: float
 ) -> Reservation:
-    """Write the debit if no row collects more than the budget, or find what an earlier try has left; see `reserve`."""
+    """Write the debit if no row collects more than the budget, or return an earlier try's reservation; see `reserve`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    predicate
+        The rows that the release covers.
+    charge
+        In units of the ledger's notion.
+    source
+        The marks of the table and its rows.
+    asked
+        Request, names and label of the release.
+    deadline
+        Seconds for the decision.
+    """
     stored = region_to_text(predicate)
     predicate = region_from_text(stored)
     state, binding = books.state, books.binding
     reached("asked")
-    _ = state.index  # made before others have to wait
+    _ = state.index  # built before the transaction makes others wait
     try:
         with books.file.transaction():
             reached("begun")
@@ -75,7 +91,7 @@ def debit(
             sealed = seal(state.terms.key, "entry", state.before, line)
             insert(books.file, "entry", (*line, sealed))
             reached("inserted")
-    except RefusedError as refused:  # its words are found while others may spend
+    except RefusedError as refused:  # the message is made after the transaction, while others may spend
         raise refused.in_words(state, predicate, charge) from None
     reached("reserved")
     state.add([line], [sealed])
@@ -84,7 +100,17 @@ def debit(
 
 @unbroken()
 def record(books: Books, reservation: Reservation, answer: str) -> None:
-    """Write the answer of a reservation, once; see `Ledger.record`."""
+    """Write the answer of a reservation, once; see `Ledger.record`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    reservation
+        The debit that is answered.
+    answer
+        The text of the answer.
+    """
     reached("drawn")
     with books.file.debited():
         with books.current():

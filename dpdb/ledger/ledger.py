@@ -1,4 +1,4 @@
-"""`Ledger`: the durable record of what was spent on one table, for any number of processes at once.
+"""`Ledger`: the durable record of the debits on one table, for any number of processes at once.
 
 A release goes: one exclusive transaction checks that no row collects more than the budget and writes the debit; then
 noise is drawn; then the answer is written; only then is it published. A crash in between wastes budget and never gives
@@ -64,7 +64,7 @@ class Ledger(LedgerReading):
         budget
             Total in the notion's parameter (epsilon, rho or mu), or:
         epsilon
-            what the total promises as (epsilon, delta).
+            the epsilon that the total promises together with delta.
         notion
             `pure`, `zcdp` or `gdp`; fixed for ever.
         delta
@@ -72,7 +72,7 @@ class Ledger(LedgerReading):
         append_only
             The owner declares that rows never change once written; then new rows need no new epoch.
         at_most, per
-            An allowance from the beginning: what a period takes, as an epsilon; see `allow`.
+            An allowance from the beginning: an epsilon and its period; see `allow`.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Ledger(LedgerReading):
         deadline: float = _DECISION_SECONDS,
         wait: float = _RUN_WAIT,
     ) -> Reservation:
-        """Debit a release, durably, before its noise is drawn; or find what its run has answered already.
+        """Debit a release, durably, before its noise is drawn; or return the recorded answer of its run.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Ledger(LedgerReading):
         charge
             In units of `notion`, which must be the ledger's; see `Notion.charge` and `Notion.charge_pure`.
         request
-            JSON object of everything public that was asked.
+            JSON object of the public options of the release.
         run_id
             A name for this run. Asked again, the same run gets the recorded answer and spends nothing; if it ended
             before it had one, it may draw now, under an exclusive lock.
@@ -209,6 +209,15 @@ class Ledger(LedgerReading):
 
         Another process may spend in between, so each of them is still decided by `reserve`.
 
+        Parameters
+        ----------
+        releases
+            Predicate and charge of each release, in the order of their debits.
+        deadline
+            Seconds for each decision.
+        new_epoch
+            Whether they would be debited in a new epoch.
+
         Raises
         ------
         BudgetExceededError
@@ -234,7 +243,7 @@ class Ledger(LedgerReading):
         record(self._books, reservation, answer)
 
     def settle(self, run: Reservation | str, charge: int) -> None:
-        """Lower the charge of an answered debit of a pure ledger to what its release really cost, once.
+        """Lower the charge of an answered debit of a pure ledger to the real cost of its release, once.
 
         The debit itself stays as it is; the budget, allowances and the history count the settled charge from now on.
         Asked again with the same charge, nothing is changed, so a process that was killed may ask again.
@@ -242,9 +251,9 @@ class Ledger(LedgerReading):
         Parameters
         ----------
         run
-            Its reservation or its run id.
+            The reservation or the run id of the debit.
         charge
-            In units of epsilon: the most that what was published can cost; at most what was debited.
+            In units of epsilon: the greatest cost of the published answer; at most the debit.
 
         Raises
         ------
@@ -261,7 +270,7 @@ class Ledger(LedgerReading):
         Returns
         -------
         int
-            Number of the new epoch. What the closed one cost stays spent, for every row.
+            Number of the new epoch. The cost of the closed epoch stays spent, for every row.
 
         Raises
         ------
@@ -325,7 +334,7 @@ class Ledger(LedgerReading):
         raise_budget(self._books, budget, epsilon, who=who, label=label)
 
     def retire(self, *, who: str | None = None, label: str | None = None) -> None:
-        """End the ledger, for ever: nothing is debited or answered any more; what was recorded can still be read.
+        """End the ledger, for ever: nothing is debited or answered any more; its records can still be read.
 
         A release that is under way in another process is not published.
 
@@ -349,7 +358,7 @@ class Ledger(LedgerReading):
     ) -> None:
         """Let debits within a period cost at most so much together, from now on; the total holds beside it.
 
-        An allowance paces what is spent and gives nothing back: old releases never expire. Debits that were made before
+        An allowance paces the debits and gives nothing back: old releases never expire. Debits that were made before
         it count, too. Time is the machine's clock, and never goes back: a clock that is behind the newest debit counts
         as the time of that debit, so setting it back gives nothing.
 

@@ -1,4 +1,4 @@
-"""`Limits`: all that decides about one more debit. A debit asks them, and so does who only looks ahead."""
+"""`Limits`: the total and the allowances, which decide about one more debit, or a look ahead."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Fits", "Limits", "RefusedError"]
 
 
 class Fits(NamedTuple):
-    """A debit that is allowed: a bound on what its rows have collected with it, and whether little is left."""
+    """An allowed debit: a bound on the charges that its rows have collected with it, and whether little is left."""
 
     upper: int
     is_low: bool
 
 
 class RefusedError(Exception):
-    """A debit is refused, by the total or by an allowance; carried out of a transaction before words are found."""
+    """A debit is refused, by the total or by an allowance; raised inside a transaction, before the message is made."""
 
     def __init__(self, decision: Decision, window: Window | None = None) -> None:
         super().__init__()
@@ -32,7 +32,17 @@ class RefusedError(Exception):
         self.window = window
 
     def in_words(self, state: LedgerState, predicate: Region, charge: int) -> BudgetExceededError:
-        """Say it as the debit does."""
+        """Return the error with the message of a refused debit.
+
+        Parameters
+        ----------
+        state
+            The ledger that refused.
+        predicate
+            The rows that the refused release covers.
+        charge
+            In units of the ledger's notion.
+        """
         if self.window is None:
             return refusal(state, predicate, charge, self.decision)
         return refusal_by_allowance(state, self.window, predicate, charge, self.decision)
@@ -47,9 +57,9 @@ class Limits:
     shown : str
         The ledger's file, for messages.
     clock : datetime
-        What the machine's clock says.
+        The time of the machine's clock.
     index : OverlapIndex
-        The debits of the current epoch; who looks ahead gives a copy and adds to it.
+        The debits of the current epoch; for a look ahead a copy, to which `add` adds.
     """
 
     def __init__(self, state: LedgerState, shown: str, clock: datetime, index: OverlapIndex) -> None:
@@ -60,10 +70,19 @@ class Limits:
     def decide(self, predicate: Region, charge: int, deadline: float) -> Fits:
         """Decide whether no row would collect more than the total or an allowance; an undecided debit is refused.
 
+        Parameters
+        ----------
+        predicate
+            The rows that the release covers.
+        charge
+            In units of the ledger's notion.
+        deadline
+            Seconds for each decision: on the total, and on every allowance.
+
         Raises
         ------
         RefusedError
-            Some row may.
+            Some row may collect more.
         LedgerError
             The ledger is full.
         """
@@ -82,7 +101,17 @@ class Limits:
         return Fits(decision.upper, is_low)
 
     def add(self, predicate: Region, charge: int, fits: Fits) -> None:
-        """Count one more release, which was allowed; of a look ahead, never of a debit."""
+        """Count one more allowed release in a look ahead, never in a debit.
+
+        Parameters
+        ----------
+        predicate
+            The rows that the release covers.
+        charge
+            In units of the ledger's notion.
+        fits
+            The decision that allowed it.
+        """
         self._index.add(predicate, charge, fits.upper)
         self._sequential += charge
         for window in self._windows:

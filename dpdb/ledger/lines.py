@@ -1,4 +1,4 @@
-"""The values that a ledger hands out to its readers: the lines of its history, a summary."""
+"""The values that a ledger returns to its readers: the lines of its history, a summary."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Allowance", "LedgerAct", "LedgerEntry", "LedgerSummary", "RecordedAn
 class LedgerEntry:
     """One debit of the history: `charge` in the ledger's parameter, `rows` the rows it covers in words.
 
-    `debited` is what was debited where the charge was settled since, None elsewhere.
+    `debited` is the original debit if the charge was settled since, else None.
 
     `analyst` (who asked), `label` and `rule_set` (the digest of the constraints) are None where nobody gave them.
-    `answer` has what was published, a dict for each release as `Release.to_dict` gives it; None if there is no answer,
-    as after a process that was killed between debit and answer.
+    `answer` has a dict for each published release, as `Release.to_dict` gives it; None if there is no answer, as after
+    a process that was killed between debit and answer.
     """
 
     number: int
@@ -62,7 +62,7 @@ class LedgerAct:
 
 @dataclass(frozen=True)
 class UnseenRows:
-    """What rows with a value of `column` that no release has covered have left, in the ledger's parameter."""
+    """The budget left for rows with a value of `column` that no release has covered, in the ledger's parameter."""
 
     column: str
     remaining: float
@@ -70,7 +70,7 @@ class UnseenRows:
 
 @dataclass(frozen=True)
 class Allowance:
-    """An allowance that holds now: what debits within its period may cost together, in the ledger's parameter.
+    """An allowance that holds now: the most that debits within its period may cost, in the ledger's parameter.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """The answer that a debit bought: `answer` as it was recorded, for the `request` as it was asked, both as JSON."""
+    """The recorded answer of a debit: `answer` and `request`, both as the JSON that was recorded."""
 
     number: int
     reserved: str
@@ -102,7 +102,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True)
 class LedgerSummary:
-    """The summary of a ledger: what it promises and what is left, in its own parameter.
+    """The summary of a ledger: its promise, its spending and the budget left, in its own parameter.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class LedgerSummary:
 
     @property
     def may_cost(self) -> float:
-        """What a release of every row may cost now: of the budget and of every allowance; nothing once retired."""
+        """The most that a release of every row may cost now, by the budget and every allowance; 0 once retired."""
         if self.retired is not None:
             return 0.0
         return min([self.remaining, *(allowance.remaining for allowance in self.allowances)])

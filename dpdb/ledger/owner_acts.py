@@ -24,7 +24,17 @@ __all__ = ["allow", "first_allowance", "raise_budget", "retire"]
 def raise_budget(
     books: Books, budget: Number | None, epsilon: Number | None, *, who: str | None, label: str | None
 ) -> None:
-    """Make the total larger; see `Ledger.raise_budget`."""
+    """Make the total larger; see `Ledger.raise_budget`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    budget, epsilon
+        The new total; exactly one of the two is given (see `budget_units`).
+    who, label
+        Who does it and why, for the history; None for no word.
+    """
     state, terms = books.state, books.state.terms
     units = budget_units(terms.notion, budget, epsilon, terms.delta)
     _check_names(who, label)
@@ -41,7 +51,15 @@ def raise_budget(
 
 @unbroken()
 def retire(books: Books, *, who: str | None, label: str | None) -> None:
-    """End the ledger; see `Ledger.retire`."""
+    """End the ledger; see `Ledger.retire`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    who, label
+        Who does it and why, for the history; None for no word.
+    """
     _check_names(who, label)
     with books.current():
         refuse_retired(books.state, books.file.shown)
@@ -53,7 +71,19 @@ def retire(books: Books, *, who: str | None, label: str | None) -> None:
 def allow(
     books: Books, text: str, budget: Number | None, epsilon: Number | None, *, who: str | None, label: str | None
 ) -> None:
-    """Fix the allowance of a period, or end it; see `Ledger.allow`."""
+    """Fix the allowance of a period, or end it; see `Ledger.allow`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    text
+        The period, as `parse_period` reads it.
+    budget, epsilon
+        The allowance, as one of the two; neither ends the allowance of the period.
+    who, label
+        Who does it and why, for the history; None for no word.
+    """
     state, terms, period = books.state, books.state.terms, parse_period(text)
     ends = budget is None and epsilon is None
     units = None if ends else budget_units(terms.notion, budget, epsilon, terms.delta)
@@ -68,7 +98,17 @@ def allow(
 
 
 def first_allowance(terms: Terms, text: str, epsilon: Number) -> tuple[object, ...]:
-    """Return the row of the act with which a ledger is made that has an allowance from the beginning."""
+    """Return the row of the act that gives a new ledger its first allowance.
+
+    Parameters
+    ----------
+    terms
+        The terms of the new ledger.
+    text
+        The period, as `parse_period` reads it.
+    epsilon
+        The allowance, as an epsilon at the ledger's delta.
+    """
     units = budget_units(terms.notion, None, epsilon, terms.delta)
     detail = {"period": parse_period(text).text, "units": units}
     return Acts().row(terms.key, Act(terms.created, 0, ALLOW, None, None, detail), 1)
@@ -81,6 +121,6 @@ def _check_names(who: str | None, label: str | None) -> None:
 
 
 def _write(books: Books, act: Act) -> None:
-    """Write an act inside a transaction; it is taken in when the ledger is next read, which the head does at once."""
+    """Write an act inside a transaction; the next read of the ledger, by `write_head`, takes it in."""
     row: tuple[Any, ...] = books.state.acts.row(books.state.terms.key, act, books.state.next_place)
     insert(books.file, "act", row)

@@ -51,7 +51,7 @@ def tight_epsilon(epsilons: Sequence[float], delta: float) -> float:
 
 
 def reported_epsilon(epsilons: Sequence[float], delta: float) -> float:
-    """The smaller of the plain sum and the tight report; the sum alone when dp-accounting is not installed.
+    """Return the smaller of the plain sum and the tight report; the sum if dp-accounting is not installed.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def _check(epsilons: Sequence[float], delta: float) -> None:
 
 
 def _modules() -> tuple[ModuleType, ModuleType] | None:
-    """Return the modules that are used of dp-accounting, None where it is missing."""
+    """Return the modules of dp-accounting that are used here, None if it is not installed."""
     try:
         return import_module("dp_accounting.pld.common"), import_module("dp_accounting.pld.privacy_loss_distribution")
     except ImportError:

@@ -1,4 +1,4 @@
-"""`LedgerReading`: what a ledger tells. Every look takes in first what other processes have added."""
+"""`LedgerReading`: the readings of a ledger. Each one first reads the lines that other processes have added."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["LedgerReading"]
 
 
 class LedgerReading:
-    """An open ledger, read; `Ledger` adds what spends."""
+    """An open ledger for reading; `Ledger` adds the methods that spend."""
 
     def __init__(self, path: str | Path) -> None:
         self._books = Books(Path(path))
@@ -41,7 +41,7 @@ class LedgerReading:
 
     @property
     def shown(self) -> str:
-        """The ledger's file, as it was asked for."""
+        """The path of the ledger's file, as the user gave it."""
         return self._file.shown
 
     @property
@@ -50,7 +50,7 @@ class LedgerReading:
         return self._state.terms.append_only
 
     def answered(self, run_id: str, request: str) -> str | None:
-        """The recorded answer of a run, None if there is none yet or it was another request."""
+        """The recorded answer of a run, None if there is none yet or the run had another request."""
         check_name("a run id", run_id)
         with self._books.current():
             number = self._state.runs.get(run_id)
@@ -59,26 +59,42 @@ class LedgerReading:
             return self._state.answer(number)
 
     def reserved_at(self, run_id: str) -> datetime | None:
-        """Return when a run was first debited, None if it was not; nothing private had been computed then."""
+        """Return when a run was debited, before any private computation; None if it was not debited."""
         check_name("a run id", run_id)
         debit = self._debit_of(run_id)
         return None if debit is None else datetime.fromisoformat(debit.reserved)
 
     def is_debited(self, run_id: str | None) -> bool:
-        """Return whether a run was debited, answered or not; a release without a name never was."""
+        """Return whether a run was debited, answered or not; False without a run id."""
         return run_id is not None and self.reserved_at(run_id) is not None
 
     def earlier_try(
         self, predicate: Region, charge: int, *, source: SourceMark, request: str, run_id: str, analyst: str | None
     ) -> Reservation | None:
-        """Find what `Ledger.reserve` would find of a run, with its errors; None if it was not debited."""
+        """Return the reservation that `Ledger.reserve` would find for a run, with its errors; None without a debit.
+
+        Parameters
+        ----------
+        predicate
+            The rows that the run would cover now.
+        charge
+            What it would be charged now, in units of the ledger's notion.
+        source
+            The marks of the table and its rows.
+        request
+            JSON object of the request.
+        run_id
+            Name of the run.
+        analyst
+            Who asks; None for the owner.
+        """
         check_name("a run id", run_id)
         with self._books.current():
             charged, mark = (region_to_text(predicate), charge), self._books.binding.rows_mark(source)
             return earlier_try(self._state, run_id, (request, analyst), charged, mark)
 
     def request_of(self, run_id: str) -> str | None:
-        """The request of a run that was debited, as it was asked; None if it was not."""
+        """The recorded request of a run; None if the run was not debited."""
         debit = self._debit_of(run_id)
         return None if debit is None else debit.request
 
@@ -98,17 +114,17 @@ class LedgerReading:
         return self._state.spent
 
     def summary(self) -> LedgerSummary:
-        """Return what was promised, spent and is left."""
+        """Return the promise, the budget spent and the budget left."""
         with self._books.current():
             return summary(self._state)
 
     def unseen_rows(self) -> UnseenRows | None:
-        """Return what rows with new values of some column have left, where that is more than the whole table has."""
+        """Return the budget left for rows with new values of some column, if the whole table has less."""
         with self._books.current():
             return unseen_rows(self._state)
 
     def little_left(self) -> str | None:
-        """Say what is left where that is little of the budget or of an allowance, for every row; None elsewhere."""
+        """Say how much is left if that is little of the budget or of an allowance for every row; None otherwise."""
         with self._books.current():
             return little_left(self._state)
 
@@ -123,7 +139,7 @@ class LedgerReading:
             return acts(self._state)
 
     def answers(self, *, release_id: str | None = None, run_id: str | None = None) -> list[RecordedAnswer]:
-        """Return answers as they were recorded: all of them, those of one run, or the one with one release.
+        """Return recorded answers: all of them, the answer of one run, or the answer with one release.
 
         Spends nothing; nothing is drawn again.
         """
@@ -131,12 +147,12 @@ class LedgerReading:
             return recorded_answers(self._file, self._state, release_id, run_id)
 
     def lines(self) -> list[EntryLine]:
-        """Every debit as it is kept, oldest first."""
+        """Every debit as its line in the ledger, oldest first."""
         with self._books.current():
             return list(self._state.entries())
 
     def leaves(self) -> list[bytes]:
-        """Return the hash of every line in the order in which they were written; see `dpdb.ledger.store.leaves`."""
+        """Return the hash of every line, in the order of writing; see `dpdb.ledger.store.leaves`."""
         with self._books.current():
             return leaves(self._file, self._state.terms.key, self._state.lines)
 

@@ -1,4 +1,4 @@
-"""A ledger's refusal in words: what was asked, what is left for these rows, which rows or which period decide."""
+"""A ledger's refusal in words: the requested charge, the budget left for these rows, the deciding rows or period."""
 
 from __future__ import annotations
 
@@ -15,7 +15,19 @@ _REMAINING_SECONDS = 0.015
 
 
 def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decision) -> BudgetExceededError:
-    """Say why a release was refused; nothing was spent."""
+    """Say why a release was refused; nothing was spent.
+
+    Parameters
+    ----------
+    state
+        The ledger that refused.
+    predicate
+        The rows that the refused release covers.
+    charge
+        In units of the ledger's notion.
+    decision
+        The decision against the total.
+    """
     notion = state.terms.notion
     left = _left(state.index, state.available, predicate, charge, decision)
     overlap = _rows(decision)
@@ -35,7 +47,21 @@ def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decisi
 def refusal_by_allowance(
     state: LedgerState, window: Window, predicate: Region, charge: int, decision: Decision
 ) -> BudgetExceededError:
-    """Say which allowance refused a release, and when it fits again; nothing was spent."""
+    """Say which allowance refused a release, and when it fits again; nothing was spent.
+
+    Parameters
+    ----------
+    state
+        The ledger that refused.
+    window
+        The allowance that refused.
+    predicate
+        The rows that the refused release covers.
+    charge
+        In units of the ledger's notion.
+    decision
+        The decision against the allowance, with bounds over all epochs (see `Window.decide`).
+    """
     notion, period = state.terms.notion, window.period
     earlier = window.units - window.available
     inside = Decision(decision.allowed, decision.upper - earlier, decision.lower - earlier, decision.witness)
@@ -61,7 +87,7 @@ def _rows(decision: Decision) -> str:
 
 
 def _left(index: OverlapIndex, available: int, predicate: Region, charge: int, decision: Decision) -> int:
-    """Units that a release of these rows could still cost: proven, so it may be too little and never too much."""
+    """Units left for a release of these rows: proven, so it may be too little and never too much."""
     guess, inside = available - (decision.lower - charge), decision.upper - charge
     end = Deadline(_REMAINING_SECONDS)
     while guess > 0 and not end.passed:

@@ -1,4 +1,4 @@
-"""The report of a ledger to its owner: a summary, what is left and for which rows, and the history of its debits."""
+"""The report of a ledger to its owner: a summary, the budget left for which rows, and the history of its debits."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dpdb.privacy import Notion
 
 __all__ = ["acts", "epsilon_at", "history", "little_left", "recorded_answers", "summary", "unseen_rows"]
 
-_SECONDS = 0.1  # of a bound on what rows have left, which may be loose but never too high
+_SECONDS = 0.1  # for a bound on the budget left for rows, which may be loose but never too high
 
 
 def summary(state: LedgerState) -> LedgerSummary:
-    """Return what was promised, spent and is left, as far as `state` has read."""
+    """Return the promise, the budget spent and the budget left, as far as `state` has read."""
     spent, terms, retired = state.spent, state.terms, state.acts.retired
     return LedgerSummary(
         notion=terms.notion.name,
@@ -60,7 +60,7 @@ def _allowance(window: Window, notion: Notion) -> Allowance:
 
 
 def little_left(state: LedgerState) -> str | None:
-    """Say what is left where that is little of the budget or of an allowance, for every row; None where it is not."""
+    """Say how much is left if that is little of the budget or of an allowance for every row; None otherwise."""
     if not _little_for_unseen(state):
         return None
     return _little_words(summary(state))
@@ -74,10 +74,10 @@ def _little_words(summary: LedgerSummary) -> str | None:
 
 
 def unseen_rows(state: LedgerState) -> UnseenRows | None:
-    """Return the column whose new values have most left, and how much; None if the whole table has as much.
+    """Return the column whose new values have the most budget left; None if the whole table has as much.
 
-    A release limits a column if its rows have some values of it only. The rows with none of the values of any such
-    release have collected from the other releases alone, and from the closed epochs. What they have left is what a
+    A release limits a column if its rows have some values of it only. Rows with a value that no such release covers
+    have collected from the other releases alone, and from the closed epochs. Their budget left is the most that a
     release of them may cost now, by the total and by every allowance: never overstated.
     """
     found = [(_left(state, region), column) for column, region in _unseen(state).items()]
@@ -88,13 +88,13 @@ def unseen_rows(state: LedgerState) -> UnseenRows | None:
 
 
 def _little_for_unseen(state: LedgerState) -> bool:
-    """Return whether rows that no release has covered have little left, too."""
+    """Return whether little budget is left even for rows that no release has covered."""
     seen = unseen_rows(state)
     return seen is None or is_little(seen.remaining, in_parameter(state.terms.notion, state.budget))
 
 
 def _unseen(state: LedgerState) -> dict[str, Region]:
-    """For each column that releases limit, the rows with other values than theirs, where there are such values."""
+    """For each column that releases limit, the rows with values that no such release covers, if there are any."""
     limits: dict[str, list[ValueSet]] = {}
     for query in state.index.queries:
         for column in query.attributes:
@@ -113,10 +113,19 @@ def _left(state: LedgerState, rows: Region) -> int:
 
 
 def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: float) -> float:
-    """Epsilon at `delta` of everything released from a pure ledger: the least of what was spent and the tight report.
+    """Epsilon at `delta` of all releases from a pure ledger: the smaller of the budget spent and the tight report.
 
     The tight report takes every release for one that covers the same row, which no row can exceed. It holds for
-    releases that were fixed in advance; where some were chosen by looking at earlier answers, only what was spent does.
+    releases that were fixed in advance; if some were chosen by looking at earlier answers, only the budget spent does.
+
+    Parameters
+    ----------
+    summary
+        Of a pure ledger.
+    entries
+        All its debits.
+    delta
+        At which the tight report holds.
 
     Raises
     ------
@@ -190,7 +199,19 @@ def acts(state: LedgerState) -> list[LedgerAct]:
 def recorded_answers(
     file: LedgerFile, state: LedgerState, release_id: str | None, run_id: str | None
 ) -> list[RecordedAnswer]:
-    """The answers that were recorded, in the order of their debits; all, those of one run, or the one of a release."""
+    """Return recorded answers in the order of their debits: all, the answer of one run, or the answer with one release.
+
+    Parameters
+    ----------
+    file
+        The ledger's file.
+    state
+        The ledger as it was read from `file`.
+    release_id
+        Only the answer with this release; None for any.
+    run_id
+        Only the answer of this run; None for any.
+    """
     numbers: Sequence[int] = range(1, state.last + 1)
     if run_id is not None:
         numbers = [state.runs[run_id]] if run_id in state.runs else []
@@ -213,7 +234,7 @@ def _release_ids(answer: str) -> set[object]:
 
 
 def _published(answer: str | None) -> list[dict[str, Any]] | None:
-    """The releases of an answer, as they were published; what is none of dpdb's has none."""
+    """Return the published releases of an answer; none of an answer that dpdb did not write."""
     if answer is None:
         return None
     found = json.loads(answer)

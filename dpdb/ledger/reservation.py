@@ -1,11 +1,11 @@
-"""`Reservation`: a debit, for the one who draws after it. All that a session without a ledger needs of this room."""
+"""`Reservation`: the receipt of a debit, needed to draw. A session without a ledger uses nothing else of this room."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # who makes no ledger opens no file of one
+if TYPE_CHECKING:  # a session without a ledger loads no lock
     from dpdb.ledger.run_lock import RunLock
 
 __all__ = ["Reservation"]
@@ -20,7 +20,7 @@ class Reservation:
     number
         Its line in the ledger.
     answer
-        What the run has already answered; then nothing is drawn or spent again.
+        The recorded answer of the run; with it nothing is drawn or spent again.
     lock
         Keeps other processes from answering the same run id; held until `close`.
     is_low
@@ -33,6 +33,6 @@ class Reservation:
     is_low: bool = False
 
     def close(self) -> None:
-        """Let go of the run id. May be called twice."""
+        """Release the lock on the run id. May be called twice."""
         if self.lock is not None:
             self.lock.close()

@@ -1,4 +1,4 @@
-"""A lock per run id: of several processes that retry one run, one draws noise at a time."""
+"""A lock per run id: of several processes that retry one run, only one draws noise at a time."""
 
 from __future__ import annotations
 

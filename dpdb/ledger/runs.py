@@ -1,4 +1,4 @@
-"""Runs of a ledger by name: what an earlier try of a run has left. Asked again, a run spends nothing."""
+"""Runs of a ledger by name: the reservation of an earlier try. A retry of a run spends nothing."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ def earlier_try(
 ) -> Reservation | None:
     """The reservation of an earlier try of the same run, None if this is the first.
 
+    The request decides whether the run is the same: an answer that an earlier version recorded is returned even if this
+    version would charge other rows or another amount. Without an answer it would have to be drawn now, and then the
+    debit must be enough: the same rows, at least the same amount.
+
     Parameters
     ----------
+    state
+        The ledger.
+    run_id
+        Name of the run.
     asked
-        Its request and who asks; with a recorded answer they are all that counts, for that is paid.
+        Its request and analyst; with a recorded, hence paid, answer nothing else is compared.
     charged
-        Its stored predicate and its charge, if it is to be drawn now: what was debited must be enough, that is the
-        same rows and at least the same amount.
-
-    The request decides whether it is the same: an answer that an earlier version recorded is given back even if this
-    version would charge other rows or another amount for it. Without an answer it would have to be drawn now, and then
-    what was debited must be enough: the same rows, at least the same amount.
+        The stored predicate and the charge of a draw now.
+    rows_mark
+        Mark of the present state of the rows.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The settlement of a debit: what it really cost, where that is less than was debited; once, and never more."""
+"""The settlement of a debit: its real cost if that is less than the debit; once, and never more."""
 
 from __future__ import annotations
 
@@ -16,12 +16,22 @@ from dpdb.stopping import unbroken
 
 __all__ = ["settle"]
 
-_SECONDS = 1.0  # of a bound on what a closed epoch comes to, which may be loose but never too low
+_SECONDS = 1.0  # for a bound on the cost of a closed epoch, which may be loose but never too low
 
 
 @unbroken()
 def settle(books: Books, run: int | str, charge: int) -> None:
-    """Lower the charge of a debit, by its number or run id; see `Ledger.settle`."""
+    """Lower the charge of a debit, by its number or run id; see `Ledger.settle`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    run
+        Number of the debit, or its run id.
+    charge
+        In units of epsilon, at least 0; at most what was debited.
+    """
     if isinstance(charge, bool) or not isinstance(charge, int) or charge < 0:
         raise ParameterError(f"a charge is a whole number of units, got {charge!r}")
     state, shown = books.state, books.file.shown
@@ -58,7 +68,7 @@ def _check(state: LedgerState, shown: str, line: EntryLine, charge: int) -> None
 
 
 def _row(state: LedgerState, line: EntryLine, charge: int) -> tuple[object, ...]:
-    """The row of the settlement, with what its epoch comes to then if that is closed, and with its seal in the end."""
+    """The row of the settlement: with the new cost of its epoch if that is closed, and its seal last."""
     closed = None
     if line.epoch != state.epoch.number:
         index = state.epoch_lines(line.epoch, {line.number: charge}).index

@@ -1,4 +1,4 @@
-"""The check whether several releases would fit a ledger together; spends nothing."""
+"""The check whether the debits of several releases would fit a ledger together; spends nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,21 @@ def check_together(
 ) -> None:
     """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
 
-    In a `new_epoch` every row has collected what the current one comes to. (An allowance that counts disjoint slices
-    of the current one is not looked at so closely; the debit is.)
+    In a `new_epoch` every row has collected what the current one comes to. (An allowance
+    that counts disjoint slices of the current epoch is checked less closely here than by the debit.)
+
+    Parameters
+    ----------
+    state
+        The ledger; it is not changed.
+    shown
+        Name of the ledger's file, for messages.
+    releases
+        Predicate and charge of each release, in the order of their debits.
+    deadline
+        Seconds for each decision.
+    new_epoch
+        Whether they would be debited in a new epoch.
 
     Raises
     ------
@@ -35,7 +48,7 @@ def check_together(
     index = OverlapIndex([(Region(), state.overlap())]) if new_epoch else state.index.copy()
     limits = Limits(state, shown, present(), index)
     for number, (asked, charge) in enumerate(releases, 1):
-        predicate = region_from_text(region_to_text(asked))  # as `reserve` will see it
+        predicate = region_from_text(region_to_text(asked))  # as `reserve` will store it
         try:
             limits.add(predicate, charge, limits.decide(predicate, charge, deadline))
         except RefusedError as refused:

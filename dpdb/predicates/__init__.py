@@ -1,4 +1,4 @@
-"""Predicates: the one tree of a WHERE clause, from which the rows that are read and the rows that are charged come.
+"""Predicates: one tree of a WHERE clause gives both the rows that are read and the rows that are charged.
 
 `parse` takes text, `bind` types it with what the engine knows, `sql` writes it for the engine, `coverage` finds
 the region that the accountant charges, as boxes over columns. Pure: no database is asked here, and no row is read.

@@ -1,4 +1,4 @@
-"""Sets of values of one attribute: what a predicate leaves of a column, with NULL as an atom of its own.
+"""Sets of values of one attribute: the values of a column that a predicate admits, with NULL as an atom of its own.
 
 The values of a column are one dense total order (numbers by size with NaN greatest, text by code point). A set is kept
 as the sorted *cuts* at which membership flips, so intervals, points, lists and their complements are one thing.
@@ -36,7 +36,7 @@ class _NaN:
 NAN = _NaN()
 
 Key: TypeAlias = Any
-"""A value as the order sees it: int, Fraction, an infinite float or NAN for numbers, str for text and dates."""
+"""A value as a key of the order: int, Fraction, an infinite float or NAN for numbers, str for text and dates."""
 
 Cut: TypeAlias = tuple[Key, bool]
 """A place between values: just before the key (False) or just after it (True)."""
@@ -97,22 +97,30 @@ class ValueSet:
 
     @staticmethod
     def interval(low: Key, high: Key, *, closed_low: bool = True, closed_high: bool = True) -> ValueSet:
-        """All values between two ends; empty when the ends cross."""
+        """All values between two ends; empty when the ends cross.
+
+        Parameters
+        ----------
+        low, high
+            The ends.
+        closed_low, closed_high
+            Whether the end itself belongs to the set.
+        """
         return ValueSet.above(low, closed=closed_low) & ValueSet.below(high, closed=closed_high)
 
     @staticmethod
     def union(sets: Sequence[ValueSet]) -> ValueSet:
-        """Return the set of what belongs to some of the sets."""
+        """Return the set of the values that belong to some of the sets."""
         return _halved(sets, _NOTHING, ValueSet.__or__)
 
     @staticmethod
     def intersection(sets: Sequence[ValueSet]) -> ValueSet:
-        """Return the set of what belongs to all of the sets."""
+        """Return the set of the values that belong to all of the sets."""
         return _halved(sets, _EVERYTHING, ValueSet.__and__)
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing belongs to the set."""
+        """Return whether the set has neither a value nor NULL."""
         return not (self.cuts or self.low or self.null)
 
     @property
@@ -122,7 +130,7 @@ class ValueSet:
 
     @property
     def kind(self) -> str | None:
-        """`number` or `text` after the values it mentions, None when it mentions none."""
+        """`number` or `text`, by the values of its cuts; None if it has no cuts."""
         if not self.cuts:
             return None
         return "text" if isinstance(self.cuts[0][0], str) else "number"
@@ -143,7 +151,7 @@ class ValueSet:
         return self.low ^ (sum(cut <= (key, False) for cut in self.cuts) % 2 == 1)
 
     def without_values(self) -> ValueSet:
-        """The smallest set with this one inside that tells only NULL from values: safe whatever the values mean."""
+        """The smallest superset that tells only NULL from values: safe whatever the values mean."""
         return ValueSet((), bool(self.cuts) or self.low, self.null)
 
     def describe(self, attribute: str) -> str:
@@ -188,7 +196,7 @@ def _halved(sets: Sequence[ValueSet], of_none: ValueSet, combine: Callable[[Valu
 def _combine(one: ValueSet, two: ValueSet, rule: Callable[[bool, bool], bool]) -> ValueSet:
     """Sweep both cut lists from left to right and keep the cuts where `rule` flips.
 
-    Numbers and text have no common order: what is known of either is then only whether it leaves NULL and values.
+    Numbers and text have no common order: then each set tells only whether it has NULL and whether it has values.
     """
     if one.cuts and two.cuts and one.kind != two.kind:
         one, two = one.without_values(), two.without_values()

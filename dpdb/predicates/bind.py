@@ -56,7 +56,7 @@ _MAX_DEPTH = 40
 
 
 class Types(Protocol):
-    """The facts that binding asks of the engine: public types, and what its casts make of literals. It reads no row."""
+    """The facts that binding needs from the engine: public types, and literals as its casts read them. Reads no row."""
 
     def column(self, name: str) -> Column:
         """Find a column.
@@ -70,22 +70,31 @@ class Types(Protocol):
         """
 
     def tested(self, name: str) -> Column:
-        """Find a column of which it is only asked whether it is NULL. Errors as `column`."""
+        """Find a column for a test whether it is NULL. Errors as `column`."""
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
-        """Check that a column may be compared so, with a literal or (value None) with another term or NULL.
+        """Check that a column may be compared by an operator with a literal, another term or NULL.
+
+        Parameters
+        ----------
+        column
+            The column that is compared.
+        operator
+            The operator of the comparison.
+        value
+            The literal; None if the other side is a term or NULL.
 
         Raises
         ------
         PredicateError
-            The column is text that nobody has declared, and the comparison means more than equal texts.
+            The column is text without a declared type, and the comparison means more than equal texts.
         """
 
     def literals(self, values: Sequence[LiteralValue], kind: str) -> list[Literal | None]:
-        """Read literals as values to compare with those of a type; None for what is no value of the type's kind."""
+        """Read literals as values to compare with those of a type; None for a literal of another kind."""
 
     def common_type(self, left: str, right: str) -> str | None:
-        """Name the type in which values of two types compare, None if they do not."""
+        """Return the type in which values of two types are compared, None if they cannot be."""
 
 
 def bind(tree: exp.Expr, types: Types) -> Node:
@@ -112,8 +121,8 @@ def refuse_unknown_parts(text: str, *, is_condition: bool) -> None:
     Raises
     ------
     PredicateError
-        If the text is no condition, a part is none of the grammar, such as a function that it has not, or a condition
-        stands where a value must.
+        If the text is no condition, a part is not in the grammar, such as an unknown function, or a condition stands
+        in the place of a value.
     """
     tree = _bare(parse(text))
     for node in tree.walk():
@@ -138,13 +147,13 @@ def _parent(node: exp.Expr) -> exp.Expr:
 
 
 def _is_in_terms(node: exp.Expr) -> bool:
-    """Return whether a term may be of this kind."""
+    """Return whether a node may be a part of a term."""
     function = type(node) in _FUNCTIONS and not node.args.get("expression")
     return function or type(node) in _SIGNS or (isinstance(node, exp.Cast) and _is_temporal_literal(node))
 
 
 class _Binder:
-    """Rebuilds a parsed predicate from typed parts, refusing what it does not know."""
+    """Rebuilds a parsed predicate from typed parts, refusing unknown nodes."""
 
     BUILDERS: ClassVar[dict[type[exp.Expr], Callable[[_Binder, exp.Expr], Node]]] = {
         exp.Paren: lambda self, node: self.truth(node.this),
@@ -159,17 +168,17 @@ class _Binder:
         exp.Column: lambda self, node: self._flag(node),
         **dict.fromkeys(OPERATORS, lambda self, node: self._compared(node)),
     }
-    """What builds each kind of condition."""
+    """The builder of each kind of condition."""
 
     CONDITIONS = frozenset(BUILDERS) - {exp.Paren, exp.Boolean, exp.Column}
-    """The kinds that are never a value."""
+    """The kinds of nodes that are never a value."""
 
     def __init__(self, types: Types) -> None:
         self._types = types
         self._depth = 0
 
     def truth(self, node: exp.Expr) -> Node:
-        """Build something that is true, false or NULL."""
+        """Build a condition: true, false or NULL."""
         build = next((build for kind, build in self.BUILDERS.items() if isinstance(node, kind)), None)
         if build is None:
             raise refused(node)
@@ -253,7 +262,7 @@ class _Binder:
     # -- terms ----------------------------------------------------------------------------------------------------
 
     def term(self, node: exp.Expr, context: exp.Expr) -> Term:
-        """Build something that has a value, of at least one column."""
+        """Build a term: a value of at least one column."""
         built = self._part(node, context)
         if not any(True for _ in columns_in(built)):
             raise refused(context)
@@ -290,7 +299,7 @@ class _Binder:
         return arithmetic(sign, left, right)
 
     def _refuse_untyped(self, term: Term) -> None:
-        """Refuse text that nobody has declared where it must be something else."""
+        """Refuse text without a declared type in the place of another type."""
         self._check(term, Operator.LT, None)
 
     def _literal_in_term(self, node: exp.Expr) -> Literal:
@@ -305,7 +314,7 @@ class _Binder:
         return literal
 
     def _check(self, term: Term, operator: Operator, value: LiteralValue | None) -> None:
-        """Check what is compared as the text that a column has."""
+        """Check the columns that are compared as text."""
         for column in columns_in(term) if term.type == "VARCHAR" else ():
             self._types.check(column, operator, value)
 
@@ -337,7 +346,7 @@ def _bare(node: exp.Expr) -> exp.Expr:
 
 
 def _negated(node: exp.Expr, built: Node) -> Node:
-    """Negate what was built where the parser put a NOT into the node itself (`NOT LIKE`)."""
+    """Negate a condition if the parser put a NOT into the node itself (`NOT LIKE`)."""
     return negation(built) if node.args.get("negate") else built
 
 

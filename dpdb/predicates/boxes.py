@@ -47,7 +47,7 @@ def meet(one: Box, two: Box) -> Box | None:
 
 
 def hull(boxes: Iterable[Box]) -> Box:
-    """One box around all the boxes (at least one): per attribute the union of what each leaves."""
+    """One box around all the boxes (at least one): per attribute the union of their value sets."""
     around, *others = [dict(box) for box in boxes]
     for sets in others:
         around = {name: values | sets[name] for name, values in around.items() if name in sets}
@@ -57,7 +57,16 @@ def hull(boxes: Iterable[Box]) -> Box:
 def union(boxes: Iterable[Box], limit: int, too_many: Callable[[], None]) -> list[Box]:
     """The same rows in few boxes: alternatives on one attribute are one set.
 
-    Boxes that are more than `limit` disjoint ones become the box around them, and `too_many` is told.
+    Boxes that make more than `limit` disjoint boxes become the box around them, and `too_many` is called.
+
+    Parameters
+    ----------
+    boxes
+        Boxes that may overlap.
+    limit
+        The most disjoint boxes that are kept apart.
+    too_many
+        Called if the boxes were replaced by the one around them.
     """
     single: dict[str, list[ValueSet]] = {}
     kept: list[Box] = []
@@ -79,7 +88,15 @@ def union(boxes: Iterable[Box], limit: int, too_many: Callable[[], None]) -> lis
 
 
 def intersection(parts: Sequence[list[Box]], limit: int, too_many: Callable[[], None]) -> list[Box]:
-    """The rows in all of several unions, as a union; see `union`. The list is halved, so that long ones stay cheap."""
+    """The rows in all of several unions, as a union; see `union`. The list is halved, so that long ones stay cheap.
+
+    Parameters
+    ----------
+    parts
+        The unions to intersect; none stands for all rows.
+    limit, too_many
+        As for `union`.
+    """
     if len(parts) <= 1:
         return parts[0] if parts else EVERYTHING
     middle = len(parts) // 2
@@ -102,7 +119,7 @@ def disjoint(boxes: Sequence[Box], limit: int) -> list[Box] | None:
 
 
 def _minus(box: Box, other: Box) -> list[Box]:
-    """`box` without `other`: what lies outside its first side; inside that and outside its second; and so on."""
+    """`box` without `other`: the rows outside its first side; the rows inside it but outside its second; and so on."""
     if meet(box, other) is None:
         return [box]
     pieces: list[Box] = []

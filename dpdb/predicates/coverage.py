@@ -38,7 +38,7 @@ __all__ = ["covered", "covered_groups"]
 
 
 def covered(tree: Node) -> Region:
-    """Return the rows that a predicate covers; those of NULL and FALSE are none."""
+    """Return the rows that a predicate covers; NULL and FALSE cover none."""
     reader = _Reader()
     return Region.union(reader.rows(tree, True), tuple(reader.notes))
 
@@ -48,6 +48,15 @@ def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Regio
 
     A key that the predicate excludes is answered with noise like the others and covers its own rows, so that no answer
     is for nothing. Keys are values of the column's type.
+
+    Parameters
+    ----------
+    tree
+        The predicate, as a bound tree.
+    column
+        The column of the groups.
+    keys
+        One value of the column's type for each group.
     """
     reader = _Reader()
     name = folded(column.name)
@@ -59,7 +68,7 @@ def covered_groups(tree: Node, column: Column, keys: Sequence[Literal]) -> Regio
 
 
 class _Reader:
-    """One walk over a tree; collects notes about what was over-approximated."""
+    """One walk over a tree; collects notes about over-approximated parts."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -96,7 +105,7 @@ class _Reader:
                 return self._computed(tree)
 
     def _computed(self, leaf: Leaf) -> list[Box]:
-        """Every row, NULL or not: which values a function takes to which is not looked at."""
+        """Return every row, NULL or not: the values of functions are not modelled."""
         columns = dict.fromkeys(_named(column) for term in terms_of(leaf) for column in columns_in(term))
         self.notes.append(f"what is computed from column {', '.join(columns)} is taken to cover every row")
         return EVERYTHING
@@ -117,7 +126,7 @@ class _Reader:
         return ValueSet.intersection([item.unequal for item in meant])
 
     def meanings(self, literals: Sequence[Literal], column: Column) -> list[Meaning]:
-        """Return what literals match on a column, with a note if for some that is more than their own values."""
+        """Return the meanings of literals on a column, with a note if some match more than their own values."""
         meant = [meaning(literal, column.type) for literal in literals]
         name = _named(column)
         for literal, found in zip(literals, meant, strict=True):

@@ -1,8 +1,8 @@
 """The nodes of a bound predicate: a WHERE clause whose columns, literals and types of comparison are known.
 
 One tree says which rows are read (`dpdb.predicates.sql`) and which are charged (`dpdb.predicates.coverage`). Trees are
-put together by the functions at the end, which fold every part whose truth value is known: TRUE and FALSE are left only
-as a whole tree, and such a tree has no column.
+put together by the functions at the end, which fold every part whose truth value is known: TRUE and FALSE remain only
+as a whole tree, which has no column.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Literal:
     type : str
         The column's own type unless the literal does not fit in it exactly.
     text : str
-        What the engine casts to that type.
+        The text that the engine casts to that type.
     value : Value
-        What the engine made of it: `text` may be rounded on the way.
+        The engine's value of `text`, maybe rounded.
     """
 
     type: str

@@ -1,9 +1,8 @@
-"""The text of a predicate into sqlglot's tree, refusing what is too large or more than one predicate.
+"""The text of a predicate into sqlglot's tree, refusing texts that are too large or more than one predicate.
 
 This is the first half of a default-deny grammar of row-local, deterministic, total predicates: anything else could read
 another row (`a > (SELECT avg(a) ...)` breaks every sensitivity proof), fail on a private value, or differ between two
-readings. The second half, `dpdb.predicates.bind`, takes the tree node by node; nothing of what the user wrote reaches
-SQL as text.
+readings. The second half, `dpdb.predicates.bind`, takes the tree node by node; no text of the user reaches SQL.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _ALLOWED = (
 )
 _MAX_LENGTH = 100_000
 _MAX_NODES = 10_000
-# What the nodes of the grammar consist of; whatever else the parser attaches to a node is refused.
+# The arguments that nodes of the grammar may have; a node with any other argument is refused.
 _KNOWN_ARGS = {
     "this",
     "expression",
@@ -64,7 +63,7 @@ def parse(text: str) -> exp.Expr:
 
 
 def refused(node: exp.Expr) -> PredicateError:
-    """Say that a part of a predicate is outside the grammar."""
+    """Return the error of a part of a predicate that is outside the grammar."""
     shown = shortened(node.sql("duckdb", comments=False))
     return PredicateError(f"where: {shown} is not allowed; allowed are {_ALLOWED}")
 

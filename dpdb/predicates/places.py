@@ -1,4 +1,4 @@
-"""The place of a literal among the values of a column, and what comparisons with it may match there, never too little.
+"""The place of a literal among the values of a column, and the values that comparisons may match, never too few.
 
 Numbers are themselves, text is itself (compared by code point, as UTF-8 bytes are), values of enumerations are their
 texts in an order of their own, and dates, times, UUIDs and bytes are texts whose order by code point is theirs.
@@ -85,7 +85,7 @@ def enclosed(low: Key, high: Key) -> Meaning:
 
 
 def neighbours(near: float) -> tuple[float, float]:
-    """The ends of what a DOUBLE stands for where numbers of another type are rounded to one before a comparison.
+    """The ends of the interval of numbers of another type that may be rounded to a DOUBLE before a comparison.
 
     Two neighbours on either side: converting a number of 128 bits or a decimal takes up to three roundings (both halves
     and their sum; digits, power of ten and quotient), each off by half the distance between neighbours.
@@ -99,11 +99,11 @@ _EXACT_NUMBERS = frozenset([*_INTEGERS, *(f"U{name}" for name in _INTEGERS)])
 
 
 def meaning(literal: Literal, column_type: str) -> Meaning:
-    """Say what a literal matches on a column: the one value that the engine read, or its neighbourhood.
+    """Return the meaning of a literal on a column: the one value that the engine read, or its neighbourhood.
 
     The comparison runs in the literal's type. Where that holds every value of the column's type exactly and in the same
-    order, so is the answer; where it is DOUBLE and the column is not, the column's values are rounded first. Whatever
-    else may come matches every value that is not NULL.
+    order, so is the answer; where it is DOUBLE and the column is not, the column's values are rounded first. In all
+    other cases every value that is not NULL matches.
     """
     if is_enum(column_type):
         return _of_enum(literal, column_type)
@@ -133,7 +133,7 @@ def _of_enum(literal: Literal, column_type: str) -> Meaning:
 def _holds_exactly(kind: str, column_type: str) -> bool:
     """Return whether `kind`, chosen as a comparison's type, has every value of the column's type (or NULL for it)."""
     if _is_exact_number(column_type):
-        return _is_exact_number(kind)  # chosen wide enough for both sides
+        return _is_exact_number(kind)  # the comparison's type is wide enough for both sides
     return (column_type, kind) == ("DATE", "TIMESTAMP")  # dates out of its range become NULL
 
 
@@ -144,7 +144,7 @@ def _is_exact_number(kind: str) -> bool:
 def place(kind: str, value: Value) -> Key | None:
     """Return the key of a value as the engine shows it; None for a type whose order is not modelled.
 
-    Keys are ordered as the values are, but those of enumerations, which are only equal as they are.
+    Keys are ordered as the values are; keys of enumerations are equal as the values are, but not ordered so.
     """
     if is_enum(kind):
         return str(value)

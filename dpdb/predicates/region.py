@@ -1,6 +1,6 @@
 """Predicates of releases: which rows a release may depend on, as disjoint boxes over the attributes of one table.
 
-A predicate covers every row that can change the answer. What cannot be understood (functions, casts, subqueries,
+A predicate covers every row that can change the answer. A part that is not modelled (functions, casts, subqueries,
 comparisons between columns, collations) covers everything and says so in `notes`; coverage is never under-stated.
 """
 
@@ -53,7 +53,17 @@ class Region:
 
     @staticmethod
     def union(boxes: list[Box], notes: tuple[str, ...] = (), text: str = "") -> Region:
-        """The union of boxes that may overlap; a union that is too large becomes the box around it, with a note."""
+        """The union of boxes that may overlap; a union that is too large becomes the box around it, with a note.
+
+        Parameters
+        ----------
+        boxes
+            Boxes that may overlap.
+        notes
+            Notes that the region keeps, before its own.
+        text
+            The predicate as text. Default: none.
+        """
         parts = disjoint(boxes, UNION_LIMIT)
         if parts is None:
             parts = [hull(boxes)]
@@ -117,9 +127,9 @@ def _side_words(name: str, values: ValueSet) -> str:
 
 
 def region_to_text(predicate: Region) -> str:
-    """Write the boxes of a predicate; one that would not come back the same is written as every row.
+    """Write the boxes of a predicate; a region that would not be read back the same is written as every row.
 
-    Ledgers keep this text: what was charged for stays charged, also when a later version reads a clause otherwise.
+    Ledgers keep this text: charged rows stay charged, also if a later version reads a clause otherwise.
     """
     boxes = [
         {name: [[[_key(key), side] for key, side in values.cuts], values.low, values.null] for name, values in box}
@@ -130,7 +140,7 @@ def region_to_text(predicate: Region) -> str:
 
 
 def region_from_text(text: str) -> Region:
-    """Read the boxes again."""
+    """Read the boxes that `region_to_text` wrote."""
     boxes: list[dict[str, Any]] = json.loads(text)
     return Region(
         tuple(

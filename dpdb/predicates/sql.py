@@ -67,7 +67,17 @@ def literal_sql(literal: Literal) -> exp.Expr:
 
 
 def in_type(operand: exp.Expr, current: str, wanted: str) -> exp.Expr:
-    """Cast an operand for a comparison; no cast where the type is already right."""
+    """Cast an operand for a comparison; no cast where the type is already right.
+
+    Parameters
+    ----------
+    operand
+        The SQL of a value.
+    current
+        The type that it has.
+    wanted
+        The type to compare it in.
+    """
     return operand if current == wanted else exp.TryCast(this=operand, to=data_type(wanted))
 
 
@@ -84,9 +94,9 @@ def _parsed_type(name: str) -> exp.DataType:
 def term_sql(term: Term) -> exp.Expr:
     """Write a term: NULL for every row for which its type has no value.
 
-    What can fail is in TRY, which gives NULL instead and looks at no other row (tested at the ends of every type). No
-    setting has a say: DOUBLE is IEEE 754's, `lower` and `upper` go by fixed tables of Unicode, `trim` takes spaces
-    only, `length` counts code points, and what is divided by zero is NULL.
+    Expressions that can fail are in TRY, which gives NULL instead and reads no other row (tested at the ends of every
+    type). No setting changes a value: DOUBLE is IEEE 754's, `lower` and `upper` use fixed tables of Unicode, `trim`
+    removes spaces only, `length` counts code points, and a division by zero is NULL.
     """
     match term:
         case Column(name):
@@ -130,7 +140,7 @@ _SIGNS: dict[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
 
 
 def _membership(term: Term, literals: tuple[Literal, ...]) -> exp.Expr:
-    """One list per type of comparison."""
+    """Write a membership as one IN list per type of comparison."""
     kinds = dict.fromkeys(literal.type for literal in literals)
     lists = [
         exp.In(this=_operand(term, kind), expressions=[literal_sql(item) for item in literals if item.type == kind])

@@ -1,11 +1,11 @@
-"""The types of terms: in which types arithmetic and functions take their arguments, and what they give.
+"""The types of terms: the types of the arguments and results of arithmetic and functions.
 
 All are chosen from public types alone and wide enough that few results are missing: whole numbers are HUGEINT, numbers
-with digits after the point DECIMAL(38, ...), and what is computed with FLOAT or DOUBLE is DOUBLE. What a type does not
-hold is NULL. A number beside a DATE counts days; beside a TIMESTAMP an INTERVAL says what is meant.
+with digits after the point DECIMAL(38, ...), and results with FLOAT or DOUBLE are DOUBLE. A result outside its type is
+NULL. A number beside a DATE counts days; beside a TIMESTAMP an INTERVAL says what is meant.
 
 An enumeration, `ENUM('low', 'mid', 'high')` as DuckDB spells it, is ordered by the places of its values, not by their
-letters; the type is public, so these are. Equality compares texts, also with columns of other types.
+letters; the type is public, so its values are. Equality compares texts, also with columns of other types.
 """
 
 from __future__ import annotations
@@ -63,6 +63,13 @@ def number_literal(number: Decimal) -> Literal | None:
 def arithmetic(sign: str, left: Term, right: Term) -> Arithmetic:
     """Type ``left sign right``.
 
+    Parameters
+    ----------
+    sign
+        The sign between the operands, such as ``+``.
+    left, right
+        The operands, in this order.
+
     Raises
     ------
     PredicateError
@@ -102,7 +109,7 @@ def term_words(term: Term) -> str:
 
 
 def _numbers(sign: str, left: str, right: str) -> tuple[str, str, str] | None:
-    """Types of both sides and of the result for two numbers; None if they are none, or not for this sign."""
+    """Types of both sides and of the result for two numbers; None if a side is no number, or the sign does not fit."""
     scales = _scale(left), _scale(right)
     floats = left in _FLOATS or right in _FLOATS
     if not (_is_number(left) and _is_number(right)):
@@ -177,7 +184,7 @@ def is_enum(kind: str) -> bool:
 
 
 def enum_type(values: Sequence[str | None]) -> str | None:
-    """Name the enumeration of some texts, as DuckDB does; None if there is none of them."""
+    """Return the enumeration of some texts, spelled as by DuckDB; None if they make none."""
     if not values or len(set(values)) < len(values) or any(value is None or "\0" in value for value in values):
         return None
     return f"ENUM({', '.join(exp.Literal.string(value).sql('duckdb') for value in values)})"
@@ -185,7 +192,7 @@ def enum_type(values: Sequence[str | None]) -> str | None:
 
 @cache
 def enum_values(kind: str) -> tuple[str, ...]:
-    """Return the values of an enumeration in their order; none if its name cannot be read."""
+    """Return the values of an enumeration in their order; no values if its name cannot be read."""
     try:
         values = exp.DataType.build(kind, dialect="duckdb").expressions
     except SqlglotError:
@@ -199,7 +206,15 @@ def equality_type(kind: str) -> str:
 
 
 def orders_alike(operator: Operator, left: str, right: str) -> bool:
-    """Say whether an operator may stand between two types that compare: the order of an enumeration is its own."""
+    """Say whether an operator may stand between two types that compare: the order of an enumeration is its own.
+
+    Parameters
+    ----------
+    operator
+        The operator.
+    left, right
+        Names of the types of both sides.
+    """
     return left == right or not operator.is_order or not (is_enum(left) or is_enum(right))
 
 

@@ -1,4 +1,4 @@
-"""Several noisy answers to one question at the cost of one: only the last that stands out is published.
+"""Several noisy answers to one question at the cost of one: only the last answer that stands out is published.
 
 All numbers here are in *units*: a statistic divided by its own sensitivity S and multiplied by UNIT, rounded down. If a
 row lets the statistic grow by 0 to S, it lets the units grow by 0 to UNIT, whatever S is.
@@ -32,9 +32,9 @@ class HiddenNoise:
     Attributes
     ----------
     draws : tuple of int
-        The first is the start's.
+        The first draw is the start's.
     scale : float
-        Of each.
+        Of each draw.
     """
 
     draws: tuple[int, ...]
@@ -58,6 +58,17 @@ def height_above(noisy: int, hidden: HiddenNoise, threshold: int, epsilon: int) 
     It is accepted if the height is not negative, and nothing else of the height may be told. A refusal is paid for by
     `climb` if the draws of `hidden` were made with the same `epsilon`; an acceptance tells no more than `noisy`, which
     must be released for it.
+
+    Parameters
+    ----------
+    noisy : int
+        The number to test, in units, with noise of its own.
+    hidden : HiddenNoise
+        Of the `climb` that pays for a refusal.
+    threshold : int
+        Public, in units.
+    epsilon : int
+        Nano-epsilon of the test's noise.
     """
     answer, _ = discrete_laplace(noisy - hidden.handicap, UNIT, epsilon)
     return answer - threshold
@@ -67,8 +78,18 @@ def climb(start: int, rungs: Sequence[int], thresholds: Sequence[int], noise: Se
     """Return the highest rung whose noisy number reaches its threshold, and that number; else 0, and the start's.
 
     Rung k = 1, 2, ... has the number w(k) = x(k) + n(k) - c(k) with its exact units x(k), its noise n(k) and the
-    handicap c(k), the sum of max(0, -n(j)) over all j < k, the start included. The start has x(0) + n(0). `noise` is
-    from `draw_hidden_noise`: n(0), then one for each rung, more are not read.
+    handicap c(k), the sum of max(0, -n(j)) over all j < k, the start included. The start has x(0) + n(0).
+
+    Parameters
+    ----------
+    start : int
+        x(0), in units.
+    rungs : sequence of int
+        x(1), x(2), ..., in units.
+    thresholds : sequence of int
+        The public threshold of each rung, in units.
+    noise : sequence of int
+        From `draw_hidden_noise`: n(0), then one for each rung, more are not read.
 
     Privacy
     -------

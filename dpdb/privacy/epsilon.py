@@ -41,7 +41,18 @@ def parse_epsilon(value: float | int | str | Decimal, *, name: str = "epsilon") 
 
 
 def parse_amount(value: float | int | str | Decimal, name: str, unit: int, largest: int) -> int:
-    """Return how many of the `unit` parts of 1 a positive number holds, rounded down; `unit` is a power of ten.
+    """Return how many of the `unit` parts of 1 a positive number holds, rounded down.
+
+    Parameters
+    ----------
+    value : number or str
+        The number as it was given.
+    name : str
+        Name of the number, for messages.
+    unit : int
+        How many parts 1 has; a power of ten.
+    largest : int
+        The largest number allowed.
 
     Raises
     ------
@@ -68,7 +79,7 @@ def parse_amount(value: float | int | str | Decimal, name: str, unit: int, large
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a number is written in ASCII digits; `Decimal` would take other scripts' and underscores, too."""
+    """Return whether a number is written in ASCII digits; `Decimal` also takes other scripts' and underscores."""
     return text.isascii() and "_" not in text
 
 

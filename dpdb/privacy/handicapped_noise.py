@@ -18,7 +18,7 @@ from dpdb.privacy.tails import laplace_tail
 
 __all__ = ["HandicappedNoise", "difference_tail"]
 
-_TERMS = 24  # of an exponential series at 1/2 or less: what is left out is below 1e-30
+_TERMS = 24  # of an exponential series at 1/2 or less: the remaining terms are below 1e-30
 _ROUNDING = 1e-14  # of one product of small matrices without a negative number, with room to spare
 
 
@@ -68,6 +68,13 @@ def difference_tail(later: HandicappedNoise, earlier: HandicappedNoise, beta: fl
     differs by less than a step: floor(E) is geometric with q = exp(-1/scale) if E is exponential with that scale, and a
     discrete Laplace draw is the difference of two independent such ones, a continuous one that of two exponentials. As
     max(0, -m) differs by no more than m does, |N - M| is less than 1 + handicaps steps; the caller adds that.
+
+    Parameters
+    ----------
+    later, earlier : HandicappedNoise
+        The noises whose relatives are M' and M.
+    beta : float
+        The most that the tail may be.
     """
     return _tail(later, earlier, beta)
 

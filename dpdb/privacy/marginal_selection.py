@@ -1,4 +1,4 @@
-"""Private choice of theta by what larger candidates would still add, at a public price per doubling."""
+"""Private choice of theta by the gain of larger candidates, at a public price per doubling."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tripling_grid(top: int, extra: int) -> tuple[int, ...]:
 
 
 def marginal_choice(statistics: Sequence[int], sensitivities: Sequence[int], price: Fraction, epsilon: int) -> int:
-    """Choose the candidate beyond which little is left to gain, for its noise.
+    """Choose the candidate beyond which larger candidates gain little for their noise.
 
     The score of candidate i is max(0, max over j > i of (g(j) - g(i)) / S(j)) + (price / epsilon) log2(S(i) / S(0)):
     what some larger candidate would add, in units of that candidate's sensitivity, and a price for each doubling of

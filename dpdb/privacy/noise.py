@@ -42,7 +42,19 @@ class Noise(Protocol):
         ...
 
     def noisy_extreme(self, scores: Sequence[int], scale: float, *, negate: bool, monotonic: bool) -> int:
-        """Return the index of the noisily largest score (smallest if `negate`), with exponential noise."""
+        """Return the index of the noisily largest score (smallest if `negate`), with exponential noise.
+
+        Parameters
+        ----------
+        scores : sequence of int
+            The exact scores.
+        scale : float
+            Of the exponential noise.
+        negate : bool
+            Whether the smallest score is wanted.
+        monotonic : bool
+            Whether one more row lets all scores grow or all fall.
+        """
         ...
 
 
@@ -64,7 +76,7 @@ _noise: ContextVar[Noise] = ContextVar("dpdb_noise", default=_OpenDPNoise())  # 
 
 @contextmanager
 def replaced_noise(noise: Noise) -> Iterator[None]:
-    """For tests only: draw from `noise` inside the block."""
+    """Draw from `noise` inside the block; for tests only."""
     token = _noise.set(noise)
     try:
         yield
@@ -144,6 +156,15 @@ def noisy_min(scores: Sequence[int], sensitivity: int, epsilon: int) -> int:
     """Return the index of a noisily smallest score; epsilon-DP for scores that each change by at most `sensitivity`.
 
     Report-noisy-min with exponential noise, which is permute-and-flip (McKenna and Sheldon 2020).
+
+    Parameters
+    ----------
+    scores : sequence of int
+        The exact scores.
+    sensitivity : int
+        By how much one row changes each score at most.
+    epsilon : int
+        Nano-epsilon spent.
     """
     return _extreme(scores, sensitivity, epsilon, negate=True, monotonic=False)
 
@@ -151,14 +172,23 @@ def noisy_min(scores: Sequence[int], sensitivity: int, epsilon: int) -> int:
 def noisy_max(scores: Sequence[int], sensitivity: int, epsilon: int, *, monotonic: bool) -> int:
     """Return the index of a noisily largest score; epsilon-DP for scores that each change by at most `sensitivity`.
 
-    `monotonic` asserts that one more row lets all scores grow or all fall; half the noise then suffices.
+    Parameters
+    ----------
+    scores : sequence of int
+        The exact scores.
+    sensitivity : int
+        By how much one row changes each score at most.
+    epsilon : int
+        Nano-epsilon spent.
+    monotonic : bool
+        Asserts that one more row lets all scores grow or all fall; half the noise then suffices.
     """
     return _extreme(scores, sensitivity, epsilon, negate=False, monotonic=monotonic)
 
 
 @cache
 def check_samplers(*, gaussian: bool) -> None:
-    """Load OpenDP and draw once from each sampler that a release may use: what fails here fails before a debit."""
+    """Load OpenDP and draw once from each sampler that a release may use, so that failures come before a debit."""
     noise = _OpenDPNoise()
     noise.laplace(0, 1.0)
     for negate in (False, True):

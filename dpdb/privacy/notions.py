@@ -1,4 +1,4 @@
-"""Charges: what one release costs in pure epsilon, zCDP or GDP, as integers that add up along an overlap.
+"""Charges: the cost of one release in pure epsilon, zCDP or GDP, as integers that add up along an overlap.
 
 Every notion here composes by a sum (of epsilon, of rho, of mu squared), also when releases are chosen adaptively
 (Feldman & Zrnic 2021; Whitehouse et al. 2023; Smith & Thakurta 2022). Charges are rounded up and budgets down, so
@@ -48,7 +48,7 @@ class Notion:
     parameter
         Name of its native parameter.
     unit
-        Units per 1.0 of what is added up: nano-epsilon for pure, 10^-12 for rho and mu squared.
+        Units per 1.0 of the sum: nano-epsilon for pure, 10^-12 for rho and mu squared.
     """
 
     name: str
@@ -216,11 +216,11 @@ def gdp_delta(mu: float, epsilon: float) -> float:
         delta = math.erfc(a / _ROOT_2) / 2 * (1 + error) - density * _mills_ratio(b) * (1 - error)
     else:
         delta = density * (1 + error) * (_mills_ratio(a) * (1 + _ERROR) - _mills_ratio(b) * (1 - _ERROR))
-    return min(1.0, max(delta, sys.float_info.min))  # never 0, and what is smaller than this is not exact
+    return min(1.0, max(delta, sys.float_info.min))  # never 0, and a smaller number is not exact
 
 
 def _mills_ratio(x: float) -> float:
-    from scipy.special import erfcx  # only reports of gdp ledgers need it
+    from scipy.special import erfcx  # loaded for reports of gdp ledgers only
 
     return math.sqrt(math.pi / 2) * float(erfcx(x / _ROOT_2))
 

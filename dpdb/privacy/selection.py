@@ -80,6 +80,21 @@ def paper_exponential_mechanism(
     nodes, the sensitivity is theta_max + theta and Lemma 2 is false). Without it a row changes the score by what it
     changes f(G_theta): at most `sensitivity`, which must be theta_max for edges (monotone), theta_max + 1 for
     positive-degree nodes (not monotone). sqrt(2) theta / epsilon2 does not depend on the data: its rounding is free.
+
+    Parameters
+    ----------
+    statistics : sequence of int
+        f(G_theta) of each candidate.
+    candidates : sequence of int
+        The thetas.
+    sensitivity : int
+        By how much one row changes f(G_theta) at most, for every candidate.
+    monotonic : bool
+        Whether one more row lets all of f(G_theta) grow or all fall.
+    answer_epsilon : int
+        epsilon2: nano-epsilon of the answer at the chosen theta.
+    epsilon : int
+        Nano-epsilon spent on the choice.
     """
     costs = [_SQRT2 * theta / as_fraction(answer_epsilon) for theta in candidates]
     k = max(1, min(_K, int(_LARGEST_SCORE / max(costs))))

@@ -36,6 +36,13 @@ def laplace_difference_tail(first: float, second: float, beta: float) -> int:
 
     The first cancels where the scales are nearly equal; the larger one then stands for both. That is safe: |M| grows
     stochastically with its scale, and Pr[|N + m| > t] with |m|, because N is symmetric and unimodal on the integers.
+
+    Parameters
+    ----------
+    first, second : float
+        The scales of N and M.
+    beta : float
+        The most that the tail may be.
     """
     large, small = max(first, second), min(first, second)
     small = large if large - small < _NEARLY * large else small

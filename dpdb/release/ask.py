@@ -1,4 +1,4 @@
-"""`Ask`: what a release is asked, as a value. The one place of its names, defaults and validation, for every door."""
+"""`Ask`: the options of a release, as a value. All doors take names, defaults and validation from here."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = [
 ]  # fmt: skip
 
 Epsilon: TypeAlias = float | int | str | Decimal
-Key: TypeAlias = str | int | float | Decimal | bool  # what a group may be called by
+Key: TypeAlias = str | int | float | Decimal | bool  # the key of a group: a value of the `by` column
 Measure: TypeAlias = MeasureName
-# How an option is written; each door knows its own form of a kind (TOML values, SQL literals).
+# The kind of an option's value; each door has its own notation for it (TOML values, SQL literals).
 Kind: TypeAlias = Literal["text", "amount", "keys", "whole", "number", "flag"]
 
 COUNT = "count"
@@ -32,10 +32,10 @@ _KIND: Mapping[Kind, Mapping[str, Kind]] = {kind: {"kind": kind} for kind in get
 
 @dataclass(frozen=True)
 class Ask:
-    """The question that a release answers, checked as far as that needs no table; an `Ask` that exists has passed.
+    """The options of one call for releases. The constructor checks everything that needs no table.
 
-    Two asks are equal if they are written alike. What makes them *one release*, with canonical keys and the digest of
-    the constraints, is the `request` of the charge that `prepare` makes of an ask.
+    Two asks are equal if their fields are. Two asks are *one release* if the requests of their charges are equal, which
+    `prepare` makes with canonical keys and the digest of the constraints.
 
     Who asks is no field: the owner names him when he opens the session. A standing release will be one beside `theta`,
     of which `prepare` makes a kind of part of its own.
@@ -101,7 +101,7 @@ class Ask:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Ask:
-        """Return what a mapping of names to values asks; what it leaves out has its default.
+        """Return the ask of a mapping of names to values; names left out have their defaults.
 
         Raises
         ------
@@ -116,15 +116,15 @@ class Ask:
 
     @classmethod
     def called(cls, function: str, given: Mapping[str, Any]) -> Ask:
-        """Return what a call of `dp_inconsistency` or `dp_count` asks, each of which asks for measures of its own."""
+        """Return the ask of a call of `dp_inconsistency` or `dp_count`; each function has measures of its own."""
         if function == "dp_count":
             measure = given.get("measure")
-            if measure is not None and measure != COUNT:  # else what is paid for is not what was asked
+            if measure is not None and measure != COUNT:  # else the call would pay for a count, not for its measure
                 raise ParameterError(
                     f"dp_count counts rows and takes no measure, got {measure!r}; ask dp_inconsistency"
                 )
             return cls.of({**given, "measure": COUNT})
-        measures_named(given.get("measure", cls.measure), rate=given.get("rate", cls.rate))  # a count is none of them
+        measures_named(given.get("measure", cls.measure), rate=given.get("rate", cls.rate))  # refuses a count
         return cls.of(given)
 
     def __post_init__(self) -> None:
@@ -143,22 +143,22 @@ class Ask:
 
     @property
     def function(self) -> str:
-        """The function that asks it, in Python and SQL."""
+        """The name of the function with these options, in Python and SQL."""
         return "dp_count" if self.counts_rows else "dp_inconsistency"
 
     @property
     def counts_rows(self) -> bool:
-        """Return whether the rows are counted, and no measure is taken."""
+        """Return whether the release counts rows instead of measuring conflicts."""
         return self.measure == COUNT
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures that are asked for, in the order of their releases; none for a count."""
+        """The measures to release, in the order of their releases; none for a count."""
         return () if self.counts_rows else tuple(one.name for one in measures_named(self.measure, rate=self.rate))
 
     @property
     def several(self) -> bool:
-        """Return whether the answer is a tuple of releases, of however many; else it is one."""
+        """Return whether the answer is a tuple of releases, even of only one."""
         return self.measure == "all" or self.by is not None or bool(self.each_constraint)
 
     @property
@@ -175,7 +175,7 @@ class Ask:
 
     @property
     def public_theta(self) -> PublicTheta | None:
-        """The theta that is public already, and where it comes from."""
+        """The public theta of the options and its source."""
         return parse_theta(self.theta)
 
     def _check_measures(self) -> None:
@@ -190,7 +190,7 @@ class Ask:
             raise ParameterError(f"theta applies to one measure, not to {self.measure!r}: each measure has its own")
 
     def _check_count(self) -> None:
-        """Check what only a count can be asked, and refuse what it cannot."""
+        """Check the options of a count, and refuse the options of measures."""
         if any(getattr(self, name) is not OPTIONS[name].default for name in _OF_MEASURES):
             raise ParameterError(
                 f"{', '.join(_OF_MEASURES[:-1])} and {_OF_MEASURES[-1]} do not apply to measure {COUNT!r}"
@@ -215,7 +215,7 @@ class Ask:
         object.__setattr__(self, name, value)
 
 
-# The fields by name; `metadata["kind"]` is how one is written.
+# The fields by name; `metadata["kind"]` is the kind of a field's value.
 OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(Ask)}
 
 

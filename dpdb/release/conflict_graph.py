@@ -43,9 +43,9 @@ Condition: TypeAlias = tuple[BoundPredicate, ...]
 
 
 def load_kernels(constraints: Sequence[BoundConstraint], statistics: Iterable[str], *, again: bool = False) -> None:
-    """Load what the conflict graph of a slice under these constraints needs for some of its statistics.
+    """Load the kernels that some statistics of a slice's conflict graph under these constraints need.
 
-    Compiles it at the first time on a machine. Reads constraint shapes only; see `dpdb.graph.loading`.
+    Compiles them the first time on a machine. Reads constraint shapes only; see `dpdb.graph.loading`.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def block_graph(slice_: Slice) -> BlockGraph:
 
 
 def order_block(slice_: Slice, copies: NDArray[np.int64]) -> BlockConstraint:
-    """Return the only constraint of a slice over rows of which there are several copies, one after another."""
+    """Return the only constraint of a slice over rows with copies; the copies of a row are consecutive."""
     (block,) = _blocks(_Copied(slice_, copies), _shaped(slice_)).values()
     return block
 
@@ -114,7 +114,7 @@ def _shaped(slice_: Slice) -> dict[int, tuple[BoundConstraint, BlockShape]]:
 
 
 class _RowsOfASlice(Protocol):
-    """What `Slice` says of its rows."""
+    """The methods of `Slice` that read its rows."""
 
     @property
     def node_count(self) -> int: ...
@@ -125,7 +125,7 @@ class _RowsOfASlice(Protocol):
 
 
 class _Copied:
-    """The rows of a slice, so many copies of each."""
+    """The rows of a slice, each repeated by its number of copies."""
 
     def __init__(self, slice_: Slice, copies: NDArray[np.int64]) -> None:
         self._slice, self._copies = slice_, copies
@@ -162,7 +162,7 @@ def has_blocks(dc: BoundConstraint) -> bool:
 
 
 class _Rows:
-    """What the blocks of some constraints are made of: codes of columns, and which rows meet which conditions."""
+    """The inputs of blocks: codes of columns, and the rows that meet each condition."""
 
     def __init__(self, slice_: _RowsOfASlice, constraints: Sequence[tuple[BoundConstraint, BlockShape]]) -> None:
         columns = dict.fromkeys(name for _, shape in constraints for name in shape.columns)
@@ -201,7 +201,7 @@ class _Rows:
 
 
 def _conditions(dc: BoundConstraint, shape: BlockShape) -> list[Condition]:
-    """Return what each row must meet; nothing of the second one if that says the same."""
+    """Return the conditions of both rows; none of the second row if they are the same."""
     places = [shape.first] if shape.alike else [shape.first, shape.second]
     return [tuple(dc.predicates[place] for place in each) for each in places]
 

@@ -1,4 +1,4 @@
-"""How long a release computes, from public facts only: constraint shapes, and what a mechanism reads."""
+"""The expected computing time of a release, from public facts only: constraint shapes and the mechanism."""
 
 from __future__ import annotations
 

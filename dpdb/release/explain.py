@@ -89,7 +89,7 @@ def explain(
         prepared = prepare(PublicTable(opened, protected, spec.sizes.max_group), ask)
         terms = degree_terms(bound)
         slices, charged = prepared.slices.predicates, prepared.charge.coverage
-        one_slice = prepared.parts[: len(prepared.parts) // len(slices)]  # they are alike in all slices
+        one_slice = prepared.parts[: len(prepared.parts) // len(slices)]  # every slice has the same parts
         offer = None if rows is None else prepared.parts[0].offer(opened.schema, rows)
         empty = opened.slice(slices[0])
         return {
@@ -132,7 +132,7 @@ def _constraint(empty: LocalSlice, position: int) -> dict[str, Any]:
 
 
 def _representation(bound: BoundConstraint) -> str:
-    """Say how its conflicts are kept, whatever the other constraints are."""
+    """Say how the conflicts of one constraint are stored, whatever the other constraints are."""
     if bound.constraint.is_single_tuple:
         return "rows set apart"
     return "rows in blocks" if has_blocks(bound) else "edge table"

@@ -1,4 +1,4 @@
-"""Public numbers that a release is asked with, each checked before anything is read or spent."""
+"""Checks of the public numbers in a release's options, before any row is read or budget spent."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def parse_share(charged: int, rows_per_person: int) -> int:
 
 
 def largest_degree_words() -> str:
-    """Say which numbers a degree or a theta may be."""
+    """Return the valid range of a degree or a theta, in words."""
     return f"a whole number from 1 to {_LARGEST_DEGREE:,}"
 
 
 def is_degree(value: object) -> bool:
-    """Return whether a value is a number that a degree or a theta may be."""
+    """Return whether a value is in the valid range of a degree or a theta."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST_DEGREE

@@ -9,15 +9,14 @@ from dpdb.schema import TableSchema
 
 __all__ = ["by_rule_offer"]
 
-# From so many rows on seconds count (the default needs ten times as many as by_rule), and noise is below a percent.
+# From this many rows on, seconds matter (the default takes ten times as many as by_rule) and noise is below a percent.
 _MANY = 1_000_000
 
 
 def by_rule_offer(constraints: Sequence[BoundConstraint], schema: TableSchema, rows: int) -> str | None:
-    """Say what `by_rule` would be like on a table of about so many rows; None if it does not apply or hardly pays.
+    """Describe `by_rule` on a table of about so many rows; None if it does not apply or hardly pays.
 
-    It is never chosen by itself: it estimates something else than the other mechanisms where there are several
-    left-hand sides.
+    It is never the default: with several left-hand sides it estimates another number than the other mechanisms.
 
     Parameters
     ----------

@@ -50,7 +50,16 @@ def dp_inconsistency(
 ) -> Release | Releases:
     """Make one release of a table: open a `Session`, release, close.
 
-    Options of the release as `Session.dp_inconsistency`, other settings as `Session`; cost and errors as there.
+    Cost and errors as `Session.dp_inconsistency`.
+
+    Parameters
+    ----------
+    source, constraints
+        The table and its rules, as for `Session`.
+    measure, epsilon
+        As for `Session.dp_inconsistency`.
+    **settings
+        Options of the release as for `Session.dp_inconsistency`; other settings as for `Session`.
 
     Examples
     --------

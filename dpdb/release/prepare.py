@@ -1,4 +1,4 @@
-"""From an `Ask` to a `Prepared` release: what it costs and which parts it has. Reads no row, spends nothing."""
+"""From an `Ask` to a `Prepared` release: its charge and its parts. Reads no row, spends nothing."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["Prepared", "PublicTable", "measure_part", "prepare"]
 
 
 def prepare(table: PublicTable, ask: Ask) -> Prepared:
-    """Check everything public about a release and say what it would be charged.
+    """Check everything public about a release; the result has its charge and parts.
 
     Raises
     ------
     ParameterError, PredicateError, UnknownColumnError
-        If the table does not admit it.
+        If the ask does not fit the table.
     """
     return _prepared_count(table, ask) if ask.counts_rows else _prepared_measures(table, ask)
 
@@ -62,7 +62,7 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
     }
     if table.max_group is not None and "two_sided" in whole.mechanisms.values():
         request["max_group"] = table.max_group
-    if table.opened.public_keys:  # a run that is asked again after they have changed asks for something else
+    if table.opened.public_keys:  # with changed public parents, a retry of a run is another request
         request["public_parents"] = table.opened.public_keys
     if ask.each_constraint:
         request["each_constraint"] = [part.mechanisms for part in graphs]
@@ -74,7 +74,7 @@ def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:
 
 
 def _prepared_count(table: PublicTable, ask: Ask) -> Prepared:
-    """Divide what is paid among the k rows of a unit: epsilon / k or rho / k^2 for each.
+    """Divide the cost among the k rows of a unit: epsilon / k or rho / k^2 for each.
 
     That is group privacy; see Bun and Steinke 2016, Proposition 1.9.
     """
@@ -108,11 +108,11 @@ def _charged(
 ) -> Prepared:
     """Charge the rows of the slices: both tuples of a conflict lie in one slice, so no other row changes an answer.
 
-    It costs what the parts of one slice do: what the others cost is the same, and of other rows.
+    The charge is the cost of the parts of one slice: other slices cost the same and have other rows.
     """
     costs = tuple(cost for part in one_slice for cost in part.costs)
     assert sum(costs) == ask.charged, "a call costs what was asked for"
-    if len(costs) > 1:  # what else a ledger's owner would need to compute a charge again
+    if len(costs) > 1:  # the other facts from which a ledger's owner can compute the charge again
         request["parts"] = {format_epsilon(cost): times for cost, times in Counter(costs).items()}
     rule_set = table.constraints_sha256 if table.bound else None
     charge = Charge(costs, table.unit.rows, slices.charged, request, ask.run_id, ask.charged_rho, rule_set, ask.label)
@@ -127,9 +127,20 @@ def measure_part(
     charged: int | None = None,
     alone: int | None = None,
 ) -> MeasurePart:
-    """Return what an ask of measures spends on the conflict graph of some constraints.
+    """Return the part of an ask of measures that reads the conflict graph of some constraints.
 
-    It spends nano-epsilon `charged`, by default all that the ask has; `alone` is the position of the only one of them.
+    Parameters
+    ----------
+    ask
+        An ask of measures.
+    rules
+        The constraints of the conflict graph.
+    rows_per_person
+        The number that epsilon is divided by for each row; see `PrivacyUnit.divisor`.
+    charged
+        Nano-epsilon to spend. Default: all that the ask has.
+    alone
+        Position of the constraint that is measured alone. Default: all `rules` are measured together.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What previews of releases (`dpdb explain`, `plan` and `run --check`) have in common, as text and as HTML."""
+"""The common layout of previews of releases (`dpdb explain`, `plan` and `run --check`), as text and as HTML."""
 
 from __future__ import annotations
 
@@ -47,7 +47,17 @@ def preview_html(parts: Iterable[PreviewPart]) -> str:
 
 
 def cost_preview(epsilon: float, charges: Mapping[str, float], total: str = "") -> str:
-    """Say what releases cost together: in epsilon, and what a ledger of another notion charges for them."""
+    """Write the joint cost of releases: in epsilon, and as charged in a ledger of another notion.
+
+    Parameters
+    ----------
+    epsilon
+        Epsilon of all releases together.
+    charges
+        The charge by the name of a notion's parameter; `epsilon` itself is left out.
+    total
+        Words after the epsilon, such as " in total".
+    """
     others = [f"{name} {cost:.9g}" for name, cost in charges.items() if name != "epsilon"]
     charged = f" ({', '.join(others)} on a ledger that counts so)" if others else ""
     return f"epsilon {epsilon:g}{total}{charged}"

@@ -1,4 +1,4 @@
-"""`PrivateSlices`: the slices of a table that were asked last, with their exact statistics. Private."""
+"""`PrivateSlices`: the slices of a table that were read last, with their exact statistics. Private."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEPT = 4
 
 
 class PrivateSlices:
-    """Exact numbers of a table's slices, of which the last few are kept.
+    """A cache of the exact statistics of a table's last few slices.
 
     For draws, which run after a debit, and for who owns the rows; nothing of it reaches an analyst.
 
@@ -37,7 +37,7 @@ class PrivateSlices:
         self._by_rule: OrderedDict[Node, dict[int | None, RuleStatistics]] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many slices are kept; 0 if none was ever asked."""
+        """Return the number of slices in the cache."""
         return len(self._kept)
 
     def statistics(self, predicate: WherePredicate | None = None, position: int | None = None) -> SliceStatistics:

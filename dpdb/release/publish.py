@@ -37,10 +37,10 @@ def publish(
 ) -> Releases:
     """Make a release step by step, or return the recorded answer of its run.
 
-    What can fail for public reasons fails before the debit: `load` compiles what `draw` will use, and raises
-    `SourceError` if the table is no longer what was opened. The debit covers the
-    rows of the slices. A run that the ledger has answered before gets that answer, and nothing is loaded or drawn.
-    Whatever fails after the debit says one constant thing.
+    Failures for public reasons come before the debit: `load` compiles the code of `draw`, and raises `SourceError` if
+    the table is no longer the one that was opened. The debit covers the rows of the slices. A run with a recorded
+    answer in the ledger gets that answer, and nothing is loaded or drawn. Every failure after the debit has one
+    constant message.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def publish(
 
 @contextmanager
 def _said_before_the_debit() -> Iterator[None]:
-    """Turn what fails while no private row was read, and nothing spent, into an error that says so and why."""
+    """Turn a failure before the debit, when no private row was read, into an error that says so and why."""
     try:
         yield
     except SourceError:
@@ -102,7 +102,7 @@ def _said_before_the_debit() -> Iterator[None]:
 def _one_message() -> Iterator[None]:
     """Turn failures after the debit into one constant message, or another one if memory did not suffice.
 
-    Which of both may depend on rows, as that it fails does; the reason goes to the owner's log.
+    Which of the two may depend on rows, as the failure itself does; the reason goes to the owner's log.
     """
     try:
         yield

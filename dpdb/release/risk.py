@@ -60,5 +60,5 @@ def risk_of(epsilon: float) -> Risk:
     >>> risk_of(1.0).accuracy_words, risk_of(0.1).odds_words
     ('73.1%', '1.11-fold')
     """
-    factor = math.exp(epsilon) if epsilon < 700 else math.inf  # beyond it no float holds it, and nothing is promised
+    factor = math.exp(epsilon) if epsilon < 700 else math.inf  # beyond it exp(epsilon) overflows, promising nothing
     return Risk(epsilon, factor, 1 / (1 + math.exp(-epsilon)))

@@ -17,7 +17,7 @@ __all__ = ["RuleStatistics"]
 
 
 class RuleStatistics:
-    """What `by_rule` reads, under the names of `dpdb.measures.GraphStatistics` that it has of one graph.
+    """The statistics of `by_rule`, under the names that `dpdb.measures.GraphStatistics` has for those of one graph.
 
     Parameters
     ----------

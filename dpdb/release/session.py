@@ -119,11 +119,11 @@ class Session(Verbs):
     # -- releases ---------------------------------------------------------------------------------------------
 
     def release(self, ask: Ask) -> Releases:
-        """Make the releases of an ask: what `dp_inconsistency` and `dp_count` do, with their errors.
+        """Make the releases of an ask, as `dp_inconsistency` and `dp_count` do, with their errors.
 
-        What is read for it must be of the table that was opened, and that is looked at before the debit and behind the
-        draw, on every account. One that compares no rows learns only behind a draw that the rows of another engine have
-        changed; after a release that failed they are compared before the next debit.
+        The release must read the table that was opened: this is checked before the debit and after the draw, on every
+        account. An account that compares no rows learns only after a draw that the rows of another engine have changed;
+        after a failed release they are compared before the next debit.
         """
         prepared = self.prepare(ask)
         if not self._reads_rows:
@@ -162,7 +162,7 @@ class Session(Verbs):
         words = None if self._has_warned else self._account.little_left()
         if words is not None:
             self._has_warned = True
-            with suppress(LittleBudgetWarning):  # where warnings are errors: an answer that is paid for is not lost
+            with suppress(LittleBudgetWarning):  # where warnings are errors: a paid answer must not be lost
                 warnings.warn(words, LittleBudgetWarning, stacklevel=2)
 
     def _refuse_closed(self) -> None:
@@ -174,14 +174,14 @@ class Session(Verbs):
     def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
         """Raise `BudgetExceededError` if releases with these charges do not all fit the budget; spend nothing.
 
-        What an account cannot count at all (rho) is a `ParameterError`, as for the release itself. With `new_epoch`
+        A charge that the account cannot count (rho) is a `ParameterError`, as for the release itself. With `new_epoch`
         `confirm_rows` will be called before the first of them, and changed rows are no reason to refuse.
         """
         self._refuse_closed()
         self._account.check_together(charges, new_epoch=new_epoch)
 
     def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
-        """Say, as the owner, that changed rows are of the same table, if one of the charges is to be drawn.
+        """Confirm, as the owner, that changed rows are of the same table, if a draw for one of the charges follows.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class Session(Verbs):
         return self._account.confirm_rows(charges)
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
-        """Bound what releases with these charges cost together: epsilon, or the parameter of the ledger."""
+        """Bound the joint cost of releases with these charges: in epsilon, or in the parameter of the ledger."""
         self._refuse_closed()
         return self._account.cost_together(charges)
 
@@ -201,7 +201,7 @@ class Session(Verbs):
         return self._account.spent()
 
     def remaining(self) -> float | None:
-        """Return what a release of the whole table may still cost; None if the budget is unlimited."""
+        """Return the budget left for a release of the whole table; None if it is unlimited."""
         return self._account.remaining()
 
     def close(self) -> None:

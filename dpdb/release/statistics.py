@@ -14,7 +14,7 @@ __all__ = ["SliceStatistics"]
 
 
 class SliceStatistics:
-    """Implements `dpdb.measures.GraphStatistics` over a slice, remembering what was computed."""
+    """Implements `dpdb.measures.GraphStatistics` over a slice; each statistic is computed once."""
 
     def __init__(self, slice_: Slice) -> None:
         self._slice = slice_
@@ -49,11 +49,11 @@ class SliceStatistics:
 
     @property
     def scans_once(self) -> bool:
-        """Return whether thetas asked for together cost one scan: so for an edge table. Private."""
+        """Return whether one scan gives the statistics of several thetas, as in an edge table. Private."""
         return isinstance(self.graph, EdgeGraph)
 
     def prepare(self, projection_thetas: Sequence[int], witness_thetas: Sequence[int]) -> None:
-        """Compute what all measures of a call will ask, in one scan where the graph is an edge table."""
+        """Compute the statistics for all measures of a call, in one scan if the graph is an edge table."""
         if isinstance(self.graph, EdgeGraph):
             projections = sorted(set(projection_thetas) - set(self._projected_nodes))
             witnesses = sorted(set(witness_thetas) - set(self._witnesses))
@@ -113,7 +113,7 @@ class SliceStatistics:
         return [self._truncations[tau] for tau in taus]
 
     def twice_fractional_cover(self) -> CertifiedCover:
-        """2 tau*, of some of the rows in conflict where they prove it and nothing has needed all of them."""
+        """2 tau*: from some of the rows in conflict if they prove it and the whole graph is not built yet."""
         if self._twice_cover is None:
             found = None if "graph" in self.__dict__ else thinned_cover(self._slice)
             self._twice_cover = CertifiedCover(self.graph, None) if found is None else found

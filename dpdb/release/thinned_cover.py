@@ -15,14 +15,14 @@ from dpdb.thresholds import THINNED_ROUNDS
 __all__ = ["ROUNDS", "thinned_cover"]
 
 ROUNDS = (Partners(3, 8), Partners(6, 32))
-"""The rows that come, one round after another, before all rows in conflict do."""
+"""The partners of a row that each round loads, before all rows in conflict are loaded."""
 
 Chain: TypeAlias = tuple[BlockConstraint, NDArray[np.int64]]
 """An order rule over rows, and the place of each row's value among its values."""
 
 
 def thinned_cover(slice_: Slice) -> CertifiedCover | None:
-    """Ask for more and more rows until they prove 2 tau* of all. None if that takes all rows in conflict."""
+    """Load more and more rows until they prove 2 tau* of the whole graph; None if that takes all rows in conflict."""
     thinning = slice_.thinning()
     if thinning is None:
         return None

@@ -28,7 +28,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 def spelled(options: type) -> Callable[[Verb], Verb]:
     """Show the options that a function takes as ``**options`` one by one in its signature, with their defaults.
 
-    So `help` and notebooks show what can be asked, and nobody writes it a second time.
+    So `help` and notebooks show the options, which are written in one place.
     """
     types = get_type_hints(Ask)  # as types: their names mean nothing where the function is
 
@@ -48,7 +48,7 @@ def spelled(options: type) -> Callable[[Verb], Verb]:
 
 
 class Verbs(ABC):
-    """The releases of a `Session`, as people call them."""
+    """The public methods of a `Session` that release."""
 
     @abstractmethod
     def release(self, ask: Ask) -> Releases:

@@ -1,7 +1,7 @@
-"""Conditions that stand alone: `t1.a = t2.a and t1.b != t2.b` is what no two rows may be, `a <= b` what every row must.
+"""Conditions alone: no two rows may satisfy `t1.a = t2.a and t1.b != t2.b`, every row must satisfy `a <= b`.
 
-The tuples that they name tell which: two of them make the inside of `not(...)`, none makes that of `CHECK (...)`. With
-one name either could be meant, so that is refused.
+The number of tuple names decides: conditions with two names are the inside of `not(...)`, with none that of
+`CHECK (...)`. With one name either could be meant, so it is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONDITION_WORDS = ("is", "in", "like", "between", "isnull", "notnull", "or")
 
 
 def at_bare_conditions(cursor: Cursor) -> bool:
-    """Return whether there is more than names: what makes a condition of them."""
+    """Return whether an operator or a word such as `in` makes a condition of the names."""
     part, ahead = cursor.up_to_word("where"), 0
     while not part.at(Kind.END, ahead):
         if part.at(Kind.OPERATOR, ahead) or part.at_word(*_CONDITION_WORDS, ahead=ahead):

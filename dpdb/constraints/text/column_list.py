@@ -32,9 +32,9 @@ def distinct_columns(columns: Sequence[WrittenColumn]) -> dict[str, str]:
 
 
 class RowName:
-    """The one name of a row that columns of a list, or of both beside an arrow, may have before them: `[t.a] -> t.b`.
+    """The one row name that the columns of a list, or of both lists beside an arrow, may have: `[t.a] -> t.b`.
 
-    It says nothing; a column whose own name begins so comes first.
+    It has no meaning; a column of the table whose own name has this beginning is tried first.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,17 @@ def column_list(cursor: Cursor, row: RowName) -> list[WrittenColumn]:
 
 
 def columns_of(cursor: Cursor, row: RowName | None = None, *, spaced: bool = False) -> list[WrittenColumn]:
-    """Take `A, B`; if `spaced`, `A B`, too, of which the longest name that a column has is one column."""
+    """Take `A, B`; if `spaced`, `A B`, too.
+
+    Parameters
+    ----------
+    cursor
+        At the first column.
+    row
+        The name of a row that columns may have before them. Default: any one name.
+    spaced
+        Whether a space may separate columns, too: of `A B` the longest name that a column has is one column.
+    """
     row = row or RowName()
     columns: list[WrittenColumn] = []
     while not columns or cursor.accept(Kind.COMMA) or (spaced and cursor.at_column()):

@@ -1,7 +1,7 @@
 """Conditions as predicates: comparisons stay what they are, everything else becomes computed columns of one tuple.
 
-They are parsed as SQL, so AND binds before OR and `BETWEEN a AND b` is one condition. What they mean to a table, and
-what is not allowed in them, is said where a constraint meets one (`dpdb.predicates.bind`).
+They are parsed as SQL, so AND binds before OR and `BETWEEN a AND b` is one condition. Binding a constraint to a
+table (`dpdb.predicates.bind`) gives them their meaning, and refuses what is not allowed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def conditions(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> tuple[Predi
 
 
 def violations_of_check(cursor: Cursor, tuples: TupleNames) -> tuple[Predicate, ...]:
-    """Take a condition that every row must satisfy (or find unknown), and return what makes it false."""
+    """Take a condition that no row may make false, and return the predicates of the rows that do."""
     fragment = sql_fragment(cursor, tuples, bare=True)
     reader = _Reader(cursor, fragment, tuples, bare=True)
     return reader.predicates(_conjuncts(_denied(reader.tree)))
@@ -144,7 +144,7 @@ class _Reader:
         return Predicate(mine, operator, theirs)
 
     def _operand(self, tree: exp.Expr) -> ColumnRef | Constant | None:
-        """Return a side of a comparison; None for what has no column and is no plain constant."""
+        """Return a side of a comparison; None for a computed constant, such as `1 + 1`."""
         tree = _bare(tree)
         if not self._indices(tree):
             return self._constant(tree)
@@ -210,13 +210,22 @@ class _Reader:
         )
 
 
-_Part = tuple[bool, exp.Expr]  # whether it is added, and what
+_Part = tuple[bool, exp.Expr]  # whether the part is added or subtracted, and the part
 
 
 def solved(
     operator: Operator, left: exp.Expr, right: exp.Expr, indices: Callable[[exp.Expr], frozenset[int]]
 ) -> tuple[Operator, exp.Expr, exp.Expr] | None:
-    """Bring what belongs to the first tuple to the left, everything else to the right.
+    """Bring the parts of the first tuple to the left, all other parts to the right.
+
+    Parameters
+    ----------
+    operator
+        The comparison of `left` with `right`.
+    left, right
+        Trees of the two sides.
+    indices
+        Gives the tuples, 0 or 1, whose columns a tree has.
 
     Returns
     -------
@@ -261,7 +270,7 @@ def _is_zero(part: exp.Expr) -> bool:
 
 
 def _sum(parts: Sequence[_Part]) -> exp.Expr:
-    """Write a sum that starts with a part that is added, where there is one."""
+    """Write a sum that starts with an added part, if there is one."""
     first, *rest = sorted(parts, key=lambda part: not part[0])
     total = first[1].copy() if first[0] else exp.Neg(this=_atom(first[1]))
     for added, part in rest:

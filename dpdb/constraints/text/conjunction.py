@@ -37,7 +37,7 @@ _OPERAND = "a column such as t1.name, a number or a 'text'"
 
 
 class _Column(NamedTuple):
-    """A column before it is known which of the two tuples its name means."""
+    """A column whose tuple name is not yet resolved."""
 
     tuple_name: str
     column: str
@@ -47,7 +47,7 @@ _Operand = _Column | Constant
 
 
 class _Comparison(NamedTuple):
-    """A predicate before it is known which tuples are meant; one side is a column."""
+    """A predicate whose tuple names are not yet resolved; one side is a column."""
 
     left: _Operand
     op: Operator
@@ -57,8 +57,17 @@ class _Comparison(NamedTuple):
 def denied(cursor: Cursor, tuples: TupleNames, end: Kind) -> DenialConstraint:
     """Take the predicates of `not(...)` up to its last parenthesis, or whatever else is their `end`.
 
-    What comparisons of columns and constants are is read here, as it always was; only where that fails and there is
-    more, such as `t1.a > t2.b + 60` or `t1.a IS NULL`, all of it is read as SQL conditions.
+    Comparisons of columns and constants are read here; only where that fails and the text has more, such as
+    `t1.a > t2.b + 60` or `t1.a IS NULL`, the whole text is read as SQL conditions.
+
+    Parameters
+    ----------
+    cursor
+        At the first predicate.
+    tuples
+        The tuple names of the constraint.
+    end
+        The token that ends the predicates.
     """
     start = cursor.position
     rich = is_rich(cursor)
@@ -78,7 +87,17 @@ def denied(cursor: Cursor, tuples: TupleNames, end: Kind) -> DenialConstraint:
 def conjunction(
     cursor: Cursor, tuples: TupleNames, parse: Callable[[Cursor, TupleNames], _Comparison]
 ) -> DenialConstraint:
-    """Take predicates joined by any spelling of `and`; `parse` takes one of them."""
+    """Take predicates joined by any spelling of `and`.
+
+    Parameters
+    ----------
+    cursor
+        At the first predicate.
+    tuples
+        The tuple names of the constraint.
+    parse
+        Takes one predicate from the cursor.
+    """
     comparisons = [parse(cursor, tuples)]
     while cursor.at(Kind.AND) or cursor.at_word("and"):
         if len(comparisons) == MAX_PREDICATES:

@@ -13,7 +13,7 @@ from dpdb.printable import printable
 __all__ = ["CLOSED_BY", "CLOSING", "OPENING", "Cursor"]
 
 CLOSED_BY = {Kind.LPAREN: Kind.RPAREN, Kind.LBRACKET: Kind.RBRACKET, Kind.LBRACE: Kind.RBRACE}
-"""What closes each kind of bracket."""
+"""The closing token of each kind of bracket."""
 
 OPENING, CLOSING = frozenset(CLOSED_BY), frozenset(CLOSED_BY.values())
 
@@ -50,7 +50,7 @@ class Cursor:
 
     @property
     def position(self) -> int:
-        """The place to come back to by setting it."""
+        """The number of the current token; set it to go back."""
         return self._position
 
     @position.setter
@@ -88,7 +88,7 @@ class Cursor:
         return self.source.syntax_error(token.offset, expected, token.shown)
 
     def written(self, start: int, end: int | None = None) -> str:
-        """Return what stands between two positions (up to here), for readers: one line, without comments, printable."""
+        """Return the text between two positions (up to here), for readers: one line, without comments, printable."""
         tokens = self._tokens[start : self._position if end is None else end]
         ends = [token.end for token in tokens]
         apart = (" " if end < token.offset else "" for end, token in zip(ends[:1] + ends, tokens, strict=False))

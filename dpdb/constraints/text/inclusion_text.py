@@ -33,7 +33,7 @@ def at_inclusion(cursor: Cursor) -> bool:
 
 
 def inclusion(cursor: Cursor) -> tuple[DenialConstraint, ...]:
-    """Take the rule: no row may have values that the parent has not."""
+    """Take the rule: no row may have values that the parent lacks."""
     if _at_foreign_key(cursor):
         cursor.take()
         cursor.take()

@@ -63,7 +63,7 @@ class Token:
 
     @property
     def content(self) -> str:
-        """The text that is meant: quotes removed, doubled quotes single."""
+        """The text without quotes, with doubled quotes single."""
         if self.kind in {Kind.QUOTED, Kind.TEXT}:
             quote = self.text[0]
             return self.text[1:-1].replace(quote * 2, quote)

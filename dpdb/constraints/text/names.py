@@ -57,8 +57,8 @@ class ColumnNames:
 def normal_tuple_name(text: str) -> str | None:
     """Return the one spelling of a tuple name, or None if only a declaration can make it one.
 
-    Primes and subscripts are as typed on a keyboard. Longer names are not read so, because who writes
-    `orders.id = customers.id` means two tables, and who writes `address.city = 'Paris'` a column.
+    Primes and subscripts are as typed on a keyboard. Longer names are not tuple names, because
+    `orders.id = customers.id` means two tables, and `address.city = 'Paris'` a column.
     """
     name = _spelled(text)
     return name.lower() if _TUPLE_NAME.fullmatch(name) else None

@@ -87,7 +87,7 @@ def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
         constraints = tuple(constraint.among(among) for constraint in constraints)
     if len(constraints) == 1:
         return (replace(constraints[0], name=name, text=text),)
-    # One text that is several constraints: each is shown by what the text says of it.
+    # One text of several constraints: each is shown by its own part of the text.
     before, behind = around
     return tuple(
         replace(one, name=name, text=" ".join(part for part in (before, one.text, behind) if part))
@@ -258,7 +258,7 @@ def _key(cursor: Cursor) -> tuple[DenialConstraint, ...]:
 
 
 def _check(cursor: Cursor) -> tuple[DenialConstraint, ...]:
-    """Take `CHECK (a < b OR c IS NULL)`: as in SQL a row violates it where it is false, not where it is NULL."""
+    """Take `CHECK (a < b OR c IS NULL)`: as in SQL a row violates it if it is false, not if it is NULL."""
     from dpdb.constraints.text.conditions import violations_of_check  # loads sqlglot
 
     cursor.take()
@@ -292,7 +292,7 @@ def _between(column: str, op: Operator) -> Predicate:
 
 
 def _at_bare(cursor: Cursor) -> bool:
-    from dpdb.constraints.text.bare_conditions import at_bare_conditions  # loaded where nothing else was announced
+    from dpdb.constraints.text.bare_conditions import at_bare_conditions  # loaded if no other notation matches
 
     return at_bare_conditions(cursor)
 
@@ -312,5 +312,5 @@ _NOTATIONS = (
     (at_inclusion, inclusion),
     (_at_dependency, _dependency),
     (_at_bare, _bare),
-    (_at_list, _dependency),  # for its message
+    (_at_list, _dependency),  # for its error message
 )

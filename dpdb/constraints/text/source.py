@@ -21,7 +21,15 @@ class Source:
     line: int = 1
 
     def syntax_error(self, offset: int, expected: str, found: str) -> ConstraintSyntaxError:
-        """Return (not raise) the error for something unexpected at `offset`."""
+        """Return (not raise) the error for something unexpected at `offset`.
+
+        Parameters
+        ----------
+        offset
+            Position of the unexpected token in the text.
+        expected, found
+            Words for both, for the message.
+        """
         return ConstraintSyntaxError(self._point(offset, f"expected {expected}, found {found}"))
 
     def column_error(self, offset: int, problem: str) -> UnknownColumnError:

@@ -18,7 +18,7 @@ _RICH_WORDS = ("or", "not", "is", "in", "like", "between", "isnull", "notnull", 
 _RICH_KINDS = frozenset([Kind.ARITHMETIC, Kind.LPAREN, Kind.OR])
 _OPERANDS = frozenset([Kind.NAME, Kind.QUOTED, Kind.NUMBER, Kind.DATE, Kind.TEXT, Kind.RPAREN])
 TIME_WORDS = ("date", "time", "timestamp", "timestamptz")
-"""Before a text they make it a literal of this type."""
+"""Before a quoted text each of these words makes it a literal of that type."""
 
 _NOT_COLUMNS = (
     "current_date", "current_time", "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user"
@@ -35,7 +35,7 @@ class SqlFragment(NamedTuple):
 
 
 def is_rich(cursor: Cursor) -> bool:
-    """Return whether what follows, up to its end, has more than comparisons of columns and constants."""
+    """Return whether the following condition has more than comparisons of columns and constants."""
     ahead = 0
     while (token := cursor.peek(ahead)).kind not in _ENDS:
         after_dot = ahead > 0 and cursor.at(Kind.DOT, ahead - 1)
@@ -51,12 +51,12 @@ def is_rich(cursor: Cursor) -> bool:
 
 
 def is_dotted_column(cursor: Cursor) -> bool:
-    """Return whether what stands before a dot is no tuple name: a column has the whole name, or none is called so."""
+    """Return whether a dotted name is a column: the table has it, or its first part is no tuple name."""
     return cursor.at_dotted_column() or normal_tuple_name(cursor.peek().text) is None
 
 
 def sql_fragment(cursor: Cursor, tuples: TupleNames, *, bare: bool) -> SqlFragment:
-    """Take everything up to what ends a condition.
+    """Take all tokens up to the end of a condition.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class _Taker:
             raise self._cursor.error("'< -' for less than minus, or an arrow to the right, as in b -> a", before)
 
     def _refuse_clock(self) -> None:
-        """Refuse what SQL computes from the time or the user, where no column is called so."""
+        """Refuse SQL words for the time or the user, such as `current_date`, unless a column has that name."""
         cursor = self._cursor
         if cursor.at_word(*_NOT_COLUMNS) and not cursor.begins_known_column():
             raise cursor.error("a column or a literal (a rule may not depend on the time or the user; names in quotes)")

@@ -1,4 +1,4 @@
-"""What the owner has done to a ledger: raised its budget, fixed an allowance, retired it. A chain, never changed."""
+"""The owner's acts on a ledger: a raised budget, an allowance, retirement. A chain, never changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ActLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Act:
-    """One act: when, after which debit, by whom, why; `detail` is what its kind fixes, in units of the ledger."""
+    """One act: when, after which debit, by whom, why; `detail` has the values of its kind, in units of the ledger."""
 
     at: str
     after: int
@@ -41,7 +41,7 @@ class Act:
 
 @dataclass
 class Acts:
-    """The acts of a ledger in order, and what holds after the newest.
+    """The acts of a ledger in order, and the limits that hold after the newest.
 
     Attributes
     ----------
@@ -75,14 +75,24 @@ class Acts:
         return self.seals[-1] if self.seals else FIRST
 
     def row(self, key: bytes, act: Act, place: int) -> tuple[object, ...]:
-        """The row of the next act, with its seal in the end."""
+        """Return the row of the next act, with its seal last.
+
+        Parameters
+        ----------
+        key
+            The ledger's own key.
+        act
+            The act to write.
+        place
+            Of the line among all lines of the ledger.
+        """
         of_all = {"after": act.after, "who": act.who, "label": act.label}
         detail = json.dumps(act.detail | {name: value for name, value in of_all.items() if value is not None})
         line = ActLine(self.last + 1, act.at, act.kind, detail, place)
         return *line, seal(key, "act", self.before, line)
 
     def read(self, key: bytes, rows: list[Any]) -> None:
-        """Take in rows that follow the newest act; `ValueError` if one does not agree with its seal."""
+        """Read rows that follow the newest act; `ValueError` if a row does not agree with its seal."""
         for *line, sealed in rows:
             if line[0] != self.last + 1 or seal(key, "act", self.before, tuple(line)) != sealed:
                 raise ValueError("an act does not agree with its seal")

@@ -13,7 +13,7 @@ _YEARS = range(1970, 9000)
 
 
 def present() -> datetime:
-    """Return what the machine's clock says; `LedgerError` if that can be no time."""
+    """Return the time of the machine's clock; `LedgerError` if it is out of range."""
     found = datetime.now(UTC)
     if found.year not in _YEARS:
         raise LedgerError(f"the machine's clock says {found:%Y-%m-%d}: set it; nothing was released")
@@ -21,10 +21,10 @@ def present() -> datetime:
 
 
 def written(time: datetime) -> str:
-    """A time as a line of the ledger has it."""
+    """Write a time as in a line of the ledger."""
     return time.isoformat(timespec="milliseconds")
 
 
 def now() -> str:
-    """The present, as a line has it."""
+    """The present, as in a line of the ledger."""
     return written(present())

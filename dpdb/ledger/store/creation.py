@@ -26,6 +26,15 @@ Row: TypeAlias = tuple[object, ...]
 def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = ()) -> None:
     """Make a ledger file with its first lines; an existing file is never touched.
 
+    Parameters
+    ----------
+    path
+        The new file.
+    terms, first_epoch
+        The one row of `terms` and the first one of `epoch`, with their seals.
+    acts
+        Rows of `act`, with their seals. Default: none.
+
     Raises
     ------
     LedgerError
@@ -33,7 +42,7 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
     """
     try:
         place = path.parent.resolve(strict=True) / path.name
-        if os.path.lexists(place):  # said before what lies beside it, which is its own
+        if os.path.lexists(place):  # before the files beside it, which belong to it
             raise FileExistsError
         _refuse_leftovers(path, place)
         with private_folder(place) as folder:
@@ -43,7 +52,7 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
             # A rename would replace a file, and a link would leave two names for a moment: take the name first.
             os.close(open_owned(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             try:
-                disk.unlink(head_path(place), missing_ok=True)  # of a ledger that was here before
+                disk.unlink(head_path(place), missing_ok=True)  # the head of a ledger that was here before
                 disk.rename(partial, place)
             except OSError:
                 disk.unlink(place)
@@ -57,10 +66,10 @@ def create_file(path: Path, terms: Row, first_epoch: Row, acts: Sequence[Row] = 
 
 
 def _refuse_leftovers(path: Path, place: Path) -> None:
-    """Refuse what has the names of files that will lie beside the ledger.
+    """Refuse files that have the names of the files beside the ledger.
 
     SQLite would take the write-ahead log of a ledger that was removed for the new one's, and with it the old budget;
-    and what is no head must not be removed as one.
+    and a file that is no head must not be removed as one.
     """
     for side in SIDES:
         if os.path.lexists(f"{place}{side}"):

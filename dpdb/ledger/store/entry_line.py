@@ -1,4 +1,4 @@
-"""`EntryLine`: one debit, as the ledger keeps it."""
+"""`EntryLine`: one debit as a line of the ledger."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["EntryLine"]
 
 
 class EntryLine(NamedTuple):
-    """A debit as its row, without seal; `charge` is what it was settled at, where a settlement has lowered it.
+    """A debit as its row, without seal; `charge` is the settled charge, where a settlement has lowered it.
 
     `place` counts the lines of all chains in the order in which they were written.
     """

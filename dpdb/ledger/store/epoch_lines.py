@@ -11,7 +11,7 @@ from dpdb.predicates import region_from_text
 __all__ = ["UNKNOWN", "EpochLines"]
 
 UNKNOWN = -1
-"""Of a debit before a settlement: its decision has counted what is no longer charged."""
+"""The bound of a debit before a settlement: its decision has counted charges that were lowered since."""
 
 
 class EpochLines:
@@ -29,7 +29,17 @@ class EpochLines:
         return bool(self._predicates) or bool(self._index)
 
     def add(self, predicates: Sequence[str], charges: Sequence[int], uppers: Sequence[int]) -> None:
-        """Take in debits: of each its stored predicate, its charge, and what its decision has proven, or `UNKNOWN`."""
+        """Add debits.
+
+        Parameters
+        ----------
+        predicates
+            The stored predicate of each debit.
+        charges
+            The charge of each debit.
+        uppers
+            The bound that the decision on each debit has proven, or `UNKNOWN`.
+        """
         if self._index is None:
             self._predicates.extend(predicates)
             self._charges.extend(charges)
@@ -44,7 +54,7 @@ class EpochLines:
         if self._index is None:
             merged: dict[str, tuple[int, int, int]] = {}
             for predicate, charge, upper in zip(self._predicates, self._charges, self._uppers, strict=True):
-                weight, _, releases = merged.pop(predicate, (0, 0, 0))  # put at the end again: the newest comes last
+                weight, _, releases = merged.pop(predicate, (0, 0, 0))  # moved to the end: the newest comes last
                 merged[predicate] = weight + charge, upper, releases + 1
             self._index = OverlapIndex.of(
                 Added(region_from_text(text), weight, _proven(upper), releases)

@@ -1,8 +1,8 @@
 """The file of a ledger: SQLite with a write-ahead log, synced at every commit, readable by its owner only.
 
 A ledger has one place and one name. Its path is resolved once, links with other names are refused, and before every
-transaction the file and its write-ahead log are looked at again: put another file in their place, and the open ledger
-is of no use any more. Messages name the ledger as it was asked for.
+transaction the file and its write-ahead log are looked at again: if another file is in their place, the open
+ledger can no longer be used. Messages name the ledger by the path that the user gave.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["APPLICATION_ID", "DAMAGED", "SIDES", "UNSETTLED", "VERSION", "Ledger
 
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 VERSION = 4
-_BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are looked at
+_BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are handled
 _BATCH = 500
 _TRIES = 10
 
@@ -58,11 +58,11 @@ class LedgerFile:
     path : Path
         Where the ledger is, links resolved.
     shown : str
-        What it is called in messages: what the user gave.
+        Its name in messages: the path that the user gave.
     owner : int
         The user who owns the ledger, and all files beside it.
     outcome : str
-        What has become of the release that a failure ends, for its message.
+        The words of a failure's message on the release that it ends.
 
     Raises
     ------
@@ -91,15 +91,15 @@ class LedgerFile:
             self._check_format()
             self.rows("PRAGMA synchronous = FULL")
             self.rows("PRAGMA secure_delete = ON")
-            self._look()  # also at the log that opening has made
+            self._look()  # check the log, too, which opening may have made
         except BaseException:
             self.close()
             raise
 
     def _open(self) -> None:
-        """Connect to the file, and know which log the connection has open: one that was there before it and still is.
+        """Connect to the file so that the connection's open log is known: it was there before and still is.
 
-        A log that a connection made itself may have been exchanged since. So that connection stays, which keeps its
+        A log that a connection made itself may have been exchanged since. So that connection stays open, to keep its
         log in place, until another one is open.
         """
         earlier = []
@@ -152,21 +152,21 @@ class LedgerFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Hold the only write transaction: others wait, and what is read in it cannot change before its commit.
+        """Hold the only write transaction: others wait, and the lines read in it cannot change before its commit.
 
         Raises
         ------
         LedgerError
             Another file was put in the ledger's place since it was opened.
         """
-        self.rows("PRAGMA shrink_memory")  # look at the file, not at what it was
+        self.rows("PRAGMA shrink_memory")  # read the file, not the connection's cache
         with self._between("BEGIN IMMEDIATE"):
             self._check_unmoved()
             yield
 
     @contextmanager
     def debited(self, outcome: str = _BEHIND_A_DEBIT) -> Iterator[None]:
-        """Let failures of what is done in the block say what has become of its release, which has been debited."""
+        """Let failures in the block say what has become of their release, which was debited before."""
         self.outcome = outcome
         try:
             yield
@@ -196,11 +196,11 @@ class LedgerFile:
         self._connection.close()
 
     def damaged(self) -> LedgerError:
-        """The error of a ledger that does not agree with itself."""
+        """Return the error of a ledger whose lines, seals or counts disagree."""
         return LedgerError(f"{self.shown}: {DAMAGED}")
 
     def lost(self) -> LedgerError:
-        """The error of a ledger that has not come as far as it is known to have come."""
+        """Return the error of a ledger that has lost its newest lines."""
         return LedgerError(
             f"{self.shown}: the ledger has lost its newest releases (an old copy was put back, or its write-ahead log "
             f"is gone); {self.outcome}. Put the newest ledger back; whoever removes {self.shown}-head and goes "
@@ -208,7 +208,7 @@ class LedgerFile:
         )
 
     def _look(self) -> tuple[int, int]:
-        """Check the ledger's file and what lies beside it; return which file it is.
+        """Check the ledger's file and the files beside it; return the identity of the file.
 
         Nothing is opened here: closing a file that SQLite has open would end SQLite's locks on it.
         """

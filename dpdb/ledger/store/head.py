@@ -1,4 +1,4 @@
-"""The head of a ledger: how far it has come, in a file beside it, so that a ledger that went back is noticed.
+"""The head of a ledger: a file beside it with its counts of lines, so that a ledger that lost lines is noticed.
 
 A ledger that was put back from a backup, or lost its write-ahead log, looks like a current one: it has forgotten its
 newest lines, and with them what was spent or forbidden. `<ledger>-head` counts the lines of every chain and names the
@@ -33,7 +33,7 @@ class LedgerHead:
         self._state = state
 
     def check(self) -> None:
-        """Raise `LedgerError` if the ledger has not come as far as its head says, or the head is of another ledger."""
+        """Raise `LedgerError` if the ledger has lost lines that its head counts, or the head is of another ledger."""
         found = _read(self._file)
         if found is None:
             return
@@ -49,7 +49,7 @@ class LedgerHead:
             raise self._file.lost()
 
     def write(self) -> None:
-        """Remember the newest line of every chain and the epoch.
+        """Write the newest line of every chain and the epoch.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class LedgerHead:
 
 
 def head_path(ledger: Path) -> Path:
-    """Return where the head of a ledger is kept."""
+    """Return the path of a ledger's head."""
     return ledger.with_name(f"{ledger.name}-head")
 
 

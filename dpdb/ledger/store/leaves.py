@@ -1,4 +1,4 @@
-"""Public hashes of a ledger's lines, for receipts: who has one can be shown its line later, and learns nothing before.
+"""Public hashes of a ledger's lines, for receipts: its holder can be shown the line later, and learns nothing before.
 
 A hash is that of a leaf of a Merkle tree (RFC 6962, RFC 9162): SHA-256 of a zero byte and the line's text, a JSON
 object with sorted keys. The text has a nonce made with the ledger's key, so that no line can be guessed from its hash;
@@ -21,7 +21,17 @@ _SECRET = {"seal", "credentials"}
 
 
 def leaf_text(key: bytes, kind: str, line: Mapping[str, object]) -> str:
-    """Return the text of a line by its columns; bytes are written as hexadecimal digits."""
+    """Return the text of a line by its columns; bytes are written as hexadecimal digits.
+
+    Parameters
+    ----------
+    key
+        The ledger's own key.
+    kind
+        The chain of the line, such as `entry`.
+    line
+        Values by column, with the line's `place`.
+    """
     public = {
         name: value.hex() if isinstance(value, bytes) else value for name, value in line.items() if name not in _SECRET
     }
@@ -32,6 +42,11 @@ def leaf_text(key: bytes, kind: str, line: Mapping[str, object]) -> str:
 def leaf(key: bytes, kind: str, line: Mapping[str, object]) -> bytes:
     """Return the hash of a line.
 
+    Parameters
+    ----------
+    key, kind, line
+        As for `leaf_text`.
+
     Examples
     --------
     >>> leaf(b"key", "act", {"number": 1, "at": "now", "place": 1}).hex()[:16]
@@ -41,7 +56,17 @@ def leaf(key: bytes, kind: str, line: Mapping[str, object]) -> bytes:
 
 
 def leaves(file: LedgerFile, key: bytes, lines: int) -> list[bytes]:
-    """Return the hashes of all lines of a ledger in their order."""
+    """Return the hashes of all lines of a ledger in their order.
+
+    Parameters
+    ----------
+    file
+        The ledger's file.
+    key
+        The ledger's own key.
+    lines
+        Number of lines of all chains together.
+    """
     found = [b""] * lines
     for chain in CHAINS:
         names = [str(name) for _, name, *_ in file.rows(f"PRAGMA table_info({chain})")]

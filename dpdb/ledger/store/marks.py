@@ -1,4 +1,4 @@
-"""Marks under a ledger's own key: which table it belongs to, which rows an epoch covers, how far it has come.
+"""Marks under a ledger's own key: of its table, of the rows of an epoch, of its head.
 
 A mark is an HMAC with a random key that never leaves the ledger file, so whoever sees a mark learns nothing about the
 table.
@@ -54,12 +54,12 @@ def rows_of(tables: str) -> str:
 
 
 def is_rows_of(unit: str) -> bool:
-    """Return whether a unit is one of `rows_of`, and no column."""
+    """Return whether a unit comes from `rows_of`, and is no column."""
     return unit.startswith(_ROWS_OF)
 
 
 def unit_words(rows: int, unit: str | None) -> str:
-    """Say what a ledger counts for."""
+    """Return the unit that a ledger counts for, in words."""
     if unit is None:
         return f"{rows} rows per person"
     if is_rows_of(unit):
@@ -73,5 +73,15 @@ def new_key() -> bytes:
 
 
 def mark(key: bytes, kind: str, text: str) -> bytes:
-    """HMAC-SHA-256 of a text, under a name that keeps marks of different things apart."""
+    """HMAC-SHA-256 of a text.
+
+    Parameters
+    ----------
+    key
+        The ledger's own key.
+    kind
+        The name that keeps marks of different things apart.
+    text
+        The text to mark.
+    """
     return hmac.digest(key, f"{kind}\0{text}".encode(), hashlib.sha256)

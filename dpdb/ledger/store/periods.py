@@ -35,7 +35,7 @@ class Period:
 
     @property
     def length(self) -> timedelta | None:
-        """How long a debit counts; None of a period that begins at fixed times."""
+        """How long a debit counts; None for a period that begins at fixed times."""
         found = _ANY.fullmatch(self.text)
         return None if found is None else int(found[1]) * _UNITS[found[2]][1]
 
@@ -45,7 +45,7 @@ class Period:
         return ".." in self.text
 
     def begin(self, now: datetime) -> datetime | None:
-        """Return the first time that counts together with `now`; None outside the dates of a period."""
+        """Return the earliest time whose debits count together with `now`; None outside the dates of a period."""
         if self.length is not None:
             return now - self.length
         if self.text == "month":
@@ -76,7 +76,7 @@ def parse_period(text: str) -> Period:
     Raises
     ------
     ParameterError
-        It is none.
+        The text is no period.
 
     Examples
     --------

@@ -13,14 +13,25 @@ from typing import Any
 __all__ = ["FIRST", "seal"]
 
 FIRST = bytes(32)
-"""The bytes that stand before the first line of a chain, and before a line that is in none."""
+"""The seal before the first line of a chain, and before a line that is in no chain."""
 
 
 def seal(key: bytes, kind: str, before: bytes, line: tuple[Any, ...]) -> bytes:
-    """Seal of a line after the line sealed by `before`; `kind` has at most 16 bytes.
+    """Seal of a line after the line sealed by `before`.
 
     Different lines are hashed as different texts: `~` is NULL, a number ends in a comma, text and bytes come after
     their length and their kind.
+
+    Parameters
+    ----------
+    key
+        The ledger's own key.
+    kind
+        The kind of line, at most 16 bytes.
+    before
+        Seal of the line before.
+    line
+        Values of the line: None, numbers, texts and bytes.
     """
     parts = [
         f"{len(value)}:{value}" if value.__class__ is str

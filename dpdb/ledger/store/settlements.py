@@ -1,4 +1,4 @@
-"""The settlements of a ledger: what answered debits really cost. The one place where a debit's charge is lowered."""
+"""The settlements of a ledger: the real cost of answered debits. Only here is a debit's charge lowered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SettlementLine(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """A debit that was settled: its charge, and what was debited."""
+    """A settled debit: its charge, and the amount of the debit."""
 
     charge: int
     debited: int
@@ -37,7 +37,7 @@ class Settlements:
     seals : list of bytes
         One per line.
     overlaps : dict of int to int
-        What closed epochs come to after their newest settlement.
+        The cost of closed epochs after their newest settlement.
     """
 
     def __init__(self) -> None:
@@ -56,20 +56,40 @@ class Settlements:
         return self.seals[-1] if self.seals else FIRST
 
     def of(self, entry: int) -> Settled | None:
-        """Return what an entry was settled at, None if it was not."""
+        """Return the settlement of an entry, None if it was not settled."""
         return self._of.get(entry)
 
     def applied(self, line: EntryLine) -> EntryLine:
-        """Return an entry with the charge that counts: what it was settled at, or else what was debited."""
+        """Return an entry with the charge that counts: the settled charge, or else the debit."""
         settled = self._of.get(line.number)
         return line if settled is None else line._replace(charge=settled.charge)
 
     def seal(self, key: bytes, line: SettlementLine, entry_seal: bytes) -> bytes:
-        """Return the seal of the next settlement, which is of the entry with this seal."""
+        """Return the seal of the next settlement, which is of the entry with this seal.
+
+        Parameters
+        ----------
+        key
+            The ledger's own key.
+        line
+            The settlement, without its seal.
+        entry_seal
+            Seal of the entry that it settles.
+        """
         return seal(key, "settlement", self.before, (*line, entry_seal))
 
     def take(self, line: SettlementLine, sealed: bytes, debited: EntryLine) -> None:
-        """Take in the next settlement, whose seal was checked; `ValueError` if it is none of this debit."""
+        """Add the next settlement, whose seal was checked; `ValueError` if it is out of order or above the debit.
+
+        Parameters
+        ----------
+        line
+            The settlement, without its seal.
+        sealed
+            Its seal, which was checked.
+        debited
+            The entry that it settles.
+        """
         if line.number != self.last + 1 or line.entry in self._of or not 0 <= line.charge <= debited.charge:
             raise ValueError("a settlement is out of order")
         self.seals.append(sealed)

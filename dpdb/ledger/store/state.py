@@ -28,7 +28,7 @@ _ACTS = f"SELECT {', '.join(ActLine._fields)}, seal FROM act WHERE number > ? OR
 
 
 class LedgerState:
-    """Follows a ledger file; `read` takes in what any process has added since.
+    """Follows a ledger file; `read` reads the lines that any process has added since.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class LedgerState:
     sequential : int
         Sum of all charges, as settled.
     acts : Acts
-        What the owner has done since the ledger was made.
+        The owner's acts since the ledger was made.
     settlements : Settlements
-        What answered debits really cost.
+        The real cost of answered debits.
     times : Times
         Of the entries.
     """
@@ -62,7 +62,7 @@ class LedgerState:
         self.settlements = Settlements()
         self._places = 0
         self._new_places: list[int] = []
-        self._is_lowered = False  # charges of the current epoch, since its lines were taken in
+        self._is_lowered = False  # by a settlement in the current epoch, since its lines were read
         self.times = Times()
         self.read()
 
@@ -82,17 +82,17 @@ class LedgerState:
         return sum(self.closed_cost(epoch.number) for epoch in self.epochs[:-1])
 
     def closed_cost(self, epoch: int) -> int:
-        """Return what a closed epoch comes to, after the settlements of its debits."""
+        """Return the cost of a closed epoch, after the settlements of its debits."""
         return self.settlements.overlaps.get(epoch, self.epochs[epoch - 1].closed_overlap or 0)
 
     @property
     def budget(self) -> int:
-        """The total: what the ledger was made with, or raised to."""
+        """The total, as the ledger was made with or raised to."""
         return self.terms.budget if self.acts.budget is None else self.acts.budget
 
     @property
     def available(self) -> int:
-        """Budget of the current epoch: what the closed ones have left."""
+        """Budget of the current epoch: the total less the closed epochs."""
         return self.budget - self.closed
 
     @property
@@ -119,7 +119,7 @@ class LedgerState:
         return self._seals[number - 1] if 0 < number <= self.last else None
 
     def chains(self) -> dict[str, tuple[int, bytes]]:
-        """Return of every chain how many lines it has and the seal of the newest."""
+        """Return the number of lines and the newest seal of every chain."""
         entries, answers = (self.last, self.before), (self.answers, self.answer_seal)
         settlements, acts = self.settlements, self.acts
         ends = entries, answers, (settlements.last, settlements.before), (acts.last, acts.before)
@@ -132,7 +132,7 @@ class LedgerState:
 
     @property
     def lines(self) -> int:
-        """How many lines all chains have."""
+        """The number of lines of all chains."""
         return self._places + len(self._new_places)
 
     @property
@@ -172,7 +172,7 @@ class LedgerState:
             )
 
     def add(self, lines: Sequence[tuple[Any, ...]], seals: Sequence[bytes]) -> None:
-        """Take in entries, after their seals were checked."""
+        """Add entries, after their seals were checked."""
         current = [line for line in lines if line[1] == self.epoch.number]
         self._lines.add([line[4] for line in current], [line[5] for line in current], [line[6] for line in current])
         self.runs |= {line[2]: line[0] for line in lines if line[2] is not None}
@@ -184,7 +184,7 @@ class LedgerState:
         self._answer_of.extend([0] * len(lines))
 
     def entry(self, number: int) -> EntryLine:
-        """Read an entry again, which may have been damaged since it was taken in."""
+        """Read an entry again from the file, and check that it is not damaged."""
         rows: list[Any] = self._file.rows(f"{_ENTRIES} WHERE number = ?", (number,))
         if len(rows) != 1:
             raise self._file.damaged()
@@ -208,7 +208,7 @@ class LedgerState:
         Raises
         ------
         LedgerError
-            It has one that cannot be found or was changed: nothing may be drawn again.
+            Its answer cannot be found or was changed: nothing may be drawn again.
         """
         sequence = self._answer_of[number - 1]
         if not sequence:
@@ -223,7 +223,17 @@ class LedgerState:
         return str(line[3])
 
     def answer_row(self, number: int, answered: str, answer: str) -> tuple[object, ...]:
-        """The row of the next answer, which is that of entry `number`."""
+        """Return the row of the next answer, which answers entry `number`.
+
+        Parameters
+        ----------
+        number
+            Number of the entry that is answered.
+        answered
+            When it was answered.
+        answer
+            The text of the answer.
+        """
         line = [self.answers + 1, number, answered, answer, self.next_place]
         return *line, self._sealed_answer(self.answer_seal, line)
 
@@ -296,9 +306,9 @@ class LedgerState:
         return made
 
     def _count_places(self) -> None:
-        """Check that the lines read since are the next ones, whatever chains they are of."""
+        """Check that the newly read lines, of all chains together, have the next places."""
         if sorted(self._new_places) != list(range(self._places + 1, self.next_place)):
-            raise self._file.lost()  # what there is agrees with its seals
+            raise self._file.lost()  # the remaining lines agree with their seals
         self._places, self._new_places = self.lines, []
 
     def _read_answers(self) -> None:
@@ -316,5 +326,15 @@ class LedgerState:
 
 
 def insert(file: LedgerFile, table: str, row: tuple[object, ...]) -> None:
-    """Write one row."""
+    """Write one row of a table.
+
+    Parameters
+    ----------
+    file
+        The ledger's file, inside a transaction.
+    table
+        Name of the table.
+    row
+        Values of all its columns, in their order.
+    """
     file.change(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)

@@ -1,4 +1,4 @@
-"""The lines of a ledger that are not debits: what its owner fixed, and its epochs; as values and as sealed rows."""
+"""The terms that the owner fixed and the epochs of a ledger; as values and as sealed rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Terms:
 
     @property
     def is_understood(self) -> bool:
-        """Return whether this version knows all that is fixed here."""
+        """Return whether this version knows all terms."""
         return self.tables is None and self.options is None
 
 
@@ -44,7 +44,7 @@ class Epoch:
 
 
 def terms_row(terms: Terms) -> tuple[object, ...]:
-    """The row of the terms, with its seal in the end."""
+    """Return the row of the terms, with its seal last."""
     line = (
         terms.notion.name,
         terms.budget,
@@ -71,6 +71,6 @@ def terms_of(row: tuple[Any, ...]) -> Terms:
 
 
 def epoch_row(epoch: Epoch, key: bytes) -> tuple[object, ...]:
-    """The row of an epoch, with its seal in the end."""
+    """Return the row of an epoch, with its seal last."""
     line = astuple(epoch)
     return *line, seal(key, "epoch", FIRST, line)

@@ -12,7 +12,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Times:
-    """The debits in time, as an allowance counts them: a clock that goes back does not take the ledger along.
+    """The times of the debits, as an allowance counts them: a clock that goes back does not move the ledger back.
 
     Debit n counts as of the latest time that any debit up to n has recorded, and a decision is made at `now`, which is
     never before that of the newest debit. So times never fall with the number of the debit. A period that begins at
@@ -25,12 +25,12 @@ class Times:
         self._charges = array("q")
 
     def add(self, recorded: str, charge: int) -> None:
-        """Take in a debit."""
+        """Add a debit."""
         self._milliseconds.append(max(_milliseconds(datetime.fromisoformat(recorded)), self._last))
         self._charges.append(charge)
 
     def settle(self, number: int, charge: int) -> None:
-        """Let a debit count for less."""
+        """Lower the charge of a debit."""
         self._charges[number - 1] = charge
 
     def charges(self, first: int) -> array[int]:

@@ -12,13 +12,13 @@ __all__ = ["Account", "Reservation"]
 
 
 class Account(Protocol):
-    """Every release of every door goes: `debit`, draw noise, `record`, publish; `Reservation.close` in the end."""
+    """The account of a session. Each release goes: `debit`, draw noise, `record`, publish; `Reservation.close` last."""
 
     def will_draw(self, charge: Charge) -> bool:
-        """Return whether a debit will be followed by a draw: not for a run that is answered."""
+        """Return whether a debit will be followed by a draw: not if the run has a recorded answer."""
 
     def debit(self, charge: Charge) -> Reservation:
-        """Spend, before any noise is drawn; a reservation with an answer is a run that was answered before.
+        """Debit a charge before any noise is drawn; a run that was answered before gives a reservation with the answer.
 
         Raises
         ------
@@ -47,19 +47,19 @@ class Account(Protocol):
         """Open a new epoch if one of the charges is to be drawn and the rows have changed; return its number."""
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
-        """Bound what releases with these charges cost together, in the account's parameter; spend nothing."""
+        """Bound the joint cost of releases with these charges, in the account's parameter; spend nothing."""
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep the answer, before it is published."""
 
     def spent(self) -> float:
-        """Return what was spent so far."""
+        """Return the budget spent so far."""
 
     def remaining(self) -> float | None:
-        """Return what a release of the whole table may still cost; None if that is unlimited."""
+        """Return the budget left for a release of the whole table; None if that is unlimited."""
 
     def little_left(self) -> str | None:
-        """Say what is left if the newest debit has left little; None otherwise, and where nothing is left behind."""
+        """Say how much budget is left if the newest debit has left little; None otherwise, and in memory."""
 
     def close(self) -> None:
-        """Let go of files. May be called twice."""
+        """Close its files. May be called twice."""

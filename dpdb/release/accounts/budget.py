@@ -29,12 +29,12 @@ class Budget:
         self._lock = Lock()
 
     def will_draw(self, charge: Charge) -> bool:
-        """Every debit is drawn: a budget remembers no answers."""
+        """Return True: a budget records no answers, so noise is drawn after every debit."""
         del charge
         return True
 
     def debit(self, charge: Charge) -> Reservation:
-        """Spend, before any noise is drawn.
+        """Debit a charge before any noise is drawn.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class Budget:
             self._spent += epsilon
 
     def check_together(self, charges: Sequence[Charge], *, new_epoch: bool = False) -> None:
-        """Raise as `debit` if the charges together are more than what remains or are paid in rho; spend nothing."""
+        """Raise as `debit` if the charges together exceed the remaining budget or are paid in rho; spend nothing."""
         del new_epoch
         self.check(sum(map(_epsilon, charges)))
 
@@ -65,7 +65,7 @@ class Budget:
         return as_float(sum(map(_epsilon, charges)))
 
     def check(self, epsilon: int) -> None:
-        """Raise `BudgetExceededError` if it is more than what remains; spend nothing."""
+        """Raise `BudgetExceededError` if nano-epsilon exceeds the remaining budget; spend nothing."""
         remaining = None if self._total is None else self._total - self._spent
         if remaining is not None and epsilon > remaining:
             raise BudgetExceededError(
@@ -79,10 +79,10 @@ class Budget:
         """Keep nothing: the answer is published at once, and the session ends with its process."""
 
     def little_left(self) -> None:
-        """Say nothing: a budget is often that of the one release it was made for."""
+        """Return None: a budget is often made for one release only."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: a budget has no files."""
 
     def spent(self) -> float:
         """Epsilon spent so far."""
@@ -99,7 +99,7 @@ class Budget:
 
 
 def _epsilon(charge: Charge) -> int:
-    """Nano-epsilon of a charge, all of it: what is paid in rho has none."""
+    """Return all nano-epsilon of a charge; refuse a charge in rho."""
     if charge.rho is not None:
         raise ParameterError(
             "rho= needs a ledger that counts in rho (dpdb budget create --notion zcdp); else ask with epsilon="
@@ -108,5 +108,5 @@ def _epsilon(charge: Charge) -> int:
 
 
 def as_budget(budget: Budget | float | int | str | Decimal | None) -> Budget:
-    """Return a new budget of that total, or the given one: several sessions may share it."""
+    """Return a new budget of a total, or the given budget, which several sessions may share."""
     return budget if isinstance(budget, Budget) else Budget(budget)

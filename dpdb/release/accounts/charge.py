@@ -69,14 +69,14 @@ class Charge:
 
     @property
     def promise(self) -> str:
-        """What the whole call is, in words."""
+        """The guarantee of the whole call, in words."""
         if self.rho is None:
             return f"pure {format_epsilon(self.epsilon)}-differential privacy"
         rho = format_rho(self.rho)
         return f"{rho}-zCDP (zero-concentrated differential privacy, rho = {rho})"
 
     def units(self, notion: Notion) -> int:
-        """Return what a ledger of a notion charges for it, in exact units; see `pure_units`.
+        """Return the charge in a ledger of a notion, in exact units; see `pure_units`.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Charge:
         return self.rho
 
     def in_each_notion(self) -> dict[str, float]:
-        """Return what ledgers charge for it, by the parameters of those notions that can count it: epsilon, rho, mu."""
+        """Return the charge in each notion that can count it, by its parameter: epsilon, rho, mu."""
         from dpdb.privacy import NOTIONS
 
         costs = {}
@@ -129,6 +129,15 @@ def pure_units(notion: Notion, parts: Iterable[int], rows: int) -> int:
     In rho or mu squared a group of m_i rows costs m_i^2 c_i (Bun & Steinke 2016, Proposition 1.9; Dong, Roth & Su 2019,
     Theorem 2.14), and sum m_i^2 c_i <= k sum m_i c_i <= k^2 times the overlap of the c_i: so k^2 c_i are charged, with
     c_i the cost of an e_i-DP release of one row.
+
+    Parameters
+    ----------
+    notion
+        The notion of the ledger.
+    parts
+        Nano-epsilon of each part, for the unit.
+    rows
+        The most rows that one unit has: k.
     """
     from dpdb.privacy import PURE
 

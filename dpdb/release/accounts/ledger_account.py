@@ -23,7 +23,7 @@ __all__ = ["LedgerAccount", "table_text"]
 
 
 class LedgerAccount:
-    """A ledger, and optionally a smaller budget for this session: both hold.
+    """A ledger, and optionally a smaller budget of this session: every debit must fit both.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ class LedgerAccount:
             raise
 
     def will_draw(self, charge: Charge) -> bool:
-        """Return whether the ledger has no answer of this run."""
+        """Return whether the ledger has no recorded answer of the run."""
         return charge.run_id is None or self._ledger.answered(charge.run_id, charge.request_text) is None
 
     def debit(self, charge: Charge) -> Reservation:
-        """Spend in the ledger; see `Ledger.reserve`. Refused by either budget, nothing is spent in any."""
+        """Debit the ledger; see `Ledger.reserve`. If either budget refuses, nothing is spent in both."""
         units = self._units(charge)
         if self.will_draw(charge):
             self._budget.check(charge.epsilon)
@@ -137,7 +137,7 @@ class LedgerAccount:
         )
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
-        """Bound what any row collects from the charges, in the ledger's parameter; runs debited before count, too."""
+        """Bound the charges that any row collects, in the ledger's parameter; runs debited before count, too."""
         found = maximum_overlap([charge.coverage for charge in charges], [self._units(charge) for charge in charges])
         return self._ledger.notion.value(found.upper)
 
@@ -146,17 +146,17 @@ class LedgerAccount:
         self._ledger.record(reservation, answer)
 
     def spent(self) -> float:
-        """Return what the ledger's releases have cost together, in its parameter (epsilon, rho or mu)."""
+        """Return the joint cost of the ledger's releases, in its parameter (epsilon, rho or mu)."""
         return self._ledger.summary().spent
 
     def remaining(self) -> float:
-        """Return what a release of the whole table may still cost, in the ledger's parameter (epsilon, rho or mu)."""
+        """Return the budget left for a release of the whole table, in the ledger's parameter (epsilon, rho or mu)."""
         left = self._ledger.summary().may_cost
         mine = self._budget.remaining()
         return left if mine is None or self._ledger.notion is not PURE else min(left, mine)
 
     def little_left(self) -> str | None:
-        """Say what the ledger has left if the newest debit has left little of it, or of an allowance."""
+        """Say how much the ledger has left if the newest debit has left little of its budget or of an allowance."""
         words = self._ledger.little_left() if self._is_low else None
         return None if words is None else f"{self._ledger.shown}: {words}"
 
@@ -168,7 +168,7 @@ class LedgerAccount:
         return repr(self._ledger)
 
     def _units(self, charge: Charge) -> int:
-        """Units of the ledger for a charge, refused where either budget cannot count it."""
+        """Return the ledger's units for a charge; refuse a charge that either budget cannot count."""
         units = charge.units(self._ledger.notion)
         if charge.rho is not None and self._budget.remaining() is not None:
             raise ParameterError("the budget of this session is in epsilon and cannot hold a charge in rho")
@@ -176,10 +176,10 @@ class LedgerAccount:
 
     @property
     def compares_rows(self) -> bool:
-        """Whether an epoch is one state of the rows, so that a debit for others would be for nothing."""
+        """Whether an epoch is one state of the rows, so that a debit for changed rows would buy nothing."""
         return not self._ledger.append_only
 
 
 def table_text(schema: TableSchema) -> str:
-    """Columns and types as a ledger knows its table by them."""
+    """Return columns and types as the text by which a ledger identifies its table."""
     return json.dumps([[column.name, column.declared_type] for column in schema.columns])

@@ -1,4 +1,4 @@
-"""`MeasurePart`: what a call draws from one conflict graph of one slice."""
+"""`MeasurePart`: the releases of a call from one conflict graph of one slice."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class MeasurePart(Part):
 
     @property
     def on_one_row(self) -> bool:
-        """Whether rows that break a rule by themselves are counted: one number, whatever the measures."""
+        """Whether the rows that violate a single-tuple constraint are counted: one number for all measures."""
         return all(mechanism.on_one_row for _, mechanism in self.measures)
 
     @property
@@ -120,7 +120,7 @@ class MeasurePart(Part):
 
     @property
     def costs(self) -> tuple[int, ...]:
-        """What each draw costs a unit, in nano-epsilon."""
+        """The cost of each draw for a unit, in nano-epsilon."""
         return tuple(cost for share in unit_shares(self.shares, self.charged) for cost in share.parts)
 
     def at_theta(self, public: PublicTheta, position: int) -> MeasurePart:
@@ -189,7 +189,7 @@ class MeasurePart(Part):
     def within_groups(self, max_group: int | None) -> MeasurePart:
         """Return the same part with `two_sided` at a theta that bounds every degree if the owner's word is true.
 
-        `max_group` is how large the owner declares the largest group of rows to be; None: nothing is declared.
+        `max_group` is the largest size of a group of rows, as the owner declares it; None: not declared.
         """
         if max_group is None:
             return self
@@ -200,7 +200,7 @@ class MeasurePart(Part):
         return replace(self, measures=tuple((name, change(name, mechanism)) for name, mechanism in self.measures))
 
     def load(self, *, again: bool) -> None:
-        """Load the kernels of its graph, or what reads class histograms."""
+        """Load the kernels of its graph, or the code for class histograms."""
         if self.by_rule:
             import dpdb.release.rule_statistics  # noqa: F401 - before the debit
         elif self.reads_graph:
@@ -212,7 +212,7 @@ class MeasurePart(Part):
         return self.answers(cast("SliceStatistics", read(self.predicate, self.position)), progress)
 
     def answers(self, statistics: SliceStatistics, progress: Progress = no_progress) -> list[Answer]:
-        """Release the row count and the degree cap once, if something needs them, then answer each measure."""
+        """Release the row count and the degree cap once, if a measure needs them, then answer each measure."""
         progress("drawing noise")
         shares, beta, count = self.shares, 1 - self.confidence, None
         count_share = sum(share.count for share in shares)
@@ -226,7 +226,7 @@ class MeasurePart(Part):
             read_together(statistics, cap, zip((mechanism for _, mechanism in self.measures), rests, strict=True))
         answers: list[Answer] = []
         for (_, mechanism), share in zip(self.measures, shares, strict=True):
-            if answers and self.on_one_row:  # one number, drawn once
+            if answers and self.on_one_row:  # all measures are one number, drawn once
                 answers.append(answers[0])
                 continue
             answer = mechanism.answer(Run(statistics, share.rest, beta, cap, self.max_degree))
@@ -234,7 +234,7 @@ class MeasurePart(Part):
         return answers if count is None else [rate_answer(answer, count) for answer in answers]
 
     def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
-        """Return a release for each measure, at what it costs the unit."""
+        """Return a release for each measure, with its cost for the unit."""
         return [
             call.release(
                 self._explained(answer),
@@ -252,7 +252,7 @@ class MeasurePart(Part):
         ]
 
     def _explained(self, answer: Answer) -> Answer:
-        """Say what a public theta limits, and why there is no upper end as is true of the constraints. Public."""
+        """Add whether a public theta limits, and the reason for a missing upper bound, from the constraints. Public."""
         if self.theta_from is not None:
             answer = replace(answer, theta_limits=self.limited)
         if answer.upper_reason is None:
@@ -264,7 +264,7 @@ class MeasurePart(Part):
         return replace(answer, upper_reason=why)
 
     def offer(self, schema: TableSchema, rows: int) -> str | None:
-        """Offer `by_rule` where it estimates what is asked and pays; see `by_rule_offer`."""
+        """Offer `by_rule` where it applies to the measures and pays; see `by_rule_offer`."""
         from dpdb.release.offer import by_rule_offer  # only `explain` offers
 
         if self.rate or self.by_rule or all(name == "repair" for name, _ in self.measures):

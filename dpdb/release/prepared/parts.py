@@ -1,4 +1,4 @@
-"""`Prepared`: a release that only waits for its budget; `Part`: what it draws together, such as `CountPart`."""
+"""`Prepared`: a checked call, ready for its debit; `Part`: releases that are drawn together, such as `CountPart`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["CountPart", "Part", "Prepared", "PublicTable"]
 
 @dataclass(frozen=True)
 class PublicTable:
-    """The public facts of a table: all that a release is prepared from.
+    """The public facts of a table, from which releases are prepared.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class PublicTable:
 
     @property
     def constraints(self) -> tuple[DenialConstraint, ...]:
-        """The constraints, without what the engine made of them."""
+        """The constraints as values, without the engine's bindings."""
         return tuple(bound.constraint for bound in self.bound)
 
     @cached_property
@@ -60,7 +60,7 @@ class PublicTable:
 
 
 class Part(ABC):
-    """What a release draws together: loaded before the debit, drawn after it, then labelled."""
+    """Releases that are drawn together: loaded before the debit, drawn after it, then labelled."""
 
     @property
     def reads_graph(self) -> bool:
@@ -69,16 +69,16 @@ class Part(ABC):
 
     @property
     def on_one_row(self) -> bool:
-        """Whether rows that break a rule by themselves are counted: one number, whatever the measures."""
+        """Whether the rows that violate a single-tuple constraint are counted: one number for all measures."""
         return False
 
     @property
     @abstractmethod
     def costs(self) -> tuple[int, ...]:
-        """What each of its draws costs a unit, in nano-epsilon; empty if it is paid in rho."""
+        """The cost of each draw for a unit, in nano-epsilon; empty if the release is paid in rho."""
 
     def load(self, *, again: bool) -> None:  # noqa: B027 - most have nothing to load
-        """Load and compile what the draw will use. Reads constraint shapes only. `again`: see `load_kernels`."""
+        """Load and compile the code of the draw. Reads constraint shapes only. `again`: see `load_kernels`."""
 
     @abstractmethod
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
@@ -86,21 +86,21 @@ class Part(ABC):
 
     @abstractmethod
     def label(self, call: Prepared, answers: Sequence[Answer]) -> list[Release]:
-        """Return the answers with everything published about them. Reads what is published only."""
+        """Return the answers as releases. Reads published values only."""
 
     def expected(self) -> list[dict[str, Any]]:
-        """Return what `explain` says of each of its releases."""
+        """Return cost, noise and time of each release, for `explain`."""
         return []
 
     def offer(self, schema: TableSchema, rows: int) -> str | None:
-        """Say what else may be asked on a table of about so many rows; None if nothing."""
+        """Describe an alternative mechanism for a table of about so many rows; None if there is none."""
         del schema, rows
         return None
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A release that only waits for its budget.
+    """A call for releases, checked and ready for its debit.
 
     Attributes
     ----------
@@ -121,14 +121,14 @@ class Prepared:
     table: PublicTable
 
     def load(self, *, again: bool = False) -> None:
-        """Load and compile all that the draw will use, before the debit. Reads constraint shapes only."""
+        """Load and compile all code of the draw, before the debit. Reads constraint shapes only."""
         check_samplers(gaussian=self.ask.rho is not None)
         self.table.opened.rehearse(self.slices.predicates, counts=self.ask.counts_rows)
         for part in self.parts:
             part.load(again=again)
 
     def draw(self, slices: PrivateSlices, progress: Progress = no_progress) -> Releases:
-        """Draw the noise of all parts, once, and label what was drawn."""
+        """Draw the noise of all parts, once, and return the releases."""
         return Releases(found for part in self.parts for found in part.label(self, part.draw(slices, progress)))
 
     def release(
@@ -143,7 +143,25 @@ class Prepared:
         rate: bool = False,
         theta_from: str | None = None,
     ) -> Release:
-        """Label an answer that costs nano-`epsilon` of the charge, or all its rho. Reads what is published only."""
+        """Label an answer that costs nano-`epsilon` of the charge, or all its rho. Reads no private value.
+
+        Parameters
+        ----------
+        answer
+            The noisy answer of a mechanism.
+        measure, mechanism
+            The names to publish.
+        epsilon
+            Nano-epsilon that the answer costs the unit; None if it is paid in rho.
+        predicate
+            The slice; None for the whole table.
+        constraint
+            The constraint that was measured alone. Default: all of them, or none for a count.
+        rate
+            Whether the answer is a share of the rows.
+        theta_from
+            The source of a public theta. Default: theta was not public.
+        """
         counts, unit, rho = counted(measure), self.table.unit, self.charge.rho
         assert counts is not None, "sessions release what is registered"
         together = self.ask.by is not None or (epsilon or 0) != self.charge.epsilon
@@ -205,7 +223,7 @@ class CountPart(Part):
 
     @property
     def costs(self) -> tuple[int, ...]:
-        """Of one slice: the others are of other rows."""
+        """The cost of one slice: the other slices have other rows."""
         return () if self.epsilon is None else (self.epsilon,)
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:

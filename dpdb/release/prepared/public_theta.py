@@ -1,4 +1,4 @@
-"""`PublicTheta`: thetas that releases do not choose, because they are public already."""
+"""`PublicTheta`: public thetas, which releases take instead of choosing one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class PublicTheta:
     thetas : tuple of int, or None
         None for a release that has none, of rules on one row.
     words : str
-        Where they come from; published with each release.
+        Their source; published with each release.
     kept : bool
-        Whether they are those of a recorded release, one for each.
+        Whether they were kept from recorded releases, one for each.
     limits : tuple of bool or None
         What that release said of each (`theta_limits`). It is no part of a request: it changes nothing that is drawn.
     """
@@ -52,7 +52,7 @@ class PublicTheta:
 
     @classmethod
     def read(cls, public: Mapping[str, Any]) -> PublicTheta | None:
-        """The thetas of a recorded request; None if its releases chose them."""
+        """Return the thetas of a recorded request; None if its releases chose their thetas."""
         found = public.get("theta")
         if isinstance(found, list):
             return cls(tuple(found), public["theta_from"], kept=True)
@@ -60,7 +60,7 @@ class PublicTheta:
 
 
 def parse_theta(theta: int | PublicTheta | None) -> PublicTheta | None:
-    """Check a theta that was given by hand.
+    """Check a theta from the options of a release.
 
     Raises
     ------

@@ -30,12 +30,12 @@ class Share:
 
     @property
     def total(self) -> int:
-        """The nano-epsilon that the measure is booked with."""
+        """The nano-epsilon of the measure: the sum of its parts."""
         return self.cap + self.rest + self.count
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """What is drawn for it, one amount for each draw that composes with the others."""
+        """The nano-epsilon of each draw for the measure that composes with the other draws."""
         return tuple(filter(None, (self.count, self.cap, self.rest)))
 
 
@@ -44,6 +44,15 @@ def measure_shares(measures: Sequence[tuple[str, Mechanism]], epsilon: int, *, r
 
     One measure alone is shared as its mechanism says. Several share one degree cap, booked with the first. Rates share
     one row count, booked with the first. Where all are one number (`Mechanism.on_one_row`) it is drawn for the first.
+
+    Parameters
+    ----------
+    measures
+        Name and mechanism of each measure, in the order of the releases.
+    epsilon
+        Nano-epsilon of all measures together.
+    rate
+        Whether rates are released, which need a row count.
     """
     count, left = rate_shares(epsilon) if rate else (0, epsilon)
     if all(mechanism.on_one_row for _, mechanism in measures):
@@ -72,7 +81,7 @@ def unit_shares(shares: Sequence[Share], charged: int) -> tuple[Share, ...]:
 
 
 def _split(amount: int, weights: Sequence[int]) -> list[int]:
-    """Split as `split`; what weighs nothing gets nothing."""
+    """Split as `split`; a weight of 0 gets 0."""
     if not any(weights):
         return [0] * len(weights)
     found = iter(split(amount, [weight for weight in weights if weight]))

@@ -52,6 +52,17 @@ def parse_slices(table: Table, where: str | None, by: str | None, keys: Sequence
     (parallel composition). Keys are public and fixed in advance: an absent group gets noise like the others, also one
     that `where` excludes, and is charged for its own rows.
 
+    Parameters
+    ----------
+    table
+        The table; only its schema and types are read.
+    where
+        A predicate that restricts every slice; None for no restriction.
+    by
+        A column, one slice per key; None for one slice.
+    keys
+        The public values of `by`, in the order of the slices.
+
     Raises
     ------
     ParameterError

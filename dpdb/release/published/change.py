@@ -99,6 +99,13 @@ def change_between(later: ReleaseFields, earlier: ReleaseFields, confidence: flo
     (`difference_tail`). So with probability at least 1 - beta the two are not compared, or the interval holds. QED
 
     The two tables may be the same one, or any two: nothing is assumed of how they differ.
+
+    Parameters
+    ----------
+    later, earlier
+        The two releases; the change is `later` minus `earlier`.
+    confidence
+        Of the interval, 1 - beta; None for the smaller one of the two releases.
     """
     if later.raw is None or earlier.raw is None or later.unit is None:
         raise _refused("a release of an older version of dpdb did not keep its unclamped value")
@@ -162,7 +169,7 @@ def _noise(release: ReleaseFields) -> HandicappedNoise:
 
 
 def _rounded(release: ReleaseFields, step: float) -> float:
-    """Return how far the error of an unclamped value may be from its continuous noise.
+    """Return the greatest distance of an unclamped value's error from its continuous noise.
 
     One step of the noise, if it is the last of its release whatever it is. Else, with u = S / UNIT the distance of the
     possible values of the noise and k handicaps: 1/2 by the rounding of `raw`, u by that of the statistic to units,

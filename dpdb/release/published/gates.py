@@ -37,7 +37,7 @@ class GateResult:
 
     @property
     def failed(self) -> bool:
-        """Return whether it fails what waits for it: not passed, and not only a warning."""
+        """Return whether the gate fails its job or command: it is not passed and does not only warn."""
         return not self.passed and not self.warns
 
     @property
@@ -52,7 +52,7 @@ class GateResult:
 
     @property
     def certainty(self) -> str:
-        """What the interval adds to the comparison, in words."""
+        """Whether the interval confirms the comparison, in words."""
         if self.bound is None:
             return "there is no upper bound, so this is not certain"
         known = f"{'upper' if self.passed else 'lower'} bound {number_words(self.bound, self.release.quantity)}"
@@ -83,7 +83,22 @@ class GateResult:
 def parse_gate(
     measure: str, number: object, released: Collection[str], where: str, *, rate: bool = False, warns: bool = False
 ) -> Gate:
-    """Check a gate; `where` says in messages where it was written, `rate` that shares of rows are released.
+    """Check a gate and return it.
+
+    Parameters
+    ----------
+    measure
+        Name of the measure that the gate tests.
+    number
+        The threshold as it was written.
+    released
+        Names of the measures that are released.
+    where
+        Where the gate was written, for messages.
+    rate
+        Whether shares of rows are released; then the threshold is at most 1.
+    warns
+        Whether a release above the threshold only warns.
 
     Raises
     ------

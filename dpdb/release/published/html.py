@@ -38,7 +38,17 @@ def release_card(release: ReleaseFields) -> str:
 def releases_table(
     releases: Sequence[ReleaseFields], columns: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
 ) -> str:
-    """Several releases as a table; `columns` with their `cells` go first."""
+    """Several releases as a table.
+
+    Parameters
+    ----------
+    releases
+        The releases, one row each.
+    columns
+        Names of further columns, which go first.
+    cells
+        The texts of these columns for each release. Default: none.
+    """
     before = cells if cells is not None else [()] * len(releases)
     rows = [[*first, *_cells(release)] for first, release in zip(before, releases, strict=True)]
     return html_table([*columns, "measure", "rows", "value", "interval", "cost"], rows)

@@ -1,4 +1,4 @@
-"""Releases as a picture: each value with its interval, by matplotlib. Reads what is published only."""
+"""Releases as a picture: each value with its interval, by matplotlib. Reads published values only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpdb.release.published.words import measured_words
 
 __all__ = ["draw_releases"]
 
-_HEIGHT = 0.45  # inches of a release
+_HEIGHT = 0.45  # inches per release
 _WIDTH = 7.0
 
 

@@ -58,7 +58,7 @@ class Release(ReleaseFields):
         ParameterError
             If they do not estimate the same statistic, or the noise of one gives no interval.
         """
-        from dpdb.release.published.change import change_between  # who makes one release compares none
+        from dpdb.release.published.change import change_between  # imported when two releases are compared
 
         return change_between(self, earlier, confidence)
 
@@ -70,7 +70,7 @@ class Release(ReleaseFields):
 
     @property
     def words(self) -> str:
-        """What it means, with its bounds, cost and noise."""
+        """Its meaning in words, with bounds, cost and noise."""
         return release_words(self)
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ class Releases(tuple[Release, ...]):
 
 
 def _joined(first: tuple[Any, ...], second: tuple[Any, ...]) -> Any:
-    """Return two tuples as one: `Releases` if it holds nothing else; what is no tuple is not added."""
+    """Return two tuples as one, which is `Releases` if it holds releases only; other values are not added."""
     if not (isinstance(first, tuple) and isinstance(second, tuple)):
         return NotImplemented
     both = (*first, *second)
@@ -163,12 +163,12 @@ def _joined(first: tuple[Any, ...], second: tuple[Any, ...]) -> Any:
 
 
 def recorded_releases(answer: str) -> Releases:
-    """Return the releases of an answer that a ledger has recorded; what a later version says of them is left out.
+    """Return the releases of an answer that a ledger has recorded, without fields of later versions.
 
     Raises
     ------
     LedgerError
-        If the answer is not one of a session.
+        If no session wrote the answer.
     """
     known = {field.name for field in fields(Release)}
     try:

@@ -1,4 +1,4 @@
-"""`Published`: what every published thing tells; `ReleaseFields`: what one noisy answer does, and nothing else."""
+"""`Published`: the fields of everything published; `ReleaseFields`: the fields of one noisy answer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["Published", "ReleaseFields"]
 
 
 class Published(ABC):
-    """A published thing: which it is, of what, for whom, at what cost; `ReleaseFields` says what each field is.
+    """A published value: its identity, statistic, unit and cost; `ReleaseFields` says what each field is.
 
-    A kind is a frozen dataclass, whose own order is that of its record.
+    Each subclass is a frozen dataclass; its own field order is that of its record.
     """
 
     release_id: str
@@ -27,12 +27,12 @@ class Published(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON: what an account records."""
+        """Return the fields, ready for JSON, as an account records them."""
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """What it means, without its guarantee."""
+        """Its meaning in words, without its guarantee."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class ReleaseFields(Published):
 
     @property
     def shown_constraint(self) -> str | None:
-        """The constraint for readers; in releases of older versions it is not as it was written."""
+        """The constraint for readers: as it was written, but for releases of older versions."""
         return self.constraint_text or self.constraint
 
     def to_dict(self) -> dict[str, Any]:

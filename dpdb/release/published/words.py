@@ -31,7 +31,7 @@ __all__ = [
 
 SHARE = "share of rows"  # the `quantity` of a rate
 
-_HEAD = ("value", "at least", "at most", "noise scale", "constraint")  # of a breakdown
+_HEAD = ("value", "at least", "at most", "noise scale", "constraint")  # columns of a breakdown's table
 
 _FEW_DIGITS = 1e-4  # below it three decimals of a percentage would show fewer than two digits
 _ALL_DIGITS = 1e15  # beyond it a float does not hold every whole number
@@ -75,26 +75,26 @@ def bounds_words(release: ReleaseFields) -> str:
 
 
 def cost_words(release: Published) -> str:
-    """Write what a release cost, with its parameter."""
+    """Write the cost of a release, with its parameter."""
     if release.epsilon == 0:
         return "nothing more: one number with the release before it"
     return f"epsilon {release.epsilon:g}" if release.epsilon is not None else f"rho {release.rho:g}"
 
 
 def slice_words(release: Published) -> str:
-    """Write the slice as it was asked for."""
+    """Write the predicate of the slice."""
     return release.where or "whole table"
 
 
 def measured_words(release: ReleaseFields, *, constraint: bool = True) -> str:
-    """Name what was measured, of which constraint if of one alone, and where."""
+    """Name the measure, the constraint if one alone was measured, and the slice."""
     of_constraint = f" of {release.shown_constraint}" if constraint and release.constraint else ""
     where = f" where {release.where}" if release.where else ""
     return f"{release.measure}{of_constraint}{where}"
 
 
 def words_of(release: ReleaseFields) -> Words:
-    """Return the words of what a release estimates; of a measure of a later version, what the release itself says."""
+    """Return the words for a release's estimand; for a measure of a later version, from the release itself."""
     known = counted(release.measure)
     if known is None:
         heading = release.measure.replace("_", " ").capitalize()
@@ -103,7 +103,7 @@ def words_of(release: ReleaseFields) -> Words:
 
 
 def is_within_noise(release: ReleaseFields) -> bool:
-    """Return whether the value is smaller than its noise, so that it may well be nothing but noise."""
+    """Return whether the value is smaller than its noise, so that it may be noise alone."""
     return release.noise_scale > release.value
 
 
@@ -119,7 +119,7 @@ def limits_words(release: ReleaseFields) -> str:
 
 
 def release_words(release: ReleaseFields) -> str:
-    """Say what one release means, with its bounds, cost and noise."""
+    """Write the meaning of one release, with its bounds, cost and noise."""
     of_rows = " of rows" if release.quantity == SHARE else ""
     lines = [
         f"{measured_words(release)} = {value_words(release)}{of_rows}",
@@ -138,7 +138,7 @@ def release_words(release: ReleaseFields) -> str:
 
 
 def releases_words(releases: Sequence[ReleaseFields]) -> str:
-    """Say what the releases of one call mean, at least one, and their guarantee once; a breakdown as tables."""
+    """Write the meaning of the releases of one call (at least one), their guarantee once, and a breakdown as tables."""
     broken_down = releases[0].constraint is not None
     said = breakdown_words(releases) if broken_down else "\n".join(release.words for release in releases)
     return f"{said}\nGuarantee: {releases[0].guarantee}."
@@ -184,7 +184,7 @@ def _meaning(release: ReleaseFields) -> str:
 
 
 def _theta(release: ReleaseFields) -> str:
-    """Say what theta is, where it comes from, between which numbers the count at it lies, and what cannot be told."""
+    """Write theta, its source, the interval of the statistic at theta, and why an interval is missing."""
     from_where = "" if release.theta_from is None else f" ({release.theta_from})"
     words = f"{release.theta:,}{from_where}"
     if release.estimate_lower is not None and release.estimate_upper is not None:

@@ -1,1 +1,1 @@
-"""The unit that a release protects, and what other tables have to do with it."""
+"""The unit that a release protects, also with rows of other tables."""

@@ -100,7 +100,7 @@ class Link:
 
 @dataclass(frozen=True)
 class LimitedChildren:
-    """How many children of each key are used, and what that bounds.
+    """The limit of children of each key, and the bounds that follow from it.
 
     Attributes
     ----------
@@ -123,11 +123,11 @@ class LimitedChildren:
 
     @property
     def changed_rows(self) -> int:
-        """By how many rows one unit changes what is read, at most: the divisor that serves every release."""
+        """The most rows that one unit changes in the table that is read: the divisor for every release."""
         return self._divisor(2)
 
     def divisor(self, constraints: Sequence[DenialConstraint]) -> int:
-        """Return by what epsilon is divided for each row of a release that measures some constraints; none: a count."""
+        """Return the divisor of epsilon for each row of a release that measures some constraints (none: of a count)."""
         private = {link.rule.parent for link in self.links}
         across = [dc for dc in constraints if any(rule.parent in private for rule in dc.inclusions)]
         if not across:
@@ -154,12 +154,12 @@ class LimitedChildren:
 
     @property
     def estimand_words(self) -> str:
-        """What is left out of the number that is estimated."""
+        """The rows that the estimand leaves out, in words."""
         return f", using at most {self._limit}" if self.links else ""
 
     @property
     def bound(self) -> str | None:
-        """What a ledger is bound to; None without rules on private parents."""
+        """The unit in words that a ledger is bound to; None without rules on private parents."""
         if not self.links:
             return None
         rules = "; ".join(link.rule.rule for link in self.links)

@@ -58,7 +58,7 @@ class PrivacyUnit:
         return None if self.children is None else self.children.most
 
     def divisor(self, constraints: Sequence[DenialConstraint] = ()) -> int:
-        """Return by what epsilon is divided for each row of a release that measures some constraints; none: a count."""
+        """Return the divisor of epsilon for each row of a release that measures some constraints (none: of a count)."""
         return self.rows if self.children is None else self.children.divisor(constraints)
 
     @property
@@ -73,7 +73,7 @@ class PrivacyUnit:
 
     @property
     def public(self) -> dict[str, object]:
-        """The unit as part of a request; a unit without column reads as it did before there were columns."""
+        """The unit as part of a request; without a column it is written as in older versions, which had no columns."""
         named: dict[str, object] = {} if self.column is None else {"unit": self.column}
         if self.children is not None and self.children.links:
             named = {"max_children": self.children.most}
@@ -81,7 +81,7 @@ class PrivacyUnit:
 
     @property
     def bound(self) -> str | None:
-        """What a ledger is bound to: columns, or keys with limited children; None if units are rows of one table."""
+        """The unit in words that a ledger is bound to: columns or keys with limited children; None for rows."""
         if self.children is not None:
             return self.children.bound
         if self.column is None:
@@ -89,7 +89,7 @@ class PrivacyUnit:
         return " and ".join([self.column, *(f"{parent}.{name}" for parent, name in self.parents)])
 
     def estimand(self, words: str) -> str:
-        """Add to an estimand what the unit leaves out: it is a number of the rows that are kept."""
+        """Add to an estimand that it is of the rows that the unit's limit keeps."""
         if self.children is not None:
             return words + self.children.estimand_words
         if self.column is None:

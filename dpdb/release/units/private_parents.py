@@ -66,7 +66,7 @@ _BLURRED = ("FLOAT", "DOUBLE", "INTERVAL", "TIME WITH TIME ZONE")
 
 
 def unit_of_table(asked: PrivacyUnit, table: Table) -> PrivacyUnit:
-    """Return the unit of an open table: its column as the table spells it, and what it has in private parents.
+    """Return the unit of an open table: its column as the table spells it, and its columns in private parents.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _refuse_public_self(rule: BoundInclusion) -> None:
 
 
 def _column_of_unit(rule: BoundInclusion, unit: PrivacyUnit) -> str:
-    """Return the column of a private parent that has the values of the unit."""
+    """Return the column of a private parent that holds the unit's values."""
     key = ", ".join(pair.column for pair in rule.pairs)
     if unit.column is None:
         first = rule.pairs[0].column
