@@ -122,7 +122,7 @@ def propose_schema(
     Raises
     ------
     SourceError
-        As `dpdb.engine.open_table`.
+        As `dpdb.opening.open_table`.
     """
     members = member_names(source)
     settings["csv_schema"] = dict.fromkeys(members, "VARCHAR")

@@ -77,7 +77,7 @@ def test_a_database_takes_half_of_it_or_what_it_is_told(monkeypatch: pytest.Monk
 LISTING = """
 import numpy as np, pyarrow as pa
 from pathlib import Path
-from dpdb.engine import open_table
+from dpdb.opening import open_table
 from dpdb.engine import slice as of_slice
 
 def peak():  # ru_maxrss would start from the parent's

@@ -18,7 +18,7 @@ import pyarrow as pa
 from helpers_remote import compare, random_question, statistics
 from pyspark.sql import SparkSession
 import dpdb
-from dpdb.engine import open_table
+from dpdb.opening import open_table
 from dpdb.remote.spark import SparkTable
 from dpdb.ledger import Ledger
 from dpdb.thresholds import HASHES_PER_SHARED
