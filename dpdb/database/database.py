@@ -203,8 +203,8 @@ class Database:
     @contextmanager
     def arrow_table(self, name: str, data: Any) -> Iterator[None]:
         """Make an Arrow object readable under `name` while the block lasts."""
-        with self._errors(f"register {name}"):
-            self._connection.register(name, data)
+        with self._errors(f"register {name}"):  # it tries to import pandas, and clears what a signal raises there
+            interruptible(self._connection, lambda: self._connection.register(name, data))
         try:
             yield
         finally:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
@@ -136,5 +137,7 @@ def _is_readable(database: Database, field: pa.Field) -> bool:
     try:
         with database.arrow_table("one_column", pa.RecordBatchReader.from_batches(pa.schema([field]), [])):
             return True
-    except EngineError:
-        return False
+    except EngineError as error:
+        if isinstance(error.__cause__, duckdb.NotImplementedException):
+            return False
+        raise

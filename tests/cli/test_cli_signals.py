@@ -10,14 +10,22 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
+import pyarrow as pa
 import pytest
 from struck_commands import COMMANDS, Struck, busy_folder, strike, wait_for_handlers
 
+from dpdb.database import Database
+from dpdb.doors.cli.intermixed import Parser
 from dpdb.doors.cli.main import main
+from dpdb.errors import ConstraintTypeError
 from dpdb.ledger import Ledger
+from dpdb.sources.stream_source import _is_readable
 from dpdb.stopping import SignalsEndTheCommand, went_on
 
 LIMIT = 2.0
@@ -236,6 +244,43 @@ def test_an_exception_that_native_code_swallows_is_raised_again(capsys: pytest.C
         time.sleep(5)
     assert time.monotonic() - began < 3
     assert capsys.readouterr().err == ""
+
+
+def test_a_signal_never_looks_like_a_column_that_cannot_be_read() -> None:
+    """DuckDB runs Python code while it looks at a stream, and reports whatever that raises as an error of its own."""
+    field, lines = pa.field("a", pa.string()), 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> object:
+        nonlocal lines
+        lines += 1
+        if lines == strike_at:
+            sys.settrace(None)
+            os.kill(os.getpid(), signal.SIGINT)
+        return trace
+
+    with Database() as database:
+        for strike_at in range(1, 120):  # about as many lines as there are, and some more
+            lines = 0
+            with suppress(KeyboardInterrupt):
+                sys.settrace(trace)
+                try:
+                    assert _is_readable(database, field), strike_at
+                finally:
+                    sys.settrace(None)
+    assert 0 < lines < 119, "no strike came behind the last line"
+
+
+def test_an_error_behind_a_signal_is_reported_as_the_signal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(options: object) -> int:
+        swallowed()
+        raise ConstraintTypeError("a column cannot be compared")
+
+    parse = Parser.parse_args
+    monkeypatch.setattr(Parser, "parse_args", lambda *a, **k: Namespace(**vars(parse(*a, **k)) | {"run": run}))
+    assert main(["schema", "t.parquet"]) == 128 + signal.SIGINT
+    assert capsys.readouterr().err.startswith("dpdb: interrupted; temporary data is removed, ")
 
 
 def test_an_exception_that_has_done_its_work_is_not_raised_again() -> None:

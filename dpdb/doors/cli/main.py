@@ -125,7 +125,9 @@ def _run(arguments: Sequence[str] | None) -> int:
                 _say_when_little_is_left(options)
                 return int(options.run(options))
         except DpdbError as error:
-            return _failed(_with_option_of_log(str(error), options), error.exit_code)
+            stop = _signal_behind(error)
+            words = _with_option_of_log(str(error), options)
+            return _failed(words, error.exit_code) if stop is None else _stopped(stop)
     except (KeyboardInterrupt, Terminated) as error:
         return _stopped(error)
     except BrokenPipeError:  # the reader of our output has read enough and gone
