@@ -210,6 +210,17 @@ class Database:
         finally:
             self._connection.unregister(name)
 
+    def reads(self, field: pa.Field) -> bool:
+        """Return whether DuckDB reads a column of this Arrow type at all."""
+        empty = pa.RecordBatchReader.from_batches(pa.schema([field]), [])
+        try:
+            with self.arrow_table("one_column", empty):
+                return True
+        except EngineError as error:
+            if isinstance(error.__cause__, duckdb.NotImplementedException):
+                return False
+            raise
+
     @contextmanager
     def _errors(self, query: str | exp.Expr) -> Iterator[None]:
         try:

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.errors import EngineError, SourceError
+from dpdb.errors import SourceError
 from dpdb.predicates import in_type
 from dpdb.schema import Column, TableSchema, TypeOrigin, refuse_duplicate_names
 from dpdb.sources.source import Reading, Source, Wanted, copied, nothing_usable, scanned
@@ -104,7 +103,7 @@ def copied_stream(database: Database, stream: Stream) -> Source:
     if not columns.names:
         raise SourceError(f"{stream.description}: the table has no columns")
     refuse_duplicate_names(columns.names)
-    foreign = {field.name: str(field.type) for field in columns if not _is_readable(database, field)}
+    foreign = {field.name: str(field.type) for field in columns if not database.reads(field)}
     readable = [name for name in columns.names if name not in foreign]
     if not readable:
         raise nothing_usable(stream.description)
@@ -131,13 +130,3 @@ def _in_order(stream: Stream, names: Sequence[str]) -> exp.Expr:
         for cell in cells
     ]
     return exp.select(*typed).from_(_STREAM.copy()).subquery("typed_row")
-
-
-def _is_readable(database: Database, field: pa.Field) -> bool:
-    try:
-        with database.arrow_table("one_column", pa.RecordBatchReader.from_batches(pa.schema([field]), [])):
-            return True
-    except EngineError as error:
-        if isinstance(error.__cause__, duckdb.NotImplementedException):
-            return False
-        raise

@@ -25,7 +25,6 @@ from dpdb.doors.cli.intermixed import Parser
 from dpdb.doors.cli.main import main
 from dpdb.errors import ConstraintTypeError
 from dpdb.ledger import Ledger
-from dpdb.sources.stream_source import _is_readable
 from dpdb.stopping import SignalsEndTheCommand, went_on
 
 LIMIT = 2.0
@@ -264,7 +263,7 @@ def test_a_signal_never_looks_like_a_column_that_cannot_be_read() -> None:
             with suppress(KeyboardInterrupt):
                 sys.settrace(trace)
                 try:
-                    assert _is_readable(database, field), strike_at
+                    assert database.reads(field), strike_at
                 finally:
                     sys.settrace(None)
     assert 0 < lines < 119, "no strike came behind the last line"
