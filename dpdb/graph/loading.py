@@ -58,6 +58,7 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     graph = BlockGraph(4, constraints)
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         _load_degrees(graph, constraints)
+        graph.most_projected_edges(1)
         finished(graph.projection.counts(1))
     elif statistic == "witnesses":
         finished(witness_count(graph.blocks, 1))

@@ -26,6 +26,7 @@ from dpdb.measures.registry import measure_named
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.accounts.budget import Budget
 from dpdb.release.ask import Ask
+from dpdb.release.conflict_graph import load_kernels
 from dpdb.thresholds import COUNTED_WORK, FEW_ROWS, THRESHOLDS
 
 FD, KEY = "a -> b", "UNIQUE(a, b)"
@@ -169,6 +170,18 @@ def test_neither_for_several_measures_rates_and_single_constraints(rules: str, c
         with dpdb.open(table(300), constraints=[*RULES[rules], "not(t1.y<-1)"]) as session, nothing_loaded(calls):
             session.dp_inconsistency("all", 1, **options)
             assert calls.after <= calls.before, (options, calls.after - calls.before)
+
+
+@pytest.mark.parametrize("rules", [rules for rules in RULES if rules != "alone"])
+@pytest.mark.parametrize("between", ["projected_edges_between", "witnesses_between"])
+def test_neither_where_bounds_of_a_statistic_do(rules: str, between: str, calls: Calls) -> None:
+    """Which thetas need a scan depends on noise: mostly none needs the bounds, so that releases hardly show this."""
+    with dpdb.open(table(300), constraints=RULES[rules]) as session, nothing_loaded(calls):
+        load_kernels(session.public.bound, [between.removesuffix("_between")])
+        calls.debited = True
+        getattr(session._private.statistics(), between)(2)
+        assert calls.after
+        assert calls.after <= calls.before, calls.after - calls.before
 
 
 @pytest.mark.parametrize("rules", [[ORDER], [GROUPED, FD], ["a -> x"]], ids=["order", "mixed", "classes"])
