@@ -1,10 +1,14 @@
-"""`publish`: the one way out for every release: load, debit, draw, record, return. `prepare` has checked it before."""
+"""`publish`, `publish_suite`: the one way out for every release and every verdict: load, debit, draw, record, return.
+
+What is published was checked before, by `prepare` or `dpdb.suites`.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpdb.errors import EngineError, SourceError
@@ -13,10 +17,11 @@ from dpdb.release.published.release import Releases, recorded_releases
 from dpdb.stopping import debit_begins
 
 if TYPE_CHECKING:
-    from dpdb.release.accounts.account import Account, Reservation
+    from dpdb.release.accounts.account import Account, Reservation, SuiteReservation
     from dpdb.release.accounts.charge import Charge
+    from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
-__all__ = ["publish"]
+__all__ = ["publish", "publish_suite"]
 
 _FAILED = (
     "the release failed after its budget was debited; the reason is in the owner's log (logger 'dpdb.owner'), "
@@ -82,6 +87,62 @@ def publish(
         return published
     finally:
         reservation.close()
+
+
+def publish_suite(
+    account: Account, run: SuiteRun, load: Callable[[], object], draw: Callable[[SuiteReservation], SuiteLevel | None]
+) -> str:
+    """Make one run of a suite of checks level by level, or return the recorded answer of that run.
+
+    The debit of the whole charge and the secret are one transaction. Each level is recorded before the next one is
+    drawn and before anything of it is shown, so a killed run, asked again, goes on where its record ends: with the
+    same secret and fresh noise for what was not recorded. At the end the charge is lowered to what was needed, unless
+    the suite is kept. Failures as in `publish`.
+
+    Parameters
+    ----------
+    account
+        Pays, and keeps secret and levels.
+    run
+        What is public about the run, and its secret when that is first drawn.
+    load
+        Called if there will be a draw, before the debit.
+    draw
+        Draws the next level after those of the reservation; None when all levels are drawn.
+
+    Raises
+    ------
+    BudgetExceededError, LedgerError, ParameterError
+        The account does not pay; nothing is spent.
+    EngineError
+        Loading failed, and nothing is spent, or the draw failed, and what was debited stays spent until the same run
+        is finished.
+    """
+    if account.will_draw(run.charge):
+        with _said_before_the_debit():
+            load()
+    debit_begins()
+    held = account.open_suite(run)
+    try:
+        if held.answer is not None:
+            return held.answer
+        while True:
+            with _one_message():
+                level = draw(held)
+            if level is None:
+                break
+            account.record_level(held, level)
+            held = replace(
+                held,
+                levels={**held.levels, level.number: level.answer},
+                spent=level.spent,
+                failed={**held.failed, **dict.fromkeys(level.failed, "")},
+            )
+        answer = run.answer(held)
+        account.end_suite(held, answer)
+        return answer
+    finally:
+        held.close()
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from dpdb.release.accounts.charge import Charge
 from dpdb.release.ask import Ask, Epsilon
 from dpdb.release.prepare import Prepared, PublicTable, prepare
 from dpdb.release.private_slices import PrivateSlices
-from dpdb.release.publish import publish
+from dpdb.release.publish import publish, publish_suite
 from dpdb.release.published.release import Releases
 from dpdb.release.units.privacy_unit import unit_of
 from dpdb.release.units.private_parents import unit_of_table
@@ -26,7 +26,8 @@ from dpdb.release.verbs import Verbs
 from dpdb.sources import SourceLike
 
 if TYPE_CHECKING:
-    from dpdb.release.accounts.account import Account
+    from dpdb.release.accounts.account import Account, SuiteReservation
+    from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = ["Session", "open_session"]
 
@@ -141,6 +142,27 @@ class Session(Verbs):
             releases = publish(self._account, prepared.charge, load_all, [drawn])
         self._warn_of_little()
         return releases
+
+    def run_suite(self, run: SuiteRun) -> str:
+        """Make one run of a suite of checks; the table is compared as for `release`. Returns the answer as JSON."""
+        self._refuse_closed()
+        if not self._reads_rows:
+            raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
+        with ExitStack() as since_draw:
+
+            def load_all() -> None:
+                self._table.refuse_change(all_rows=self._compares_rows)
+                run.load()
+
+            def drawn(held: SuiteReservation) -> SuiteLevel | None:
+                since_draw.enter_context(self._private.forgotten_if_unpublished())
+                level = run.draw(self._private, held, self._progress)
+                self._table.refuse_change(all_rows=self._compares_rows)
+                return level
+
+            answer = publish_suite(self._account, run, load_all, drawn)
+        self._warn_of_little()
+        return answer
 
     def prepare(self, ask: Ask, *, who: str | None = None) -> Prepared:
         """Check everything public about a release; the result has its `charge`.

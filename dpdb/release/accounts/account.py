@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from dpdb.ledger import Reservation
+from dpdb.ledger import Reservation, SuiteReservation
 from dpdb.release.accounts.charge import Charge
+from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
-__all__ = ["Account", "Reservation"]
+__all__ = ["Account", "Reservation", "SuiteReservation"]
 
 
 class Account(Protocol):
@@ -51,6 +52,15 @@ class Account(Protocol):
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep the answer, before it is published."""
+
+    def open_suite(self, run: SuiteRun) -> SuiteReservation:
+        """Debit all that a suite may cost, with its secret, or go on with a run of it. Errors as `debit`."""
+
+    def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
+        """Keep what one level has found, before anything of it is shown."""
+
+    def end_suite(self, held: SuiteReservation, answer: str) -> None:
+        """Keep the answer of a run, and lower the charge to what was spent unless the suite is kept."""
 
     def spent(self) -> float:
         """Return the budget spent so far."""

@@ -7,9 +7,10 @@ from decimal import Decimal
 from threading import Lock
 
 from dpdb.errors import BudgetExceededError, ParameterError
-from dpdb.ledger import Reservation
+from dpdb.ledger import Reservation, SuiteReservation
 from dpdb.privacy import as_float, format_epsilon, parse_epsilon
 from dpdb.release.accounts.charge import Charge
+from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = ["Budget", "as_budget"]
 
@@ -77,6 +78,33 @@ class Budget:
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep nothing: the answer is published at once, and the session ends with its process."""
+
+    def open_suite(self, run: SuiteRun) -> SuiteReservation:
+        """Debit all that a suite may cost, and draw its secret; a kept suite needs a ledger."""
+        if run.name is not None:
+            raise ParameterError("a suite is kept in a ledger; name one with ledger= (--ledger)")
+        self.spend(_epsilon(run.charge))
+        return SuiteReservation(
+            number=0,
+            suite=0,
+            run_id=run.charge.run_id or "",
+            name=None,
+            secret=run.make_secret(),
+            levels={},
+            answer=None,
+            spent=0,
+            reserved=run.charge.epsilon,
+            failed={},
+        )
+
+    def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
+        """Keep nothing, as `record`."""
+
+    def end_suite(self, held: SuiteReservation, answer: str) -> None:
+        """Give back what the suite did not need; sound because budgets are pure (see `dpdb.ledger.suites`)."""
+        del answer
+        with self._lock:
+            self._spent -= held.reserved - held.spent
 
     def little_left(self) -> None:
         """Return None: a budget is often made for one release only."""

@@ -12,9 +12,10 @@ from dpdb.ledger import Ledger, SourceMark, rows_of
 from dpdb.overlap import maximum_overlap
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy import PURE
-from dpdb.release.accounts.account import Reservation
+from dpdb.release.accounts.account import Reservation, SuiteReservation
 from dpdb.release.accounts.budget import Budget, as_budget
 from dpdb.release.accounts.charge import Charge
+from dpdb.release.suite_run import SuiteLevel, SuiteRun
 from dpdb.release.units.privacy_unit import PrivacyUnit
 from dpdb.schema import TableSchema
 
@@ -138,6 +139,43 @@ class LedgerAccount:
     def record(self, reservation: Reservation, answer: str) -> None:
         """Keep the answer in the ledger."""
         self._ledger.record(reservation, answer)
+
+    def open_suite(self, run: SuiteRun) -> SuiteReservation:
+        """Debit the ledger and keep the secret there; see `Ledger.open_suite`. If either budget refuses, nothing is."""
+        charge = run.charge
+        units = self._units(charge)
+        if self._ledger.notion is not PURE:
+            raise ParameterError(
+                f"checks need a pure ledger, and this one is {self._ledger.notion.name}: what they did not need could "
+                "not be given back; measure instead, or make a ledger of the pure notion"
+            )
+        if self.will_draw(charge):
+            self._budget.check(charge.epsilon)
+        held = self._ledger.open_suite(
+            charge.coverage,
+            units,
+            source=self._source,
+            request=charge.request_text,
+            spec=run.spec,
+            make_secret=run.make_secret,
+            run_id=str(charge.run_id),
+            name=run.name,
+            analyst=charge.who,
+            label=charge.label,
+            rule_set=charge.rule_set,
+        )
+        if held.answer is None:
+            self._budget.spend(charge.epsilon)
+        self._is_low = held.is_low
+        return held
+
+    def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
+        """Keep what one level has found in the ledger."""
+        self._ledger.record_level(held, level.number, level.answer, spent=level.spent, failed=level.failed)
+
+    def end_suite(self, held: SuiteReservation, answer: str) -> None:
+        """Keep the answer in the ledger, which settles a suite that is not kept; the session's budget stays debited."""
+        self._ledger.end_suite(held, answer)
 
     def spent(self) -> float:
         """Return the joint cost of the ledger's releases, in its parameter (epsilon, rho or mu)."""

@@ -1,0 +1,81 @@
+"""`SuiteRun`: one run of a suite of checks, as far as sessions and accounts know it. `dpdb.suites` makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from dpdb.engine import Progress
+    from dpdb.ledger import SuiteReservation
+    from dpdb.release.accounts.charge import Charge
+    from dpdb.release.private_slices import PrivateSlices
+
+__all__ = ["SuiteLevel", "SuiteRun"]
+
+
+@dataclass(frozen=True)
+class SuiteLevel:
+    """What a run has found at one level; public once it is recorded.
+
+    Attributes
+    ----------
+    number : int
+        From 1 on.
+    answer : str
+        The verdicts, as text.
+    spent : int
+        Nano-epsilon that the suite has cost with this level: its first share and every ring so far.
+    failed : tuple of str
+        Names of the checks that failed at this level.
+    """
+
+    number: int
+    answer: str
+    spent: int
+    failed: tuple[str, ...]
+
+
+class SuiteRun(Protocol):
+    """One run of a suite.
+
+    Attributes
+    ----------
+    charge : Charge
+        All that the suite may cost, for the rows that any of its checks reads; with a run id.
+    spec : str
+        JSON object: rules, limits, levels, shares. Public.
+    name : str or None
+        The name under which the suite is kept.
+    """
+
+    @property
+    def charge(self) -> Charge:
+        """What is debited at once."""
+        ...
+
+    @property
+    def spec(self) -> str:
+        """What is public about the suite, as JSON."""
+        ...
+
+    @property
+    def name(self) -> str | None:
+        """The name of a kept suite."""
+        ...
+
+    def load(self) -> None:
+        """Load and compile the code of its statistics and noises. Reads no row."""
+        ...
+
+    def make_secret(self) -> str:
+        """Draw the hidden thresholds; once in the life of a suite."""
+        ...
+
+    def draw(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> SuiteLevel | None:
+        """Read private rows and draw the next level's noise; None after the last level."""
+        ...
+
+    def answer(self, held: SuiteReservation) -> str:
+        """Return the verdicts of all recorded levels, as JSON."""
+        ...
