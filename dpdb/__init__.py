@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from dpdb.doors.notebook import progress_bar
     from dpdb.errors import BudgetExceededError, DpdbError
     from dpdb.owner.expected_error import plan
-    from dpdb.release import Release, Releases, Session
-    from dpdb.release import open_session as open  # noqa: A004 - the public name is dpdb.open
+    from dpdb.release import Release, Releases
     from dpdb.release.one_shot import dp_inconsistency
+    from dpdb.suites import CheckResult, CheckResults, Session
+    from dpdb.suites import open_session as open  # noqa: A004 - the public name is dpdb.open
 
 __all__ = [
     "BudgetExceededError",
+    "CheckResult",
+    "CheckResults",
     "DenialConstraint",
     "DpdbError",
     "Registration",
@@ -49,21 +52,23 @@ __all__ = [
 
 _HOMES = {
     "BudgetExceededError": ("dpdb.errors", "BudgetExceededError"),
+    "CheckResult": ("dpdb.suites", "CheckResult"),
+    "CheckResults": ("dpdb.suites", "CheckResults"),
     "DenialConstraint": ("dpdb.constraints", "DenialConstraint"),
     "DpdbError": ("dpdb.errors", "DpdbError"),
     "Registration": ("dpdb.doors.duckdb_functions", "Registration"),
     "Release": ("dpdb.release", "Release"),
     "Releases": ("dpdb.release", "Releases"),
-    "Session": ("dpdb.release", "Session"),
+    "Session": ("dpdb.suites", "Session"),
     "dp_inconsistency": ("dpdb.release.one_shot", "dp_inconsistency"),
-    "open": ("dpdb.release", "open_session"),
+    "open": ("dpdb.suites", "open_session"),
     "plan": ("dpdb.owner", "plan"),
     "progress_bar": ("dpdb.doors.notebook", "progress_bar"),
     "register": ("dpdb.doors.duckdb_functions", "register"),
 }
 _MODULES = frozenset(
     ("constraints", "dbt", "doors", "engine", "errors", "files", "graph", "jobs", "ledger", "measures",
-     "overlap", "owner", "predicates", "privacy", "release")
+     "overlap", "owner", "predicates", "privacy", "release", "suites")
 )  # fmt: skip
 
 

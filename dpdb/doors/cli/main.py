@@ -30,6 +30,7 @@ __all__ = ["COMMANDS", "build_parser", "leave", "main", "run_process"]
 COMMANDS = (
     "measure",
     "count",
+    "check",
     "sql",
     "run",
     "report",

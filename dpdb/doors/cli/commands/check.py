@@ -1,0 +1,121 @@
+"""`dpdb check`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from dpdb.doors.cli.answers import AnswerOutput
+from dpdb.doors.cli.intermixed import harmless
+from dpdb.doors.cli.numbers import real, whole
+from dpdb.doors.cli.shared_options import (
+    command,
+    declared_options,
+    format_option,
+    limit_options,
+    output_option,
+    setting_options,
+    spending_options,
+)
+from dpdb.doors.cli.streams import say
+
+if TYPE_CHECKING:
+    from dpdb.suites import CheckResults, CheckRun, Suite
+
+__all__ = ["add", "run"]
+
+_STEPS = 27  # opening, reading, counting, and a step for each level
+
+
+def add(commands: Any) -> None:
+    """Add `dpdb check`."""
+    parser = command(
+        commands,
+        "check",
+        run,
+        "test a suite of rules with limits: verdicts, paid for by the checks that fail",
+        "dpdb check hospital.parquet nightly.dcs.txt --epsilon 1 --ledger hospital.ledger",
+    )
+    parser.add_argument("source", metavar="SOURCE", help="Parquet or CSV file, directory or glob; DuckDB file; ...")
+    parser.add_argument("suite", metavar="SUITE", help="file of rules, whose lines may end in limits")
+    setting_options(parser, ("table", "csv_schema", "delimiter"))
+    declared_options(parser)
+    parser.add_argument("--epsilon", default="1", metavar="E", help="reserved; what is not needed is given back (1)")
+    parser.add_argument("--where", metavar="SQL", help="predicate that selects the rows that are checked")
+    parser.add_argument("--by", metavar="COLUMN", help="check each slice of this column by itself")
+    parser.add_argument("--keys", metavar="V,V", help="the public list of keys, as one line of CSV")
+    harmless(
+        parser.add_argument("--confidence", type=real, default=0.99, metavar="C", help="of all verdicts together (.99)")
+    )
+    harmless(
+        parser.add_argument(
+            "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"
+        )
+    )
+    parser.add_argument("--date", metavar="DAY", help="what {date} stands for in the suite, as YYYY-MM-DD")
+    parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
+    parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
+    parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
+    spending_options(parser)
+    limit_options(parser)
+    format_option(parser)
+    output_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the suite, print the verdicts, and tell by the exit code whether a check failed."""
+    from dpdb.doors.cli.checks_text import checks_text
+    from dpdb.suites import load_suite
+
+    suite = load_suite(options.suite, date=options.date)
+    with AnswerOutput(options.out, options.ledger, warn=not (options.quiet or options.dry_run)) as output:
+        results = _checked(options, suite)
+        if results is None:
+            return 0
+        if options.format == "json":
+            text = json.dumps(results.to_dict(), indent=2) + "\n"
+        else:
+            text = checks_text(results)
+        try:
+            output.show(text, ())
+        finally:
+            code = results.exit_code
+        return code
+
+
+def _checked(options: argparse.Namespace, suite: Suite) -> CheckResults | None:
+    from dpdb.doors.cli.open_session import one_release, open_session
+    from dpdb.doors.cli.options import keys
+    from dpdb.doors.cli.progress import step_bar
+    from dpdb.suites import check, prepare_check
+
+    rules = [line.rule for line in suite.lines if line.rule is not None]
+    asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
+    with open_session(
+        options,
+        constraints=rules or None,
+        budget=None if options.dry_run else one_release(options),
+        progress=step_bar(options, _STEPS),
+        rows=not options.dry_run,
+    ) as session:
+        prepared = prepare_check(session, options.suite, **asked)
+        if options.dry_run:
+            return _shown(prepared)
+        if options.run_id is None and options.ledger is not None and not options.quiet:
+            say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
+        if not options.quiet and options.keep is None and options.ledger is not None:
+            say("each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing")
+        return check(session, prepared)
+
+
+_ASKED = (
+    "epsilon", "confidence", "certain", "where", "by", "keep", "runs", "run_id", "label", "who",
+)  # fmt: skip
+
+
+def _shown(prepared: CheckRun) -> None:
+    from dpdb.doors.cli.checks_text import plan_text
+    from dpdb.doors.cli.streams import write_output
+
+    write_output(plan_text(prepared))

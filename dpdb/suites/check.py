@@ -1,0 +1,201 @@
+"""`check`: one run of a suite of checks over a session's table: verdicts under one debit, paid for by failures.
+
+The debit of all epsilon and the hidden thresholds are one transaction; each level is recorded before anything of it is
+shown; at the end the charge is lowered to the first share and the rings (`dpdb.suites.levels` has the mechanism and its
+proof, `dpdb.ledger.suites` why the settled charge is sound).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, cast
+
+from dpdb.engine import Progress
+from dpdb.errors import ParameterError
+from dpdb.ledger import SuiteReservation
+from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
+from dpdb.release import Charge, Epsilon, Key, Session, parse_slices
+from dpdb.release.prepared.slices import Slices
+from dpdb.release.private_slices import PrivateSlices
+from dpdb.release.suite_run import SuiteLevel
+from dpdb.suites.bounds import verdicts
+from dpdb.suites.counted import CountedSuite, counted_suite
+from dpdb.suites.levels import draw_secret, test_level
+from dpdb.suites.load import load_suite
+from dpdb.suites.plan import Certain, SuitePlan, plan_suite
+from dpdb.suites.results import CheckResult, CheckResults, result_of
+from dpdb.suites.state import LevelVerdicts, SuiteState, spent
+from dpdb.suites.suite import Suite
+
+__all__ = ["check", "prepare_check"]
+
+_CONFIDENCE = 0.99
+_RUNS_KEPT = 365
+
+
+def check(session: Session, run: CheckRun) -> CheckResults:
+    """Run a prepared suite of checks over the session's table.
+
+    Raises
+    ------
+    DpdbError
+        As `Session.release`; a run that was killed is finished by the same run id.
+    """
+    return CheckResults.from_dict(json.loads(session.run_suite(run)))
+
+
+def prepare_check(
+    session: Session,
+    suite: Suite | str | os.PathLike[str],
+    *,
+    epsilon: Epsilon = 1,
+    confidence: float = _CONFIDENCE,
+    certain: Certain = "fail",
+    where: str | None = None,
+    by: str | None = None,
+    keys: Sequence[Key] | None = None,
+    keep: str | None = None,
+    runs: int | None = None,
+    run_id: str | None = None,
+    label: str | None = None,
+    who: str | None = None,
+    day: date | str | None = None,
+) -> CheckRun:
+    """Check everything public about a run of a suite; the result has its plan and charge. Parameters as `check`.
+
+    Reads no row, draws nothing, spends nothing.
+    """
+    table = session.public
+    if not isinstance(suite, Suite):
+        suite = load_suite(suite, table.opened.schema.names, date=day)
+    if (by is None) != (keys is None):
+        raise ParameterError("by and keys go together: a column, and the public list of its values")
+    if keep is not None and by is not None:
+        raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
+    if runs is not None and keep is None:
+        raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
+    counted = counted_suite(table, suite)
+    slices = parse_slices(table.opened, where, by, keys)
+    charged = parse_epsilon(epsilon)
+    plan = plan_suite(
+        [each.tested for each in counted.limits],
+        charged,
+        _share(confidence),
+        certain=certain,
+        runs=runs or (1 if keep is None else _RUNS_KEPT),
+        keys=len(slices.predicates),
+    )
+    request = {
+        "suite": suite.digest,
+        "epsilon": format_epsilon(charged),
+        "confidence": confidence,
+        "certain": certain,
+        "runs": plan.runs,
+        "where": where,
+        "by": by,
+        "keys": slices.keys,
+        "constraints_sha256": table.constraints_sha256,
+        **table.unit.public,
+        **({"public_parents": table.opened.public_keys} if table.opened.public_keys else {}),
+        **({} if keep is None else {"keep": keep}),
+    }
+    run_id = run_id or f"check-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+    charge = Charge(
+        (charged,), table.unit.rows, slices.charged, request, run_id, None, table.constraints_sha256, label, who
+    )
+    return CheckRun(charge, keep, counted, plan, slices)
+
+
+def _share(confidence: float) -> Fraction:
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise ParameterError(f"confidence must be between 0 and 1, got {confidence!r}")
+    return Fraction(Decimal(repr(confidence)))
+
+
+@dataclass(frozen=True)
+class CheckRun:
+    """A run of a suite, checked and ready for its debit (implements `dpdb.release.suite_run.SuiteRun`)."""
+
+    charge: Charge
+    name: str | None
+    counted: CountedSuite
+    plan: SuitePlan
+    slices: Slices
+    _exact: list[list[int]] = field(default_factory=list, repr=False)
+
+    @property
+    def spec(self) -> str:
+        """The request and the checks, in public words."""
+        checks = [
+            {"name": each.name, "rule": self.counted.suite.lines[each.line].text, "limit": str(each.limit)}
+            for each in self.counted.limits
+        ]
+        return json.dumps({**self.charge.request, "checks": checks}, sort_keys=True, default=str)
+
+    def load(self) -> None:
+        """Load the samplers and the kernels of the statistics. Reads no row."""
+        check_samplers(gaussian=False)
+        self.counted.table.opened.rehearse(self.slices.predicates, counts=True)
+        self.counted.load()
+
+    def make_secret(self) -> str:
+        """Draw the hidden thresholds."""
+        return draw_secret(self.plan)
+
+    def draw(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> SuiteLevel | None:
+        """Test what is due at the next level, in every slice."""
+        states = self._states(held)
+        level = states[0].level + 1
+        if level > len(self.plan.levels):
+            return None
+        if not self._exact:
+            self._exact.extend(self._statistics(slices, predicate) for predicate in self.slices.predicates)
+        progress("drawing noise")
+        found = [
+            test_level(self.plan, held.secret, level, exact, state, key=key)
+            for key, (exact, state) in enumerate(zip(self._exact, states, strict=True))
+        ]
+        after = [state.after(self.plan, one) for state, one in zip(states, found, strict=True)]
+        failed = {self.counted.limits[test].name for one in found for test in one.rings}
+        cost = max(spent(self.plan, state) for state in after)
+        answer = json.dumps([one.to_json() for one in found])
+        return SuiteLevel(level, answer, cost, tuple(sorted(failed)))
+
+    def _statistics(self, slices: PrivateSlices, predicate: Any) -> list[int]:
+        counts = self.counted.counts(slices, predicate)
+        return [self.plan.steps(test, count, rows) for test, (count, rows) in enumerate(counts)]
+
+    def _states(self, held: SuiteReservation) -> list[SuiteState]:
+        """Return where each slice stands after the levels that this run has recorded."""
+        states = [SuiteState.start(self.plan) for _ in self.slices.predicates]
+        for level in sorted(held.levels):
+            records = [LevelVerdicts.from_json(text) for text in json.loads(held.levels[level])]
+            states = [state.after(self.plan, one) for state, one in zip(states, records, strict=True)]
+        return states
+
+    def answer(self, held: SuiteReservation) -> str:
+        """Return the verdicts as JSON."""
+        keys = self.slices.keys or (None,)
+        checks: list[CheckResult] = []
+        for key, state in zip(keys, self._states(held), strict=True):
+            for each, verdict in zip(self.counted.limits, verdicts(self.plan, state), strict=True):
+                line = self.counted.suite.lines[each.line]
+                checks.append(result_of(each, line.text, line.statistic, verdict, since=None, key=key))
+        unit = self.counted.table.unit
+        return CheckResults(
+            checks,
+            confidence=float(self.plan.confidence),
+            epsilon_reserved=as_float(self.charge.epsilon),
+            epsilon=as_float(held.spent if self.name is None else held.reserved),
+            run_id=cast(str, self.charge.run_id),
+            name=self.name,
+            guarantee=f"all verdicts and bounds together are pure {format_epsilon(held.spent)}-differentially private "
+            f"for adding or removing {unit.words}, for any unknown number of rows",
+        ).to_json()

@@ -1,0 +1,191 @@
+"""What the checks of a suite count, and the exact numbers in a slice: chosen from rules and schema alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpdb.engine import RuleStatistic, Table, WherePredicate, exact_statistic
+from dpdb.errors import ParameterError
+from dpdb.predicates import all_of
+from dpdb.release import PublicTable
+from dpdb.release.conflict_graph import load_kernels
+from dpdb.release.private_slices import PrivateSlices
+from dpdb.suites.banks import Tested
+from dpdb.suites.suite import Limit, Suite, SuiteLine
+
+__all__ = ["CheckedLimit", "CountedSuite", "counted_suite"]
+
+
+@dataclass(frozen=True)
+class CheckedLimit:
+    """One limit of one line: what is tested.
+
+    Attributes
+    ----------
+    line : int
+        Place of the line in the suite.
+    limit : Limit
+    name : str
+        Of the line; with the severity where the line has two limits.
+    tested : Tested
+    """
+
+    line: int
+    limit: Limit
+    name: str
+    tested: Tested
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """How one line is counted.
+
+    Attributes
+    ----------
+    position : int or None
+        Of its rule among the table's constraints; None for `row_count`.
+    statistic : RuleStatistic or None
+        The closed form; None for `row_count`, and where only the fractional cover is known.
+    rows : WherePredicate or None
+        Of `row_count`, the rows that it counts.
+    known : WherePredicate or None
+        Of a share of non-null rows, those rows.
+    """
+
+    position: int | None
+    statistic: RuleStatistic | None
+    rows: WherePredicate | None
+    known: WherePredicate | None
+
+    @property
+    def is_cover(self) -> bool:
+        """Whether the statistic is the fractional vertex cover, in halves."""
+        return self.position is not None and self.statistic is None
+
+
+@dataclass(frozen=True)
+class CountedSuite:
+    """A suite on a table.
+
+    Attributes
+    ----------
+    suite : Suite
+    limits : tuple of CheckedLimit
+        In the order of the file; of a line with two limits both, as written.
+    table : PublicTable
+    """
+
+    suite: Suite
+    limits: tuple[CheckedLimit, ...]
+    table: PublicTable
+    _lines: tuple[_Counted, ...]
+
+    def load(self) -> None:
+        """Load the kernels of the fractional cover, if a rule needs it. Reads no row."""
+        for counted in self._lines:
+            if counted.is_cover and counted.position is not None:
+                load_kernels([self.table.bound[counted.position]], ["twice_fractional_cover"])
+
+    def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
+        """Return of each limit the exact count in a slice, and the rows that a share is of (0: no share). Private."""
+        closed = [counted.statistic for counted in self._lines if counted.statistic is not None]
+        exact = iter(slices.exact(where, closed))
+        asked = [_among(where, rows) for counted in self._lines for rows in (counted.rows, counted.known)]
+        rows = iter(slices.counts([where, *asked]))
+        all_rows = next(rows)
+        found: list[tuple[Fraction, int, int]] = []
+        for counted in self._lines:
+            counted_rows, known_rows = next(rows), next(rows)
+            if counted.position is None:
+                found.append((Fraction(counted_rows), 0, 0))
+            elif counted.statistic is not None:
+                found.append((Fraction(next(exact)), all_rows, known_rows))
+            else:
+                statistics = slices.statistics(where, counted.position)
+                cover = Fraction(statistics.twice_fractional_cover().value, 2)
+                found.append((statistics.self_conflicts + cover, all_rows, known_rows))
+        denominator = {"rows": lambda _: 0, "share": lambda one: one[1], "share of non-null": lambda one: one[2]}
+        return [(found[each.line][0], denominator[each.limit.unit](found[each.line])) for each in self.limits]
+
+
+def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
+    """Return a suite on a table whose constraints have all its rules. Reads no row.
+
+    Sensitivity
+    -----------
+    One row changes the fewest rows to delete (exact or the fractional cover), `row_count` and duplicate values by 0 or
+    1, rows in duplicates by 0 to 2; f - p n, for a share p of n rows, by -p to (that) - p if no row is counted in f
+    that is not counted in n, else by -p to (that). A unit of k rows: k times as much.
+
+    Raises
+    ------
+    ParameterError
+        If a rule is none of the table's constraints, a limit is about something that the rule does not count, or the
+        unit has rows in several tables.
+    """
+    if table.unit.parents or table.unit.children is not None:
+        raise ParameterError("checks do not go with private parents yet: a unit there moves rows of several tables")
+    lines = tuple(_counted(table, line) for line in suite.lines)
+    limits = [
+        CheckedLimit(place, limit, _name(line, limit), _tested(table, line, counted, limit))
+        for place, (line, counted) in enumerate(zip(suite.lines, lines, strict=True))
+        for limit in line.limits
+    ]
+    return CountedSuite(suite, tuple(limits), table, lines)
+
+
+def _name(line: SuiteLine, limit: Limit) -> str:
+    return line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
+
+
+def _counted(table: PublicTable, line: SuiteLine) -> _Counted:
+    opened = table.opened
+    if line.rule is None:
+        return _Counted(None, None, None if line.where is None else opened.where(line.where), None)
+    position = next((k for k, bound in enumerate(table.bound) if bound.constraint == line.rule), None)
+    if position is None:
+        raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
+    kind = "violations" if line.statistic == "row_count" else line.statistic
+    statistic = exact_statistic([table.bound[position]], opened.schema, kind)
+    if statistic is None and kind != "violations":
+        raise ParameterError(f"check {line.name!r}: only a key has {kind}")
+    known = None
+    if any(limit.unit == "share of non-null" for limit in line.limits):
+        known = opened.where(" AND ".join(f"{_quoted(name)} IS NOT NULL" for name in line.rule.table_columns))
+    return _Counted(position, statistic, None, known)
+
+
+def _tested(table: PublicTable, line: SuiteLine, counted: _Counted, limit: Limit) -> Tested:
+    unit = table.unit.rows
+    high = Fraction(2 if line.statistic == "rows in duplicates" else 1)
+    shares = limit.unit != "rows"
+    low = -limit.amount if shares else Fraction(0)
+    if shares and (limit.unit == "share" or _counts_known_rows_only(line)):
+        high -= limit.amount
+    return Tested(
+        low=unit * low,
+        high=unit * high,
+        direction=limit.direction,
+        limit=Fraction(0) if shares else limit.amount,
+        severity=limit.severity,
+        rate=limit.amount if shares else None,
+        halves=counted.is_cover,
+        name=line.name,
+    )
+
+
+def _counts_known_rows_only(line: SuiteLine) -> bool:
+    """Whether a row that is counted has a value in every column of the rule: it compares them, and computes nothing."""
+    return line.rule is not None and line.rule.is_single_tuple and not line.rule.computed
+
+
+def _among(where: WherePredicate | None, rows: WherePredicate | None) -> WherePredicate | None:
+    if where is None or rows is None:
+        return rows or where
+    return WherePredicate(f"({where.text}) AND ({rows.text})", all_of([where.tree, rows.tree]))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

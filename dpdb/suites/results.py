@@ -1,0 +1,190 @@
+"""`CheckResults`: the verdicts of one run of a suite, as values, as JSON, and as a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Literal, overload
+
+import pyarrow as pa
+
+from dpdb.suites.bounds import Verdict
+from dpdb.suites.counted import CheckedLimit
+
+__all__ = ["CheckResult", "CheckResults", "result_of"]
+
+_DECIDED = ("pass", "fail", "undecided")
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The verdict of one limit of one check. Public.
+
+    Attributes
+    ----------
+    name, rule : str
+        Of the check, as its file names and writes it.
+    verdict : str
+        ``pass``, ``fail``, or ``undecided`` where epsilon did not suffice for a test to the end.
+    severity : str
+        ``fail`` or ``warn``.
+    limit : float
+        In `unit`.
+    direction : str
+        Whether the check fails ``above`` its limit or ``below`` it.
+    unit : str
+        ``rows``, ``share`` (of all rows) or ``share of non-null``.
+    statistic : str
+        What the limit is about; see `dpdb.suites.suite.SuiteLine`.
+    lower, upper : float or None
+        Bounds in rows: of the statistic, or, where the limit is a share, of what it is above that share of the rows.
+    level : int
+        Where it failed, or the last level at which it was quiet; 0 if it was not tested.
+    since : str or None
+        Of a kept suite, when the check failed, if that was in an earlier run.
+    key : str or None
+        The slice, if there are several.
+    """
+
+    name: str
+    rule: str
+    verdict: Literal["pass", "fail", "undecided"]
+    severity: Literal["warn", "fail"]
+    limit: float
+    direction: Literal["above", "below"]
+    unit: str
+    statistic: str
+    lower: float | None
+    upper: float | None
+    level: int
+    since: str | None = None
+    key: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name; `key` only where there are slices."""
+        fields = asdict(self)
+        if self.key is None:
+            del fields["key"]
+        return fields
+
+
+class CheckResults(Sequence[CheckResult]):
+    """The verdicts of one run, in the order of the suite's file.
+
+    Attributes
+    ----------
+    confidence : float
+        That no check within its limit failed (or, where passes are certain, that none above it passed), all together;
+        with twice the doubt, all bounds hold besides.
+    epsilon_reserved, epsilon : float
+        What was debited at first, and what stays debited.
+    run_id : str
+    name : str or None
+        The name under which the suite is kept.
+    """
+
+    def __init__(
+        self,
+        checks: Sequence[CheckResult],
+        *,
+        confidence: float,
+        epsilon_reserved: float,
+        epsilon: float,
+        run_id: str,
+        name: str | None = None,
+        guarantee: str = "",
+    ) -> None:
+        self._checks = tuple(checks)
+        self.confidence, self.epsilon_reserved, self.epsilon = confidence, epsilon_reserved, epsilon
+        self.run_id, self.name, self.guarantee = run_id, name, guarantee
+
+    @overload
+    def __getitem__(self, place: int) -> CheckResult: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[CheckResult, ...]: ...
+    def __getitem__(self, place: int | slice) -> CheckResult | tuple[CheckResult, ...]:
+        return self._checks[place]
+
+    def __len__(self) -> int:
+        return len(self._checks)
+
+    def __iter__(self) -> Iterator[CheckResult]:
+        return iter(self._checks)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every `fail` check passed, 1 if one failed, 5 if none failed and one is undecided."""
+        errors = {check.verdict for check in self._checks if check.severity == "fail"}
+        return 1 if "fail" in errors else 5 if "undecided" in errors else 0
+
+    def count(self, verdict: object) -> int:
+        """Return how many checks have a verdict."""
+        return sum(check.verdict == verdict for check in self._checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdicts as one JSON object."""
+        return {
+            "checks": [check.to_dict() for check in self._checks],
+            "confidence": self.confidence,
+            "epsilon_reserved": self.epsilon_reserved,
+            "epsilon": self.epsilon,
+            "run_id": self.run_id,
+            **({} if self.name is None else {"suite": self.name}),
+            "guarantee": self.guarantee,
+        }
+
+    def to_json(self) -> str:
+        """Return the verdicts as JSON text, as a ledger keeps them."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> CheckResults:
+        """Return verdicts from `to_dict`."""
+        return cls(
+            [CheckResult(**check) for check in found["checks"]],
+            confidence=found["confidence"],
+            epsilon_reserved=found["epsilon_reserved"],
+            epsilon=found["epsilon"],
+            run_id=found["run_id"],
+            name=found.get("suite"),
+            guarantee=found["guarantee"],
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per check."""
+        return pa.Table.from_pylist([asdict(check) for check in self._checks])
+
+    def to_pandas(self) -> Any:
+        """Return one row per check, as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in _DECIDED if self.count(verdict))
+        return f"<dpdb.CheckResults: {counts}; epsilon {self.epsilon:g}>"
+
+
+def result_of(
+    checked: CheckedLimit, rule: str, statistic: str, verdict: Verdict, *, since: str | None, key: str | None
+) -> CheckResult:
+    """Return the published verdict of a limit."""
+    return CheckResult(
+        name=checked.tested.name,
+        rule=rule,
+        verdict=verdict.verdict,
+        severity=checked.limit.severity,
+        limit=_plain(checked.limit.amount),
+        direction=checked.limit.direction,
+        unit=checked.limit.unit,
+        statistic=statistic,
+        lower=None if verdict.lower is None else _plain(verdict.lower),
+        upper=None if verdict.upper is None else _plain(verdict.upper),
+        level=verdict.level,
+        since=since,
+        key=key,
+    )
+
+
+def _plain(number: Fraction) -> float:
+    return int(number) if number.denominator == 1 else float(number)
