@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
     from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
     from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number
+    from dpdb.privacy.one_sided import one_sided_noises
     from dpdb.privacy.selection import (
         generalized_exponential_mechanism,
         paper_exponential_mechanism,
@@ -63,6 +64,7 @@ __all__ = [
     "laplace_difference_tail",
     "laplace_tail",
     "marginal_choice",
+    "one_sided_noises",
     "paper_exponential_mechanism",
     "paper_grid",
     "parse_epsilon",
@@ -84,6 +86,7 @@ if not TYPE_CHECKING:
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",
             "noise": "check_samplers discrete_gaussian discrete_laplace",
             "notions": "GDP NOTIONS Notion Number PURE ZCDP",
+            "one_sided": "one_sided_noises",
             "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid",
             "tails": "gaussian_tail laplace_difference_tail laplace_tail",
         },

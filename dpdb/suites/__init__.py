@@ -1,4 +1,4 @@
-"""Suites of checks: rules with limits, verdicts under one debit. Above releases, below doors."""
+"""Suites of checks: rules with limits, verdicts paid for by their failures. Above releases, below doors."""
 
 from __future__ import annotations
 
@@ -7,34 +7,62 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.suites.banks import Bank, Tested
+    from dpdb.suites.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
     from dpdb.suites.check import CheckRun, check, prepare_check
+    from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
+    from dpdb.suites.plan import SuitePlan
+    from dpdb.suites.planned import plan_suite
     from dpdb.suites.results import CheckResult, CheckResults
     from dpdb.suites.session import Session, open_session
+    from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
 
 __all__ = [
+    "Bank",
     "CheckResult",
     "CheckResults",
     "CheckRun",
+    "LevelVerdicts",
     "Limit",
+    "Ring",
     "Session",
     "Suite",
     "SuiteLine",
+    "SuitePlan",
+    "SuiteState",
+    "Tested",
+    "Verdict",
+    "bound_of_pass",
+    "bound_of_undecided",
     "check",
+    "draw_secret",
     "load_suite",
     "open_session",
+    "plan_suite",
     "prepare_check",
+    "run_level",
+    "size_of_failure",
+    "spent",
+    "state_of",
+    "verdicts",
 ]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            "banks": "Bank Tested",
+            "bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
             "check": "CheckRun check prepare_check",
+            "levels": "draw_secret run_level",
             "load": "load_suite",
+            "plan": "SuitePlan",
+            "planned": "plan_suite",
             "results": "CheckResult CheckResults",
             "session": "Session open_session",
+            "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
         },
     )

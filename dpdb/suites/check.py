@@ -27,9 +27,10 @@ from dpdb.release.private_slices import PrivateSlices
 from dpdb.release.suite_run import SuiteLevel
 from dpdb.suites.bounds import verdicts
 from dpdb.suites.counted import CountedSuite, counted_suite
-from dpdb.suites.levels import draw_secret, test_level
+from dpdb.suites.levels import draw_secret, run_level
 from dpdb.suites.load import load_suite
-from dpdb.suites.plan import Certain, SuitePlan, plan_suite
+from dpdb.suites.plan import Certain, SuitePlan
+from dpdb.suites.planned import plan_suite
 from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.state import LevelVerdicts, SuiteState, spent
 from dpdb.suites.suite import Suite
@@ -159,7 +160,7 @@ class CheckRun:
             self._exact.extend(self._statistics(slices, predicate) for predicate in self.slices.predicates)
         progress("drawing noise")
         found = [
-            test_level(self.plan, held.secret, level, exact, state, key=key)
+            run_level(self.plan, held.secret, level, exact, state, key=key)
             for key, (exact, state) in enumerate(zip(self._exact, states, strict=True))
         ]
         after = [state.after(self.plan, one) for state, one in zip(states, found, strict=True)]

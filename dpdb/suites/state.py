@@ -1,0 +1,206 @@
+"""What the recorded levels of a suite say: who rang, who was quiet, what is left. All of it is public.
+
+A suite's state is a fold over its records: `state.after(plan, verdicts)` for each level, `next_run` between the runs of
+a kept suite, `rearmed` for a check that its owner re-armed. Nothing secret enters it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from dpdb.errors import ParameterError
+from dpdb.suites.plan import SuitePlan
+
+__all__ = ["LevelVerdicts", "Ring", "SuiteState", "spent", "state_of"]
+
+
+@dataclass(frozen=True)
+class LevelVerdicts:
+    """What one level answered, to be recorded before anything of it is shown.
+
+    Attributes
+    ----------
+    level : int
+        From 1.
+    rings : dict of int to int
+        The tests that rang, each with its gap in steps: f + nu - T - o - rho, at least 0.
+    untested : tuple of int
+        The tests that were not run: they had rung before, or too little was left. All others were quiet.
+    """
+
+    level: int
+    rings: dict[int, int]
+    untested: tuple[int, ...]
+
+    def to_json(self) -> str:
+        """Return the record."""
+        rings = {str(test): gap for test, gap in self.rings.items()}
+        return json.dumps({"level": self.level, "rings": rings, "untested": self.untested}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> LevelVerdicts:
+        """Return what was recorded.
+
+        Raises
+        ------
+        ParameterError
+            If the text is no record of a level.
+        """
+        try:
+            record = json.loads(text)
+            rings = {int(test): int(gap) for test, gap in record["rings"].items()}
+            return cls(int(record["level"]), rings, tuple(int(test) for test in record["untested"]))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ParameterError("a recorded level of the suite cannot be read") from None
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A failure that stands.
+
+    Attributes
+    ----------
+    level, gap : int
+        Where it rang, and by how many steps.
+    quiet : int
+        The last level of the same run at which the test was quiet, 0 if none.
+    number : int
+        Which test of the suite this was, quiet ones included, from 1.
+    run : int
+        The run it rang in, from 1.
+    cost : int
+        Nano-epsilon.
+    """
+
+    level: int
+    gap: int
+    quiet: int
+    number: int
+    run: int
+    cost: int
+
+
+@dataclass(frozen=True)
+class SuiteState:
+    """Where a suite stands after the levels recorded so far (of one key, if it has several).
+
+    Attributes
+    ----------
+    run, level : int
+        The run, from 1, and the last level recorded of it.
+    left : int
+        Nano-epsilon of the suite that no ring has spent.
+    quiet : tuple of int
+        By test, the last level of this run at which it was quiet, 0 if none.
+    rings : tuple of Ring or None
+        By test, the failure that stands.
+    own : tuple of int
+        By test, nano-epsilon that its owner re-armed it with, which pays its next ring; 0: the suite pays.
+    number : int
+        How many tests were run, at any level, by any check.
+    """
+
+    run: int
+    level: int
+    left: int
+    quiet: tuple[int, ...]
+    rings: tuple[Ring | None, ...]
+    own: tuple[int, ...]
+    number: int
+
+    @classmethod
+    def start(cls, plan: SuitePlan) -> SuiteState:
+        """Return the state of a suite before its first level."""
+        count = len(plan.tests)
+        left = plan.epsilon - plan.first_share
+        return cls(1, 0, left, (0,) * count, (None,) * count, (0,) * count, 0)
+
+    def after(self, plan: SuitePlan, verdicts: LevelVerdicts) -> SuiteState:
+        """Return the state after one more level of this run."""
+        if verdicts.level != self.level + 1:
+            raise ParameterError(f"level {verdicts.level} of the suite is recorded after level {self.level}")
+        quiet, rings, own = list(self.quiet), list(self.rings), list(self.own)
+        left, number, untested = self.left, self.number, set(verdicts.untested)
+        for test in order_of(plan):
+            if test in untested:
+                continue
+            number += 1
+            if test not in verdicts.rings:
+                quiet[test] = verdicts.level
+                continue
+            cost = plan.ring_cost(test, verdicts.level)
+            gap = verdicts.rings[test]
+            rings[test] = Ring(verdicts.level, gap, quiet[test], number, self.run, cost)
+            if own[test]:
+                own[test] = 0
+            else:
+                left -= cost
+        return replace(
+            self,
+            level=verdicts.level,
+            left=left,
+            quiet=tuple(quiet),
+            rings=tuple(rings),
+            own=tuple(own),
+            number=number,
+        )
+
+    def next_run(self) -> SuiteState:
+        """Return the state at the start of the next run of a kept suite: failures stand, what is left is left."""
+        return replace(self, run=self.run + 1, level=0, quiet=(0,) * len(self.quiet))
+
+    def rearmed(self, plan: SuitePlan, test: int, own: int = 0) -> SuiteState:
+        """Return the state in which a failed test is tested again: rho kept, noises fresh.
+
+        Parameters
+        ----------
+        plan : SuitePlan
+            Of the suite.
+        test : int
+            Its place in the suite.
+        own : int
+            Nano-epsilon of its own for the next ring; 0: what the suite has left.
+
+        Raises
+        ------
+        ParameterError
+            If the test did not fail, or its own money cannot pay a ring at the last level.
+        """
+        if self.rings[test] is None:
+            raise ParameterError("only a check that failed can be re-armed")
+        if 0 < own < plan.levels[-1]:
+            raise ParameterError("an epsilon of its own must pay a ring at the last level")
+        rings = (*self.rings[:test], None, *self.rings[test + 1 :])
+        return replace(self, rings=rings, own=(*self.own[:test], own, *self.own[test + 1 :]))
+
+    def is_due(self, plan: SuitePlan, test: int, level: int, left: int) -> bool:
+        """Return whether a test is run at a level, with `left` nano-epsilon left of the suite.
+
+        Below the last level it is run while a ring there and one at the last level are left; at the last level while
+        one is. So a test that starts can always be paid, and close failures never find an empty purse.
+        """
+        if self.rings[test] is not None:
+            return False
+        last = plan.levels[-1]
+        needed = last if level == len(plan.levels) else plan.levels[level - 1] + last
+        return (self.own[test] or left) >= needed
+
+
+def state_of(plan: SuitePlan, levels: Iterable[LevelVerdicts]) -> SuiteState:
+    """Return the state of a suite that is run once, from the levels recorded."""
+    state = SuiteState.start(plan)
+    for verdicts in levels:
+        state = state.after(plan, verdicts)
+    return state
+
+
+def spent(plan: SuitePlan, state: SuiteState) -> int:
+    """Return the nano-epsilon finally charged: the first share and every ring that the suite paid."""
+    return plan.epsilon - state.left
+
+
+def order_of(plan: SuitePlan) -> list[int]:
+    """Return the order of the tests within a level: errors before warnings, then as in the file."""
+    return sorted(range(len(plan.tests)), key=lambda test: (plan.tests[test].severity != "fail", test))
