@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine.exact_statistic import GroupForm, RuleStatistic, StatisticKind
+from dpdb.engine.closed_forms import GroupForm, RuleStatistic, StatisticKind
 from dpdb.engine.key_counts import count_keys
 from dpdb.engine.local_keys import LocalKeys
 from dpdb.engine.parents.orphans import OrphanColumn

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dpdb.engine.exact_statistic import RuleStatistic
+    from dpdb.engine.closed_forms import RuleStatistic
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate

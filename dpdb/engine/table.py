@@ -39,7 +39,7 @@ from dpdb.sources import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine.exact_statistic import RuleStatistic
+    from dpdb.engine.closed_forms import RuleStatistic
     from dpdb.engine.unit_rows import KeptRows
     from dpdb.sources import Faults
 

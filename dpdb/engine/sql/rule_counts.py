@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpdb.engine.exact_statistic import GroupForm
+from dpdb.engine.closed_forms import GroupForm
 from dpdb.engine.sql.bind import BoundPredicate
 from dpdb.engine.sql.class_histograms import CLASS_ROWS
 from dpdb.engine.sql.known import is_known
