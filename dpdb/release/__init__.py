@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
     from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
+    from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.offer import by_rule_offer
+    from dpdb.release.prepared.parts import PublicTable
     from dpdb.release.prepared.public_theta import PublicTheta
-    from dpdb.release.prepared.slices import parse_slices
+    from dpdb.release.prepared.slices import Slices, parse_slices
     from dpdb.release.preview import NOTHING_SPENT, PreviewPart, cost_preview, preview_html, preview_text
+    from dpdb.release.private_slices import PrivateSlices
     from dpdb.release.published.change import Change
     from dpdb.release.published.gates import Gate, GateResult, check_gates, parse_gate
     from dpdb.release.published.html import releases_table
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     )
     from dpdb.release.risk import Risk, risk_of
     from dpdb.release.session import Session, open_session
+    from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = [
     "COUNT",
@@ -56,11 +60,16 @@ __all__ = [
     "Key",
     "Kind",
     "PreviewPart",
+    "PrivateSlices",
+    "PublicTable",
     "PublicTheta",
     "Release",
     "Releases",
     "Risk",
     "Session",
+    "Slices",
+    "SuiteLevel",
+    "SuiteRun",
     "bounds_words",
     "by_rule_offer",
     "check_gates",
@@ -68,6 +77,7 @@ __all__ = [
     "cost_preview",
     "is_within_noise",
     "limits_words",
+    "load_kernels",
     "measured_words",
     "noise_words",
     "number_words",
@@ -97,10 +107,13 @@ if not TYPE_CHECKING:
             "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "table_text",
             "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
+            "conflict_graph": "load_kernels",
             "offer": "by_rule_offer",
+            "prepared.parts": "PublicTable",
             "prepared.public_theta": "PublicTheta",
-            "prepared.slices": "parse_slices",
+            "prepared.slices": "Slices parse_slices",
             "preview": "NOTHING_SPENT PreviewPart cost_preview preview_html preview_text",
+            "private_slices": "PrivateSlices",
             "published.change": "Change",
             "published.gates": "Gate GateResult check_gates parse_gate",
             "published.html": "releases_table",
@@ -110,5 +123,6 @@ if not TYPE_CHECKING:
             "number_words releases_words slice_words sure_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
+            "suite_run": "SuiteLevel SuiteRun",
         },
     )

@@ -21,10 +21,7 @@ from dpdb.engine import Progress
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
-from dpdb.release import Charge, Epsilon, Key, Session, parse_slices
-from dpdb.release.prepared.slices import Slices
-from dpdb.release.private_slices import PrivateSlices
-from dpdb.release.suite_run import SuiteLevel
+from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, SuiteLevel, parse_slices
 from dpdb.suites.bounds import verdicts
 from dpdb.suites.counted import CountedSuite, counted_suite
 from dpdb.suites.levels import draw_secret, run_level

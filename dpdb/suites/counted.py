@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dpdb.engine import RuleStatistic, Table, WherePredicate, exact_statistic
+from dpdb.engine import RuleStatistic, WherePredicate, exact_statistic
 from dpdb.errors import ParameterError
 from dpdb.predicates import all_of
-from dpdb.release import PublicTable
-from dpdb.release.conflict_graph import load_kernels
-from dpdb.release.private_slices import PrivateSlices
+from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
@@ -106,8 +103,9 @@ class CountedSuite:
                 statistics = slices.statistics(where, counted.position)
                 cover = Fraction(statistics.twice_fractional_cover().value, 2)
                 found.append((statistics.self_conflicts + cover, all_rows, known_rows))
-        denominator = {"rows": lambda _: 0, "share": lambda one: one[1], "share of non-null": lambda one: one[2]}
-        return [(found[each.line][0], denominator[each.limit.unit](found[each.line])) for each in self.limits]
+        of = {"rows": None, "share": 1, "share of non-null": 2}
+        numbers = [(found[each.line], of[each.limit.unit]) for each in self.limits]
+        return [(each[0], 0 if place is None else int(each[place])) for each, place in numbers]
 
 
 def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:

@@ -16,7 +16,9 @@ __all__ = ["Session", "open_session"]
 class Session(release.Session):
     """A session as `dpdb.release.Session`, with `check`."""
 
-    def check(self, suite: Suite | str | os.PathLike[str], epsilon: release.Epsilon = 1, **options: Any) -> CheckResults:
+    def check(
+        self, suite: Suite | str | os.PathLike[str], epsilon: release.Epsilon = 1, **options: Any
+    ) -> CheckResults:
         """Run a suite of checks: each rule passes or fails, and epsilon is spent on those that fail.
 
         All of `epsilon` is debited first; what was not needed is given back at the end (a ledger settles the debit).

@@ -18,10 +18,10 @@ from dpdb.doors.cli.shared_options import (
     setting_options,
     spending_options,
 )
-from dpdb.doors.cli.streams import say
+from dpdb.doors.cli.streams import say, write_output
 
 if TYPE_CHECKING:
-    from dpdb.suites import CheckResults, CheckRun, Suite
+    from dpdb.suites import CheckResults, Suite
 
 __all__ = ["add", "run"]
 
@@ -85,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace, suite: Suite) -> CheckResults | None:
+    from dpdb.doors.cli.checks_text import plan_text
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.options import keys
     from dpdb.doors.cli.progress import step_bar
@@ -101,7 +102,8 @@ def _checked(options: argparse.Namespace, suite: Suite) -> CheckResults | None:
     ) as session:
         prepared = prepare_check(session, options.suite, **asked)
         if options.dry_run:
-            return _shown(prepared)
+            write_output(plan_text(prepared))
+            return None
         if options.run_id is None and options.ledger is not None and not options.quiet:
             say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
         if not options.quiet and options.keep is None and options.ledger is not None:
@@ -112,10 +114,3 @@ def _checked(options: argparse.Namespace, suite: Suite) -> CheckResults | None:
 _ASKED = (
     "epsilon", "confidence", "certain", "where", "by", "keep", "runs", "run_id", "label", "who",
 )  # fmt: skip
-
-
-def _shown(prepared: CheckRun) -> None:
-    from dpdb.doors.cli.checks_text import plan_text
-    from dpdb.doors.cli.streams import write_output
-
-    write_output(plan_text(prepared))
