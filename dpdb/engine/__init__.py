@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.engine.closed_forms import GroupForm, RuleStatistic, StatisticKind, exact_statistic
     from dpdb.engine.interface import (
         Edges,
         Engine,
@@ -75,6 +76,7 @@ __all__ = [
     "Edges",
     "Engine",
     "ExplainedConstraint",
+    "GroupForm",
     "GroupTerm",
     "Hashes",
     "KeyPair",
@@ -86,9 +88,11 @@ __all__ = [
     "Progress",
     "ProtectedChange",
     "PublicSizes",
+    "RuleStatistic",
     "Setting",
     "SettingKind",
     "Slice",
+    "StatisticKind",
     "Table",
     "TableSettings",
     "TableSpec",
@@ -104,6 +108,7 @@ __all__ = [
     "declared_parents",
     "degree_terms",
     "described",
+    "exact_statistic",
     "explained_constraint",
     "export_edges",
     "has_class_histogram",
@@ -129,6 +134,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
+            "closed_forms": "GroupForm RuleStatistic StatisticKind exact_statistic",
             "key_counts": "HASH Hashes count_keys",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "parents.binding": "BoundInclusion",

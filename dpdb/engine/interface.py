@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from dpdb.engine.closed_forms import RuleStatistic
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
@@ -123,6 +124,13 @@ class Table(Protocol):
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one scan. Private."""
+        ...
+
+    def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
+        """Count exact statistics of rules over the rows that a predicate selects, by GROUP BY alone. Private.
+
+        What reads the same rows in the same way is counted together, so that many rules need few scans.
+        """
         ...
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:

@@ -39,6 +39,7 @@ from dpdb.sources import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dpdb.engine.closed_forms import RuleStatistic
     from dpdb.engine.unit_rows import KeptRows
     from dpdb.sources import Faults
 
@@ -231,6 +232,21 @@ class LocalTable:
         from dpdb.engine.sql.count import count_rows
 
         return count_rows(self.database, self.rows, slices, name=self._next_name())
+
+    def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
+        """Count exact statistics of rules; see `count_all`. Private.
+
+        Raises
+        ------
+        SourceError
+            If files have changed: they are read several times, and what is counted must be of one table.
+        """
+        from dpdb.engine.count_all import count_all
+
+        self._progress("counting groups")
+        found = count_all(self.database, self.rows, where, asked, name=self._next_name())
+        self.refuse_change()
+        return found
 
     def rehearse(self, slices: Sequence[WherePredicate | None], *, counts: bool) -> None:
         """Count many slices, or make one under many constraints, no row in table or parents; see the base class."""

@@ -22,7 +22,7 @@ from dpdb.sources import Source, without_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine import Progress, TableSpec
+    from dpdb.engine import Progress, RuleStatistic, TableSpec
     from dpdb.remote.table import RemoteTable
 
 __all__ = ["GatheredTable"]
@@ -117,6 +117,15 @@ class GatheredTable(LocalTable):
         """Count classes of the rows of a slice there: no row comes. Private."""
         part = self.slice(where, position=position)
         return part.self_conflicts, part.class_histograms()
+
+    def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
+        """Count exact statistics of rules there: no row comes. Private."""
+        found = []
+        for each in asked:
+            part = RemoteSlice(self._asking, each.constraints, where, name=self._next_name(), progress=self._progress)
+            alone = part.self_conflicts if each.alone else 0
+            found.append(alone + (0 if each.form is None else part.count_groups(each.form)[each.kind]))
+        return found
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:
         """Count the rows of many slices in one query. Private."""

@@ -16,8 +16,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpdb.engine import HASH, Edges, Hashes, LocalSlice, Progress, Thinning, count_keys, no_progress
+from dpdb.engine.count_all import key_histogram, of_key
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, degree_bound, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
+from dpdb.engine.sql.rule_counts import group_count
 from dpdb.remote.fetched import Asking, fetched, in_parts, stored_columns
 from dpdb.remote.gather import rows_in_conflict
 from dpdb.remote.queries import hash_counts, self_conflict_counts, slice_tuples
@@ -28,6 +30,8 @@ from dpdb.thresholds import MOST_SHARED
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from dpdb.engine import ClassHistogram, GroupForm, StatisticKind
 
 __all__ = ["RemoteSlice"]
 
@@ -142,14 +146,26 @@ class RemoteSlice:
         asking = self._asking
         self._progress("counting classes there")
         there, rows, tables = _RemoteKeys(asking), self._tuples().subquery(), []
-        # Each query chooses the rows of units again, which takes longer than to group all of them by their values once.
-        hashes_keys = asking.spelling.hashes_keys and isinstance(asking.rows, exp.Table)
         for histogram in class_histograms(self.constraints, asking.schema):
-            if hashes_keys and histogram.is_key and histogram.equal:
-                tables.append(count_keys(there, histogram, rows))
+            if histogram.is_key and histogram.equal:
+                tables.append(self._key_histogram(histogram, rows))
             else:
                 tables.append(there.grouped(class_histogram(histogram, rows)))
         return tables
+
+    def count_groups(self, form: GroupForm) -> dict[StatisticKind, int]:
+        """Count what must go of the groups of a form; see `dpdb.engine.count_all`. Private."""
+        asking, rows = self._asking, self._tuples().subquery()
+        if form.is_key and form.equal:
+            return of_key(self._key_histogram(key_histogram(form), rows))
+        return {"violations": int(asking.value(group_count(form, rows)))}
+
+    def _key_histogram(self, histogram: ClassHistogram, rows: exp.Subquery) -> pa.Table:
+        """Count a key; by its hashes, unless each query would choose the rows of units again, which takes longer."""
+        there = _RemoteKeys(self._asking)
+        if self._asking.spelling.hashes_keys and isinstance(self._asking.rows, exp.Table):
+            return count_keys(there, histogram, rows)
+        return there.grouped(class_histogram(histogram, rows))
 
     # -- what needs the rows in conflict --------------------------------------------------------------------------
 

@@ -48,6 +48,11 @@ class BoundPredicate:
         return COMPARISONS[self.op](this=self.left.over(aliases), expression=right)
 
     @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The columns that it compares."""
+        return (self.left, self.right) if isinstance(self.right, Operand) else (self.left,)
+
+    @property
     def joins_one_column(self) -> bool:
         """True if it compares one column of both tuples (`t1.A op t2.A`)."""
         return (

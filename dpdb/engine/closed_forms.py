@@ -1,0 +1,214 @@
+"""Exact statistics of a rule: which closed form has the fewest rows to delete. Public: from rules and schema alone.
+
+Two rows are in conflict if together they violate a constraint, and the fewest rows to delete are a minimum vertex cover
+of the graph of conflicts, plus the rows that violate a constraint by themselves. Whatever the graph, one more row
+changes that by 0 or 1: the row may go, too. In general it is hard to compute, but not for the shapes here, whose graph
+is a union of groups of rows, of each of which the most rows that may stay are known from counts (`GroupForm`).
+
+Whether there is a closed form is decided from constraints and declarations, never from rows: where there is none,
+another statistic is released (`fractional`), and one NULL that decided between the two would move the answer by far
+more than a row may.
+
+Source
+------
+Fewest rows to delete is g3 of Kivinen and Mannila (1995); which sets of dependencies have closed forms without NULL is
+from Livshits, Kimelfeld and Roy (2020); the forms with NULL and with conditions are new here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dpdb.constraints import BlockShape, block_shape, never_null
+from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
+from dpdb.schema import TableSchema
+
+__all__ = ["GroupForm", "RuleStatistic", "StatisticKind", "exact_statistic"]
+
+StatisticKind = Literal["violations", "duplicate values", "rows in duplicates"]
+
+_MOST_LOOSE = 2
+
+_ESTIMANDS: dict[StatisticKind, str] = {
+    "violations": "fewest rows to delete, exactly",
+    "duplicate values": "number of values that more than one row has",
+    "rows in duplicates": "number of rows whose value another row has, too",
+}
+_HIGHEST: dict[StatisticKind, int] = {"violations": 1, "duplicate values": 1, "rows in duplicates": 2}
+
+
+@dataclass(frozen=True)
+class GroupForm:
+    """Rows in groups, of each of which the most rows that may stay follow from counts.
+
+    A row without a value in `equal`, `known` or `classes`, or that does not meet the conditions, is in no group: it is
+    in no conflict. Of a group may stay:
+
+    - without `classes`, `loose` and `sides` (a key): one row;
+    - else the most rows that are equal in `classes` and, where they have values, in `loose`: two rows are in conflict
+      iff they differ in one of these. Besides, with `sides`, all rows that meet the same one only.
+
+    Attributes
+    ----------
+    equal : tuple of str
+        Columns whose values are the group.
+    known : tuple of str
+        Further columns that must have a value.
+    classes : tuple of str
+        Columns that must not differ, of which no row lacks a value: rows that do are in no group.
+    loose : tuple of str
+        At most two columns that must not differ, where NULL differs from nothing.
+    conditions : tuple of BoundPredicate
+        All of which a row must meet.
+    sides : tuple of (tuple of BoundPredicate, tuple of BoundPredicate) or None
+        Conditions of t1 and of t2 where these differ: a pair is in conflict only if one row meets the first and the
+        other the second. Never with `loose`. Without `classes` every two rows differ.
+    """
+
+    equal: tuple[str, ...]
+    known: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+    loose: tuple[str, ...] = ()
+    conditions: tuple[BoundPredicate, ...] = ()
+    sides: tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, sorted."""
+        first, second = self.sides or ((), ())
+        met = {side.column for each in (*self.conditions, *first, *second) for side in each.operands}
+        return tuple(sorted({*self.equal, *self.known, *self.classes, *self.loose, *met}))
+
+    @property
+    def is_key(self) -> bool:
+        """Whether every two rows of a group are in conflict."""
+        return not self.classes and not self.loose and self.sides is None
+
+
+@dataclass(frozen=True)
+class RuleStatistic:
+    """An exact statistic of rules, which `dpdb.engine.Table.count_all` counts. Public.
+
+    Attributes
+    ----------
+    kind : str
+        ``"violations"`` are the fewest rows to delete: those that violate a constraint by themselves, each once, and
+        of the other rows the fewest that must go. ``"duplicate values"`` and ``"rows in duplicates"`` are of a key.
+    estimand : str
+        The same in words.
+    constraints : tuple of BoundConstraint
+        What it stands for.
+    form : GroupForm or None
+        Of the constraints over two tuples; None if there is none.
+    low, high : int
+        One more row changes the statistic by at least `low` and at most `high`.
+    """
+
+    kind: StatisticKind
+    estimand: str
+    constraints: tuple[BoundConstraint, ...]
+    form: GroupForm | None
+    low: int = 0
+    high: int = 1
+
+    @property
+    def alone(self) -> tuple[BoundConstraint, ...]:
+        """The constraints over one tuple."""
+        return tuple(bound for bound in self.constraints if bound.constraint.is_single_tuple)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, sorted."""
+        return tuple(sorted({name for bound in self.constraints for name in bound.columns}))
+
+
+def exact_statistic(
+    constraints: Sequence[BoundConstraint], schema: TableSchema, kind: StatisticKind = "violations"
+) -> RuleStatistic | None:
+    """Return the exact statistic of constraints taken together, or None if none is known. Reads no row.
+
+    Sensitivity
+    -----------
+    `RuleStatistic.low` to `RuleStatistic.high`; a wrong declaration of NOT NULL costs accuracy, and no privacy: rows
+    with NULL there are in no group, and what is counted is the fewest rows to delete of the others.
+
+    Of duplicate values: one more row may be the second of its value. Of rows in duplicates: then both rows are.
+    """
+    alone = [bound for bound in constraints if bound.constraint.is_single_tuple]
+    pairwise = [bound for bound in constraints if not bound.constraint.is_single_tuple]
+    if kind != "violations" and (alone or len(pairwise) != 1):
+        return None
+    form = None
+    if pairwise:
+        declared = {column.name for column in schema.columns if not column.nullable}
+        declared |= {name for bound in alone if (name := never_null(bound.constraint)) is not None}
+        form = _form(pairwise, declared)
+        if form is None or (kind != "violations" and not form.is_key):
+            return None
+    return RuleStatistic(kind, _ESTIMANDS[kind], tuple(constraints), form, 0, _HIGHEST[kind])
+
+
+def _form(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm | None:
+    """Return the closed form of constraints over two tuples."""
+    shapes = [block_shape(bound.constraint) for bound in pairwise]
+    known = [shape for shape in shapes if shape is not None and shape.order is None and len(shape.differing) < 2]
+    if len(known) < len(shapes):
+        return None
+    read = [_conditions(bound, shape) for bound, shape in zip(pairwise, known, strict=True)]
+    if len({(shape.known, *_texts(*of_row)) for shape, of_row in zip(known, read, strict=True)}) > 1:
+        return None  # they speak of different rows
+    conditions, sides = read[0]
+    parts = _parts(known, declared)
+    if parts is None or (sides is not None and parts[2]):
+        return None
+    return GroupForm(parts[0], known[0].known, parts[1], parts[2], conditions, sides)
+
+
+_Sides = tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None
+
+
+def _conditions(bound: BoundConstraint, shape: BlockShape) -> tuple[tuple[BoundPredicate, ...], _Sides]:
+    first, second = (tuple(bound.predicates[place] for place in places) for places in (shape.first, shape.second))
+    return (first, None) if shape.alike else ((), (first, second))
+
+
+def _texts(conditions: Iterable[BoundPredicate], sides: _Sides) -> tuple[frozenset[str], frozenset[frozenset[str]]]:
+    """Say conditions so that what reads the same rows is the same; which side is the first does not matter."""
+
+    def said(predicates: Iterable[BoundPredicate]) -> frozenset[str]:
+        return frozenset(predicate.over(("row", "row")).sql() for predicate in predicates)
+
+    return said(conditions), frozenset(map(said, sides or ()))
+
+
+_Columns = tuple[str, ...]
+
+
+def _parts(shapes: Sequence[BlockShape], declared: set[str]) -> tuple[_Columns, _Columns, _Columns] | None:
+    """Return (equal, classes, loose) of keys and dependencies over the same rows.
+
+    - A key that every other left-hand side contains has all conflicts.
+    - Dependencies of one left-hand side X: of one right-hand column rows without a value conflict with none. Of several
+      those that may lack a value are loose: a row without a city violates `zip -> state` all the same.
+    - X -> Y with X, Y -> Z: the same, whether Y may lack a value or not: then neither of them reads the row.
+    """
+    smallest = min((shape.equal for shape in shapes), key=len)
+    if any(set(smallest) - set(shape.equal) for shape in shapes):
+        return None
+    first = [shape for shape in shapes if shape.equal == smallest]
+    if not all(shape.differing for shape in first):
+        return smallest, (), ()
+    classes = {shape.differing[0] for shape in first}
+    further = [shape for shape in shapes if shape.equal != smallest]
+    may_lack = classes - declared
+    if further and (len(classes) > 1 and may_lack):
+        return None
+    if any(set(shape.equal) != {*smallest, *classes} or not shape.differing for shape in further):
+        return None
+    inner = {shape.differing[0] for shape in further}
+    loose = (may_lack if len(classes) > 1 else set()) | (inner - declared)
+    if len(loose) > _MOST_LOOSE:
+        return None
+    return smallest, tuple(sorted((classes | inner) - loose)), tuple(sorted(loose))

@@ -1,0 +1,128 @@
+"""Exact statistics of rules over the rows of a slice in our own database: read from the source, and not ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from dpdb.database import Database
+from dpdb.engine.closed_forms import GroupForm, RuleStatistic, StatisticKind
+from dpdb.engine.key_counts import count_keys
+from dpdb.engine.local_keys import LocalKeys
+from dpdb.engine.parents.orphans import OrphanColumn
+from dpdb.engine.sql.bind import BoundConstraint
+from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
+from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
+from dpdb.engine.sql.input_rows import read_columns, typed_rows
+from dpdb.engine.sql.rule_counts import group_count
+from dpdb.engine.sql.where import WherePredicate
+from dpdb.sources import Rows
+
+__all__ = ["count_all", "key_histogram", "of_key"]
+
+_PER_SCAN = 250
+"""Counts of rows in one query: the time to plan one grows faster than their number."""
+
+_Alone: TypeAlias = tuple[BoundConstraint, ...]
+_GroupKey: TypeAlias = tuple[GroupForm, _Alone]
+_Readable: TypeAlias = Callable[[set[str]], exp.Expr]
+
+
+def count_all(
+    database: Database, rows: Rows, where: WherePredicate | None, asked: Sequence[RuleStatistic], *, name: str
+) -> list[int]:
+    """Count exact statistics of rules; see `dpdb.engine.Table`. Private.
+
+    Parameters
+    ----------
+    name : str
+        Of a table that rows with orphans are copied to: what other tables hold is written beside them.
+    """
+    with _readable(database, rows, where, asked, name) as read:
+        counting = _Counting(database, read, where)
+        alone = counting.alone(list(dict.fromkeys(each.alone for each in asked if each.alone)))
+        groups = {key: counting.groups(*key) for key in dict.fromkeys(map(_key, asked)) if key is not None}
+    return [_found(each, alone, groups) for each in asked]
+
+
+def _key(asked: RuleStatistic) -> _GroupKey | None:
+    return None if asked.form is None else (asked.form, asked.alone)
+
+
+def _found(asked: RuleStatistic, alone: dict[_Alone, int], groups: dict[_GroupKey, dict[StatisticKind, int]]) -> int:
+    key = _key(asked)
+    return alone.get(asked.alone, 0) + (0 if key is None else groups[key][asked.kind])
+
+
+class _Counting:
+    """The rows of a slice, as they are read."""
+
+    def __init__(self, database: Database, readable: _Readable, where: WherePredicate | None) -> None:
+        self._database, self._readable, self._where = database, readable, where
+        self._chosen = [] if where is None else [where.over(CLASS_ROWS)]
+
+    def alone(self, asked: Sequence[_Alone]) -> dict[_Alone, int]:
+        """Count the rows that violate one of some constraints by themselves, for each group of constraints."""
+        found: dict[_Alone, int] = {}
+        for start in range(0, len(asked), _PER_SCAN):
+            together = asked[start : start + _PER_SCAN]
+            counts = [
+                exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=self_conflict(each, CLASS_ROWS)))
+                for each in together
+            ]
+            query = exp.select(*counts).from_(exp.alias_(self._typed(*together), CLASS_ROWS, table=True))
+            [numbers] = self._database.rows(query.where(*self._chosen) if self._chosen else query)
+            found |= zip(together, map(int, numbers), strict=True)
+        return found
+
+    def groups(self, form: GroupForm, alone: _Alone) -> dict[StatisticKind, int]:
+        """Count what must go of the groups of a form; of a key also its duplicates."""
+        conditions = [*self._chosen, *not_alone(alone, CLASS_ROWS)]
+        rows = self._typed(alone, more=form.columns)
+        if form.is_key and form.equal:
+            return of_key(count_keys(LocalKeys(self._database), key_histogram(form), rows, conditions))
+        return {"violations": int(self._database.value(group_count(form, rows, conditions)))}
+
+    def _typed(self, *alone: _Alone, more: Sequence[str] = ()) -> exp.Expr:
+        read = {name for each in alone for bound in each for name in bound.columns}
+        return self._readable({*read, *more, *(self._where.columns if self._where else ())})
+
+
+def key_histogram(form: GroupForm) -> ClassHistogram:
+    """Return the class histogram of a key."""
+    return ClassHistogram((), form.equal, form.known, (), form.conditions)
+
+
+def of_key(histogram: pa.Table) -> dict[StatisticKind, int]:
+    """Read the statistics of a key from its class histogram. Private."""
+    sizes, groups = histogram["singles"], histogram["groups"]
+    several = pc.if_else(pc.greater(sizes, 1), groups, 0)
+    totals: dict[StatisticKind, pa.ChunkedArray] = {
+        "violations": pc.multiply(pc.subtract(sizes, 1), groups),
+        "duplicate values": several,
+        "rows in duplicates": pc.multiply(sizes, several),
+    }
+    return {kind: pc.sum(values, min_count=0).as_py() for kind, values in totals.items()}
+
+
+@contextmanager
+def _readable(
+    database: Database, rows: Rows, where: WherePredicate | None, asked: Sequence[RuleStatistic], name: str
+) -> Iterator[_Readable]:
+    """Copy the rows while a block lasts if rules across tables are asked: orphans are written beside what is copied."""
+    columns = {column for each in asked for column in each.columns} | set(where.columns if where else ())
+    if not any(isinstance(rows.schema[column], OrphanColumn) for column in columns):
+        yield partial(typed_rows, rows)
+        return
+    table = exp.table_(name, quoted=True)
+    try:
+        read_columns(database, rows, columns, table)
+        yield lambda _: table
+    finally:
+        database.execute(f"DROP TABLE IF EXISTS {table.sql('duckdb')}")

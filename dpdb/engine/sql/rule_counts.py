@@ -1,0 +1,187 @@
+"""Counts of exact statistics of rules, by GROUP BY alone: of each group of rows, all but the most that may stay.
+
+The trees are of no dialect, as those of class histograms. Rows in conflict with themselves are in no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpdb.engine.closed_forms import GroupForm
+from dpdb.engine.sql.bind import BoundPredicate
+from dpdb.engine.sql.class_histograms import CLASS_ROWS
+from dpdb.engine.sql.known import is_known
+
+__all__ = ["group_count"]
+
+_BOTH, _FIRST, _SECOND = 0, 1, 2
+_SIZE = exp.column("size")
+
+
+def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
+    """Return the query of the fewest rows to delete from the groups of a form: one row with a BIGINT. Private.
+
+    Parameters
+    ----------
+    rows
+        A table or subquery without alias.
+    conditions
+        Of rows called `CLASS_ROWS`, beside those of the form.
+    """
+    equal = [f"equal_{place}" for place in range(len(form.equal))]
+    classes = [f"class_{place}" for place in range(len(form.classes))]
+    loose = [f"loose_{place}" for place in range(len(form.loose))]
+    names = dict(zip([*form.equal, *form.classes, *form.loose], [*equal, *classes, *loose], strict=True))
+    known = [is_known(_of_row(name)) for name in (*form.equal, *form.known, *form.classes)]
+    met = [_over(predicate) for predicate in form.conditions]
+    chosen = exp.select(*(exp.alias_(_of_row(name), alias) for name, alias in names.items()))
+    if form.sides is not None:
+        chosen = chosen.select(exp.alias_(_side(*form.sides), "side"))
+        met.append(exp.or_(*(exp.paren(_all_of(side)) for side in form.sides)))
+    chosen = chosen.from_(exp.alias_(rows.copy(), CLASS_ROWS, table=True))
+    where = [*known, *met, *(each.copy() for each in conditions)]
+    chosen = chosen.where(*where) if where else chosen
+    if not names and form.sides is None:  # of a table without rows no row is left
+        return _selected(chosen.select(exp.convert(1)), exp.func("greatest", _minus_one(), exp.convert(0)))
+    if form.is_key:
+        counted = _grouped(chosen, equal, goes=_minus_one())
+    elif form.sides is not None:
+        counted = _of_sides(chosen, equal, classes)
+    elif loose:
+        counted = _of_loose(chosen, equal, classes, loose)
+    else:
+        counted = _of_classes(chosen, equal, classes)
+    return _selected(counted, exp.func("coalesce", exp.Sum(this=exp.column("goes")), exp.convert(0)))
+
+
+def _of_classes(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.Select:
+    """All but the largest class of each group."""
+    sized = _grouped(chosen, [*equal, *classes], size=_count())
+    return _grouped(sized, equal, goes=_less(_sum(_SIZE), exp.Max(this=_SIZE.copy())))
+
+
+def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: list[str]) -> exp.Select:
+    """All but the most rows of one class that agree in loose columns where they have values.
+
+    Of two loose columns the best pair of values is that of some row, or no row has both of its values: then the most
+    rows with the one and no other value, and with the other and no one value, may come from any two rows.
+    """
+    sized = _grouped(chosen, [*equal, *classes, *loose], size=_count())
+    has = [is_known(exp.column(name)) for name in loose]
+    lacks = [exp.Not(this=each.copy()) for each in has]
+    if len(loose) == 1:
+        best: exp.Expr = _plus(_most(_SIZE, has[0]), _total(_SIZE, lacks[0]))
+    else:
+        beside = {}
+        for place, name in enumerate(loose):
+            window = exp.Window(
+                this=_total(_SIZE, lacks[1 - place]),
+                partition_by=[exp.column(each) for each in [*equal, *classes, name]],
+                over="OVER",
+            )
+            beside[f"beside_{place}"] = window
+        columns = [*equal, *classes, *loose, "size"]
+        sized = exp.select(*columns, *(exp.alias_(one, name) for name, one in beside.items())).from_(
+            sized.subquery("sized")
+        )
+        together = _plus(_SIZE, *map(exp.column, beside))
+        apart = _plus(*(_most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1)))
+        best = exp.func("greatest", _most(together, exp.and_(*(each.copy() for each in has))), apart)
+        best = _plus(best, _total(_SIZE, exp.and_(*(each.copy() for each in lacks))))
+    stay = _grouped(sized, [*equal, *classes], size=_sum(_SIZE), stay=best)
+    return _grouped(stay, equal, goes=_less(_sum(_SIZE), exp.Max(this=exp.column("stay"))))
+
+
+def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.Select:
+    """All but the most rows of one class, or that meet the same side only.
+
+    A row that meets both conditions is in conflict with every other one of another class; without classes each row is a
+    class of its own. Two rows that meet different sides only may both stay if they are of one class, and then all are.
+    """
+    side = exp.column("side")
+    sizes = {
+        name: _total(exp.convert(1), exp.EQ(this=side.copy(), expression=exp.convert(value)))
+        for name, value in (("both", _BOTH), ("first", _FIRST), ("second", _SECOND))
+    }
+    sized = _grouped(chosen, [*equal, *classes], size=_count(), **sizes)
+    if not classes:
+        one = exp.Case(
+            ifs=[exp.If(this=exp.GT(this=exp.column("both"), expression=exp.convert(0)), true=exp.convert(1))],
+            default=exp.convert(0),
+        )
+        stay = exp.func("greatest", exp.column("first"), exp.column("second"), one)
+        return exp.select(exp.alias_(_less(_SIZE.copy(), stay), "goes")).from_(sized.subquery("sized"))
+    stay = exp.func("greatest", exp.Max(this=_SIZE.copy()), _sum(exp.column("first")), _sum(exp.column("second")))
+    return _grouped(sized, equal, goes=_less(_sum(_SIZE), stay))
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------
+
+
+def _grouped(query: exp.Select, keys: Sequence[str], **aggregates: exp.Expr) -> exp.Select:
+    """Group by keys; without any, all rows are one group, which is left out if it is empty."""
+    named = [exp.alias_(value, name) for name, value in aggregates.items()]
+    found = exp.select(*keys, *named).from_(query.subquery("grouped"))
+    return found.group_by(*keys) if keys else found.having(exp.GT(this=_count(), expression=exp.convert(0)))
+
+
+def _selected(query: exp.Select, value: exp.Expr) -> exp.Select:
+    return exp.select(exp.alias_(exp.cast(value, "BIGINT"), "goes")).from_(query.subquery("counted"))
+
+
+def _of_row(name: str) -> exp.Column:
+    return exp.column(name, table=CLASS_ROWS, quoted=True)
+
+
+def _over(predicate: BoundPredicate) -> exp.Expr:
+    return predicate.over((CLASS_ROWS, CLASS_ROWS))
+
+
+def _all_of(predicates: Sequence[BoundPredicate]) -> exp.Expr:
+    return exp.and_(*map(_over, predicates)) if predicates else exp.true()
+
+
+def _side(first: Sequence[BoundPredicate], second: Sequence[BoundPredicate]) -> exp.Case:
+    """Return which of two conditions a row meets, of which it meets one."""
+    one, other = exp.paren(_all_of(first)), exp.paren(_all_of(second))
+    met = [(exp.and_(one.copy(), other.copy()), _BOTH), (one, _FIRST)]
+    return exp.Case(
+        ifs=[exp.If(this=condition, true=exp.convert(side)) for condition, side in met], default=exp.convert(_SECOND)
+    )
+
+
+def _count() -> exp.Expr:
+    return exp.Count(this=exp.Star())
+
+
+def _minus_one() -> exp.Expr:
+    return _less(_count(), exp.convert(1))
+
+
+def _less(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.Sub(this=one, expression=other)
+
+
+def _plus(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
+    found = first.copy()
+    for other in others:
+        found = exp.Add(this=found, expression=other.copy())
+    return found
+
+
+def _if(condition: exp.Expr, value: exp.Expr) -> exp.Case:
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())], default=exp.convert(0))
+
+
+def _sum(value: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.Sum(this=value.copy()), "BIGINT")
+
+
+def _total(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    return exp.Sum(this=_if(condition, value))
+
+
+def _most(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    return exp.Max(this=_if(condition, value))

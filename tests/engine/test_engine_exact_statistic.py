@@ -1,0 +1,183 @@
+"""Exact statistics of rules: as many rows to delete as by brute force, written apart, on small tables of every shape."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from case_share import fifth
+
+from dpdb.engine import RuleStatistic, StatisticKind, Table, exact_statistic
+from dpdb.opening import open_table
+
+Row = tuple[Any, ...]
+Conflict = Callable[[Row, Row], bool]
+NAMES = "abcd"
+
+
+def eq(one: Any, other: Any) -> bool:
+    return one is not None and one == other
+
+
+def ne(one: Any, other: Any) -> bool:
+    return one is not None and other is not None and one != other
+
+
+def fewest(rows: Sequence[Row], conflict: Conflict, alone: Callable[[Row], bool] = lambda _: False) -> int:
+    """Rows that are in conflict with themselves, and a minimum vertex cover of the others by branching."""
+    kept = [row for row in rows if not alone(row)]
+    meets = [0] * len(kept)
+    for i, j in itertools.combinations(range(len(kept)), 2):
+        if conflict(kept[i], kept[j]) or conflict(kept[j], kept[i]):
+            meets[i] |= 1 << j
+            meets[j] |= 1 << i
+
+    def stay(left: int) -> int:
+        if not left:
+            return 0
+        last = left.bit_length() - 1
+        without = left & ~(1 << last)
+        with_it = 1 + stay(without & ~meets[last])
+        return with_it if not meets[last] & left else max(stay(without), with_it)
+
+    return len(rows) - stay((1 << len(kept)) - 1)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Rules over columns a, b, c, d, and when two rows violate one of them, in one of their orders."""
+
+    name: str
+    rules: tuple[str, ...]
+    columns: int
+    conflict: Conflict
+    alone: Callable[[Row], bool] = lambda _: False
+    never_null: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def fd(left: Sequence[int], *right: int) -> Conflict:
+    return lambda p, q: all(eq(p[k], q[k]) for k in left) and any(ne(p[k], q[k]) for k in right)
+
+
+def key(*columns: int) -> Conflict:
+    return lambda p, q: all(eq(p[k], q[k]) for k in columns)
+
+
+def both(*conflicts: Conflict) -> Conflict:
+    return lambda p, q: any(conflict(p, q) for conflict in conflicts)
+
+
+SHAPES = [
+    Shape("fd", ("a -> b",), 2, fd([0], 1)),
+    Shape("constant", ("not(t1.b != t2.b)",), 2, fd([], 1)),
+    Shape("fd of two columns", ("a, b -> c",), 3, fd([0, 1], 2)),
+    Shape("fd on some rows", ("a -> b WHERE c = 1",), 3, lambda p, q: p[2] == q[2] == 1 and fd([0], 1)(p, q)),
+    Shape(
+        "fd of one row", ("not(t1.c = 1 & t1.a = t2.a & t1.b != t2.b)",), 3, lambda p, q: p[2] == 1 and fd([0], 1)(p, q)
+    ),
+    Shape(
+        "fd of either row",
+        ("not(t1.c = 1 & t2.c > 0 & t2.d < 2 & t1.a = t2.a & t1.b != t2.b)",),
+        4,
+        lambda p, q: p[2] == 1 and q[2] in (1, 2) and q[3] in (0, 1) and fd([0], 1)(p, q),
+    ),
+    Shape(
+        "not together",
+        ("not(t1.c = 1 & t2.b = 1 & t1.a = t2.a)",),
+        3,
+        lambda p, q: p[2] == 1 and q[1] == 1 and eq(p[0], q[0]),
+    ),
+    Shape("not together at all", ("not(t1.c = 1 & t2.b = 1)",), 3, lambda p, q: p[2] == 1 and q[1] == 1),
+    Shape("unique", ("UNIQUE(a, b)",), 2, key(0, 1)),
+    Shape("unique on some rows", ("UNIQUE(a) WHERE b = 1",), 2, lambda p, q: p[1] == q[1] == 1 and eq(p[0], q[0])),
+    Shape("one row", ("not(t1.b <= t2.b)",), 2, lambda p, q: None not in (p[1], q[1]) and p[1] <= q[1]),
+    Shape(
+        "primary key",
+        ("PRIMARY KEY(a, b)", "NOT NULL(a, b)"),
+        2,
+        key(0, 1),
+        lambda row: None in row,
+    ),
+    Shape("two right-hand columns", ("a -> b, c",), 3, fd([0], 1, 2)),
+    Shape("two and a declared one", ("a -> b, c, d",), 4, fd([0], 1, 2, 3), never_null="d"),
+    Shape("one and a declared one", ("a -> b, c",), 3, fd([0], 1, 2), never_null="c"),
+    Shape("two on some rows", ("a -> b, c WHERE d = 1",), 4, lambda p, q: p[3] == q[3] == 1 and fd([0], 1, 2)(p, q)),
+    Shape("chain", ("a -> b", "a, b -> c"), 3, both(fd([0], 1), fd([0, 1], 2))),
+    Shape("chain of two", ("a -> b", "a, b -> c, d"), 4, both(fd([0], 1), fd([0, 1], 2, 3))),
+    Shape("key and fd", ("UNIQUE(a)", "a -> b", "a, b -> c"), 3, both(key(0), fd([0], 1), fd([0, 1], 2))),
+    Shape(
+        "rows alone and fd",
+        ("CHECK (c < 2)", "NOT NULL(b)", "a -> b, c"),
+        3,
+        fd([0], 1, 2),
+        lambda row: row[1] is None or row[2] == 2,
+    ),
+    Shape("rows alone", ("CHECK (b < 2)", "NOT NULL(a)"), 2, lambda p, q: False, lambda r: r[0] is None or r[1] == 2),
+]
+
+
+def rows_of(shape: Shape, rng: random.Random) -> list[Row]:
+    """A table of up to nine rows of few values, so that rows meet."""
+    values = rng.choice([(0, 1, None), (0, 1, 2, None)])
+    free = [NAMES[k] not in shape.never_null for k in range(shape.columns)]
+    most = rng.choice([3, 7, 9])
+    return [tuple(rng.choice(values if may else values[:-1]) for may in free) for _ in range(rng.randint(0, most))]
+
+
+@contextmanager
+def opened(
+    folder: Path, shape: Shape, tables: Sequence[Sequence[Row]], rules: Sequence[str] | None = None
+) -> Iterator[Table]:
+    """Many tables in one, told apart by a column, whose declarations are those of the shape."""
+    flat = [(number, *row) for number, rows in enumerate(tables) for row in rows]
+    names = ["number", *NAMES[: shape.columns]]
+    columns = zip(*flat, strict=True) if flat else [()] * len(names)
+    made = pa.table({name: pa.array(column, pa.int32()) for name, column in zip(names, columns, strict=True)})
+    with duckdb.connect(folder / "small.duckdb") as connection:
+        kinds = [f"{name} INTEGER{' NOT NULL' * (name in shape.never_null)}" for name in names]
+        connection.execute(f"CREATE TABLE small ({', '.join(kinds)})")
+        connection.register("made", made)
+        connection.execute("INSERT INTO small SELECT * FROM made")
+    with open_table(folder / "small.duckdb", constraints=list(rules or shape.rules), table="small") as table:
+        yield table
+
+
+def counted(table: Table, asked: Sequence[RuleStatistic], numbers: Sequence[int]) -> list[list[int]]:
+    return [table.count_all(table.where(f"number = {number}"), asked) for number in numbers]
+
+
+def statistic_of(table: Table, kind: StatisticKind = "violations") -> RuleStatistic:
+    found = exact_statistic(table.constraints, table.schema, kind)
+    assert found is not None
+    return found
+
+
+def found_in(folder: Path, shape: Shape, count: int) -> None:
+    rng = random.Random(f"{shape}")
+    tables = [rows_of(shape, rng) for _ in range(count)]
+    with opened(folder, shape, tables) as table:
+        found = counted(table, [statistic_of(table)], range(count))
+        assert [one for [one] in found] == [fewest(rows, shape.conflict, shape.alone) for rows in tables]
+
+
+@pytest.mark.parametrize("shape", fifth(SHAPES), ids=str)
+def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> None:
+    """Values and NULL, conditions, slices: through parser, binding and SQL."""
+    found_in(tmp_path, shape, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_fewest_rows_to_delete_of_ten_thousand_tables_are_found(shape: Shape, tmp_path: Path) -> None:
+    found_in(tmp_path, shape, 10_000)
