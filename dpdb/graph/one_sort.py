@@ -15,9 +15,10 @@ x_u <= y_v < x_v <= y_u. And it is in conflict with all segments but those that 
 at most one such row is left, with these segments. With `>=` for `>` the same holds of open segments, x_r < y_r. A
 missing x violates nothing, as if it were below all values; a missing y as if it were above them.
 
-Overlapping intervals, not(t1.s < t2.e & t2.s < t1.e): of rows with s <= e, the one that ends first leaves most room
-(greedy by end). Rows with s > e say nothing sensible and are all deleted; so the estimand is the fewest rows to delete,
-reversed intervals among them. Each such row changes it by 1, each other row as above.
+Overlapping intervals, not(t1.s < t2.e & t2.s < t1.e): of rows with s <= e that stay none may overlap, and the one that
+ends first leaves most room (greedy by end). A row with s > e overlaps those that hold [e, s], and no other such row:
+else s_1 < e_2 < s_2 < e_1 < s_1. If such rows are errors in themselves, they all go, and each counts 1. Else they stay:
+rows that do not overlap each other hold no two of them at once, so one that holds some is not worth them.
 """
 
 from __future__ import annotations
@@ -74,22 +75,25 @@ def deletions_of_cross(batches: Batches) -> int:
     return ends // 2 - int(state[2] + state[3])
 
 
-def deletions_of_intervals(batches: Batches) -> int:
-    """Count the intervals that are in no largest set of disjoint ones, reversed ones among them.
+def deletions_of_intervals(batches: Batches, *, reversed_go: bool) -> int:
+    """Count the intervals that are in no largest set of rows of which no two overlap.
 
     Parameters
     ----------
     batches
         The two ends of each row, sorted, and numbered as `extend_disjoint` says.
+    reversed_go : bool
+        Whether intervals that end before they begin go in any case.
     """
     from dpdb.graph.kernels.one_sort import extend_disjoint
 
-    ends, kept, seen = 0, 0, np.zeros(16, np.int64)
+    ends, state, seen = 0, np.zeros(4, np.int64), np.zeros(16, np.int64)
     for _, events in batches:
         seen = _with_room(seen, 1 + (int(events.max(initial=0)) >> 2))
-        kept = int(extend_disjoint(events, seen, kept))
+        extend_disjoint(events, seen, int(not reversed_go), state)
         ends += events.size
-    return ends // 2 - kept
+    kept, turned = int(state[2]), int(state[3])
+    return ends // 2 - kept - (0 if reversed_go else turned)
 
 
 @cache
@@ -98,7 +102,7 @@ def load_one_sort() -> None:
     starts, numbers = np.array([True, False]), np.arange(2)
     deletions_of_chain([(starts, numbers)], strict=False)
     deletions_of_cross([(starts, numbers)])
-    deletions_of_intervals([(starts, numbers)])
+    deletions_of_intervals([(starts, numbers)], reversed_go=True)
 
 
 def _with_room(array: NDArray[_Kind], size: int) -> NDArray[_Kind]:

@@ -105,26 +105,41 @@ def extend_depth(
 
 
 @kernel
-def extend_disjoint(events: Numbers, seen: Numbers, kept: int) -> int:
-    """Keep, of the intervals whose ends come by, those that begin when none was kept since; returns how many are kept.
+def extend_disjoint(events: Numbers, seen: Numbers, stay: int, state: Numbers) -> None:
+    """Keep, of the intervals whose ends come by, those that begin after all that they must not overlap.
 
-    An end is 4 * row, + 0 or 3 for its beginning, + 1 for its end, + 2 for the end of one without length.
+    An end is 4 * row, + 0 or 3 for its beginning, + 1 for its end, + 2 for the end of one without length. An interval
+    is reversed if its end comes first. One that is not overlaps it iff it begins before and ends after both.
 
     Parameters
     ----------
     events : int64 (ends,)
         In order; all of a group one after another.
     seen : int64 (rows,)
-        Zero before; 1 + how many intervals were kept when the row's began.
-    kept : int
-        How many are kept so far.
+        Zero before; of a row with one end so far the place of that, and the same times -1 if the interval is reversed.
+    stay : int
+        Whether reversed intervals stay (1), and those that overlap one go, or do not count (0).
+    state : int64 (4,)
+        Ends that came by, the place up to which an interval that is kept must not have begun, how many are kept, and
+        how many were reversed.
     """
-    for place in range(events.shape[0]):
-        row, kind = events[place] >> 2, events[place] & 3
+    place, barrier, kept, turned = state[0], state[1], state[2], state[3]
+    for event in range(events.shape[0]):
+        place += 1
+        row, kind = events[event] >> 2, events[event] & 3
+        before = seen[row]
         if kind == _POINT:
             kept += 1
-        elif kind != _END:
-            seen[row] = kept + 1
-        elif seen[row] == kept + 1:
+            barrier = place
+        elif kind == _END and before == 0:
+            seen[row] = -place
+        elif kind == _END and before > barrier:
             kept += 1
-    return kept
+            barrier = place
+        elif kind != _END and before == 0:
+            seen[row] = place
+        elif kind != _END:
+            turned += 1
+            if stay == 1:
+                barrier = max(barrier, -before)
+    state[0], state[1], state[2], state[3] = place, barrier, kept, turned
