@@ -23,6 +23,7 @@ from dpdb.constraints.shape import (
     order_dependency,
     places_among_distinct,
 )
+from dpdb.constraints.sorted_shape import SortedKind, SortedShape, sorted_shape
 from dpdb.constraints.text.lexer import MAX_LENGTH
 from dpdb.constraints.text.parser import parse_constraint
 from dpdb.constraints.text.source import shortened
@@ -45,6 +46,8 @@ __all__ = [
     "OrderDependency",
     "Predicate",
     "RowExpression",
+    "SortedKind",
+    "SortedShape",
     "block_shape",
     "column_signs",
     "compares_every_pair",
@@ -62,4 +65,5 @@ __all__ = [
     "places_among_distinct",
     "quoted_name",
     "shortened",
+    "sorted_shape",
 ]

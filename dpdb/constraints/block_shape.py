@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpdb.constraints.column_ref import ColumnRef
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.predicate import Operator, Predicate
 
-__all__ = ["BlockShape", "OrderedColumns", "block_shape", "column_signs", "compares_every_pair"]
+__all__ = [
+    "BlockShape",
+    "OrderedColumns",
+    "between_tuples",
+    "block_shape",
+    "column_signs",
+    "compares_every_pair",
+    "row_conditions",
+]
 
 _EQUAL, _UNEQUAL = Operator.EQ.signs, Operator.NE.signs
 
@@ -101,13 +108,9 @@ def block_shape(dc: DenialConstraint) -> BlockShape | None:
     """
     if dc.is_single_tuple:
         return None
-    alone: tuple[list[int], list[int]] = ([], [])
-    for place, predicate in enumerate(dc.predicates):
-        right = predicate.right
-        if not isinstance(right, ColumnRef) or right.tuple_index == predicate.left.tuple_index:
-            alone[predicate.left.tuple_index].append(place)
-        elif right.column != predicate.left.column:
-            return None
+    if not all(predicate.joins_one_column for predicate in between_tuples(dc)):
+        return None
+    first_alone, second_alone, alike = row_conditions(dc)
     signs = column_signs(dc)
     if not all(signs.values()):
         return None  # contradictory
@@ -116,7 +119,6 @@ def block_shape(dc: DenialConstraint) -> BlockShape | None:
     ordered = sorted(signs.keys() - {*equal, *differing})
     known: list[str] = []
     order = None
-    alike = _conditions(dc, alone[0], swapped=False) == _conditions(dc, alone[1], swapped=True)
     if ordered and not alike:
         return None
     if len(ordered) == 1:
@@ -132,10 +134,24 @@ def block_shape(dc: DenialConstraint) -> BlockShape | None:
         )
     elif ordered:
         return None
-    shape = BlockShape(
-        tuple(equal), tuple(known), tuple(sorted(differing)), order, tuple(alone[0]), tuple(alone[1]), alike
-    )
+    shape = BlockShape(tuple(equal), tuple(known), tuple(sorted(differing)), order, first_alone, second_alone, alike)
     return shape if shape.differences <= 2 else None
+
+
+def between_tuples(dc: DenialConstraint) -> list[Predicate]:
+    """Return the predicates that read both tuples."""
+    return [predicate for predicate in dc.predicates if {ref.tuple_index for ref in predicate.columns} == {0, 1}]
+
+
+def row_conditions(dc: DenialConstraint) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """Return the positions of the predicates that read t1 alone, of those that read t2 alone, and if both say alike."""
+    alone: tuple[list[int], list[int]] = ([], [])
+    for place, predicate in enumerate(dc.predicates):
+        if len({ref.tuple_index for ref in predicate.columns}) == 1:
+            alone[predicate.left.tuple_index].append(place)
+    first, second = alone
+    alike = _conditions(dc, first, swapped=False) == _conditions(dc, second, swapped=True)
+    return tuple(first), tuple(second), alike
 
 
 def column_signs(dc: DenialConstraint) -> dict[str, frozenset[int]]:
@@ -170,5 +186,4 @@ def compares_every_pair(dc: DenialConstraint) -> bool:
     shape = block_shape(dc)
     if dc.is_single_tuple or (shape is not None and shape.order is None and shape.differences < 2):
         return False
-    between = [p for p in dc.predicates if isinstance(p.right, ColumnRef) and p.left.tuple_index != p.right.tuple_index]
-    return all(predicate.op is Operator.NE for predicate in between)
+    return all(predicate.op is Operator.NE for predicate in between_tuples(dc))

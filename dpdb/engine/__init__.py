@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.closed_forms import GroupForm, RuleStatistic, StatisticKind, exact_statistic
+    from dpdb.engine.closed_forms import GroupForm, RuleStatistic, SortedForm, StatisticKind, exact_statistic
     from dpdb.engine.interface import (
         Edges,
         Engine,
@@ -92,6 +92,7 @@ __all__ = [
     "Setting",
     "SettingKind",
     "Slice",
+    "SortedForm",
     "StatisticKind",
     "Table",
     "TableSettings",
@@ -134,7 +135,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "closed_forms": "GroupForm RuleStatistic StatisticKind exact_statistic",
+            "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind exact_statistic",
             "key_counts": "HASH Hashes count_keys",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "parents.binding": "BoundInclusion",

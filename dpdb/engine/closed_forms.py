@@ -21,11 +21,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dpdb.constraints import BlockShape, block_shape, never_null
+from dpdb.constraints import BlockShape, SortedKind, SortedShape, block_shape, never_null, sorted_shape
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.schema import TableSchema
 
-__all__ = ["GroupForm", "RuleStatistic", "StatisticKind", "exact_statistic"]
+__all__ = ["GroupForm", "RuleStatistic", "SortedForm", "StatisticKind", "exact_statistic"]
 
 StatisticKind = Literal["violations", "duplicate values", "rows in duplicates"]
 
@@ -88,6 +88,33 @@ class GroupForm:
 
 
 @dataclass(frozen=True)
+class SortedForm:
+    """A constraint over two tuples whose fewest deletions one sort gives. Public: from the constraint alone.
+
+    Attributes
+    ----------
+    bound, shape
+        The constraint and its shape.
+    reversed_go : bool
+        Whether intervals that end before they begin go in any case.
+    """
+
+    bound: BoundConstraint
+    shape: SortedShape
+    reversed_go: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, sorted."""
+        return self.bound.columns
+
+    @property
+    def is_key(self) -> bool:
+        """Whether every two rows of a group are in conflict: False."""
+        return False
+
+
+@dataclass(frozen=True)
 class RuleStatistic:
     """An exact statistic of rules, which `dpdb.engine.Table.count_all` counts. Public.
 
@@ -100,7 +127,7 @@ class RuleStatistic:
         The same in words.
     constraints : tuple of BoundConstraint
         What it stands for.
-    form : GroupForm or None
+    form : GroupForm, SortedForm or None
         Of the constraints over two tuples; None if there is none.
     low, high : int
         One more row changes the statistic by at least `low` and at most `high`.
@@ -109,7 +136,7 @@ class RuleStatistic:
     kind: StatisticKind
     estimand: str
     constraints: tuple[BoundConstraint, ...]
-    form: GroupForm | None
+    form: GroupForm | SortedForm | None
     low: int = 0
     high: int = 1
 
@@ -123,11 +150,29 @@ class RuleStatistic:
         """The columns that it reads, sorted."""
         return tuple(sorted({name for bound in self.constraints for name in bound.columns}))
 
+    def load(self) -> None:
+        """Load the code that counts it, before anything is spent."""
+        import dpdb.engine.count_all  # noqa: F401
+
+        if isinstance(self.form, SortedForm):
+            from dpdb.graph import load_one_sort
+
+            load_one_sort()
+
 
 def exact_statistic(
-    constraints: Sequence[BoundConstraint], schema: TableSchema, kind: StatisticKind = "violations"
+    constraints: Sequence[BoundConstraint],
+    schema: TableSchema,
+    kind: StatisticKind = "violations",
+    *,
+    reversed_go: bool = True,
 ) -> RuleStatistic | None:
     """Return the exact statistic of constraints taken together, or None if none is known. Reads no row.
+
+    Parameters
+    ----------
+    reversed_go : bool
+        Whether intervals that end before they begin go in any case, where intervals must not overlap.
 
     Sensitivity
     -----------
@@ -140,14 +185,25 @@ def exact_statistic(
     pairwise = [bound for bound in constraints if not bound.constraint.is_single_tuple]
     if kind != "violations" and (alone or len(pairwise) != 1):
         return None
-    form = None
+    form: GroupForm | SortedForm | None = None
     if pairwise:
         declared = {column.name for column in schema.columns if not column.nullable}
         declared |= {name for bound in alone if (name := never_null(bound.constraint)) is not None}
-        form = _form(pairwise, declared)
+        form = _form(pairwise, declared) or _sorted_form(pairwise, reversed_go=reversed_go)
         if form is None or (kind != "violations" and not form.is_key):
             return None
-    return RuleStatistic(kind, _ESTIMANDS[kind], tuple(constraints), form, 0, _HIGHEST[kind])
+    estimand = _ESTIMANDS[kind]
+    if isinstance(form, SortedForm) and form.reversed_go:
+        estimand += ", reversed intervals among them"
+    return RuleStatistic(kind, estimand, tuple(constraints), form, 0, _HIGHEST[kind])
+
+
+def _sorted_form(pairwise: Sequence[BoundConstraint], *, reversed_go: bool) -> SortedForm | None:
+    """Return the form of one constraint over two tuples."""
+    shape = sorted_shape(pairwise[0].constraint) if len(pairwise) == 1 else None
+    if shape is None:
+        return None
+    return SortedForm(pairwise[0], shape, reversed_go and shape.kind is SortedKind.INTERVALS)
 
 
 def _form(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm | None:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine.closed_forms import GroupForm, RuleStatistic, StatisticKind
+from dpdb.engine.closed_forms import GroupForm, RuleStatistic, SortedForm, StatisticKind
+from dpdb.engine.count_sorted import count_sorted
 from dpdb.engine.key_counts import count_keys
 from dpdb.engine.local_keys import LocalKeys
 from dpdb.engine.parents.orphans import OrphanColumn
@@ -30,7 +31,7 @@ _PER_SCAN = 250
 """Counts of rows in one query: the time to plan one grows faster than their number."""
 
 _Alone: TypeAlias = tuple[BoundConstraint, ...]
-_GroupKey: TypeAlias = tuple[GroupForm, _Alone]
+_GroupKey: TypeAlias = tuple[GroupForm | SortedForm, _Alone]
 _Readable: TypeAlias = Callable[[set[str]], exp.Expr]
 
 
@@ -81,10 +82,12 @@ class _Counting:
             found |= zip(together, map(int, numbers), strict=True)
         return found
 
-    def groups(self, form: GroupForm, alone: _Alone) -> dict[StatisticKind, int]:
-        """Count what must go of the groups of a form; of a key also its duplicates."""
+    def groups(self, form: GroupForm | SortedForm, alone: _Alone) -> dict[StatisticKind, int]:
+        """Count what must go of the rows of a form; of a key also its duplicates."""
         conditions = [*self._chosen, *not_alone(alone, CLASS_ROWS)]
         rows = self._typed(alone, more=form.columns)
+        if isinstance(form, SortedForm):
+            return {"violations": count_sorted(self._database, form, rows, conditions)}
         if form.is_key and form.equal:
             return of_key(count_keys(LocalKeys(self._database), key_histogram(form), rows, conditions))
         return {"violations": int(self._database.value(group_count(form, rows, conditions)))}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dpdb.engine.closed_forms import RuleStatistic
+    from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
     from dpdb.engine.sql.where import WherePredicate
@@ -126,8 +126,17 @@ class Table(Protocol):
         """Count the rows of many slices in one scan. Private."""
         ...
 
+    def exact_statistic(
+        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = True
+    ) -> RuleStatistic | None:
+        """Return the exact statistic of constraints that `count_all` counts here, or None; see `exact_statistic`.
+
+        Reads no row.
+        """
+        ...
+
     def count_all(self, where: WherePredicate | None, asked: Sequence[RuleStatistic]) -> list[int]:
-        """Count exact statistics of rules over the rows that a predicate selects, by GROUP BY alone. Private.
+        """Count exact statistics of rules over the rows that a predicate selects: of `exact_statistic` alone. Private.
 
         What reads the same rows in the same way is counted together, so that many rules need few scans.
         """

@@ -39,7 +39,7 @@ from dpdb.sources import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine.closed_forms import RuleStatistic
+    from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.unit_rows import KeptRows
     from dpdb.sources import Faults
 
@@ -184,6 +184,14 @@ class LocalTable:
 
     def admit_graph(self) -> None:
         """Admit every conflict graph: the rows are here."""
+
+    def exact_statistic(
+        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = True
+    ) -> RuleStatistic | None:
+        """Return the exact statistic of constraints, or None if none is known; see `exact_statistic`."""
+        from dpdb.engine.closed_forms import exact_statistic
+
+        return exact_statistic(constraints, self.schema, kind, reversed_go=reversed_go)
 
     # -- reading rows ---------------------------------------------------------------------------------------------
 

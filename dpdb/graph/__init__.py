@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from dpdb.graph.lp_truncation import twice_truncated_edges
     from dpdb.graph.one_scan import ScanResult, scan
+    from dpdb.graph.one_sort import deletions_of_chain, deletions_of_cross, deletions_of_intervals, load_one_sort
     from dpdb.graph.projection import ProjectedCounts, greedy_cover_size, projected_counts
     from dpdb.graph.steps import called_all
     from dpdb.graph.thinned.certified_cover import CertifiedCover, UncertifiedError
@@ -72,12 +73,16 @@ __all__ = [
     "count_maximal_independent_sets",
     "degree_summary",
     "degrees",
+    "deletions_of_chain",
+    "deletions_of_cross",
+    "deletions_of_intervals",
     "fractional_cover",
     "greedy_cover_size",
     "load_all_kernels",
     "load_block_kernels",
     "load_counted_projection",
     "load_edge_kernels",
+    "load_one_sort",
     "minimum_vertex_cover",
     "projected_counts",
     "scan",
@@ -99,6 +104,7 @@ if not TYPE_CHECKING:
             "loading": "load_all_kernels load_block_kernels load_counted_projection load_edge_kernels",
             "lp_truncation": "twice_truncated_edges",
             "one_scan": "ScanResult scan",
+            "one_sort": "deletions_of_chain deletions_of_cross deletions_of_intervals load_one_sort",
             "projection": "ProjectedCounts greedy_cover_size projected_counts",
             "steps": "called_all",
             "thinned.certified_cover": "CertifiedCover UncertifiedError",

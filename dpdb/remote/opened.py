@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine import LocalTable, kept_rows
+from dpdb.engine import LocalTable, SortedForm, kept_rows
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
@@ -22,7 +22,7 @@ from dpdb.sources import Source, without_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpdb.engine import Progress, RuleStatistic, TableSpec
+    from dpdb.engine import Progress, RuleStatistic, StatisticKind, TableSpec
     from dpdb.remote.table import RemoteTable
 
 __all__ = ["GatheredTable"]
@@ -102,6 +102,13 @@ class GatheredTable(LocalTable):
                 f"directory has {free / 1e9:,.1f} GB; name another with --temp-directory"
             )
 
+    def exact_statistic(
+        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = True
+    ) -> RuleStatistic | None:
+        """Return the exact statistic that aggregates there can count: none that needs rows in order."""
+        found = super().exact_statistic(constraints, kind, reversed_go=reversed_go)
+        return None if found is None or isinstance(found.form, SortedForm) else found
+
     # -- reading rows ---------------------------------------------------------------------------------------------
 
     def slice(  # type: ignore[override]  # what only the owner asks of single rows is asked of local tables
@@ -124,6 +131,7 @@ class GatheredTable(LocalTable):
         for each in asked:
             part = RemoteSlice(self._asking, each.constraints, where, name=self._next_name(), progress=self._progress)
             alone = part.self_conflicts if each.alone else 0
+            assert not isinstance(each.form, SortedForm), "`exact_statistic` of this table gives none"
             found.append(alone + (0 if each.form is None else part.count_groups(each.form)[each.kind]))
         return found
 

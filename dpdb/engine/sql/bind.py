@@ -61,6 +61,11 @@ class BoundPredicate:
             and self.left.tuple_index != self.right.tuple_index
         )
 
+    @property
+    def reads_one_tuple(self) -> bool:
+        """True if it does not read both tuples."""
+        return not isinstance(self.right, Operand) or self.left.tuple_index == self.right.tuple_index
+
 
 @dataclass(frozen=True)
 class BoundConstraint:

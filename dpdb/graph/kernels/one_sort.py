@@ -1,0 +1,145 @@
+"""Largest sets of rows without conflict, found while sorted rows or values pass by; see `dpdb.graph.one_sort`.
+
+Each kernel takes one batch after another, and keeps in its arrays what it has to know of those before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdb.compiled import kernel
+
+__all__ = ["extend_chain", "extend_depth", "extend_disjoint"]
+
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_END, _POINT = 1, 2  # kinds of ends of intervals
+
+
+@kernel
+def extend_chain(values: Numbers, starts: Flags, strict: int, tails: Numbers, state: Numbers) -> None:
+    """Extend the longest non-decreasing (`strict`: increasing) subsequences of groups by more values.
+
+    Parameters
+    ----------
+    values, starts : array (values,)
+        The values in order, and whether each is the first one of its group.
+    tails : int64 (at least as many as there will be values in a group,)
+        The least last value of a subsequence of each length in this group, ascending.
+    state : int64 (2,)
+        Length of the longest one in this group, and the sum of those in the groups before.
+    """
+    length, total = state[0], state[1]
+    for place in range(values.shape[0]):
+        value = values[place]
+        if starts[place]:
+            total += length
+            length = 0
+        if length == 0 or tails[length - 1] < value or (strict == 0 and tails[length - 1] == value):
+            tails[length] = value
+            length += 1
+            continue
+        low, high = 0, length - 1  # the first tail that is not below (not strict: that is above) is in low .. high
+        while low < high:
+            middle = (low + high) >> 1
+            if tails[middle] < value or (strict == 0 and tails[middle] == value):
+                low = middle + 1
+            else:
+                high = middle
+        tails[low] = value
+    state[0], state[1] = length, total
+
+
+@kernel
+def extend_depth(
+    events: Numbers, starts: Flags, seen: NDArray[np.int32], tree: NDArray[np.int32], state: Numbers
+) -> None:
+    """Extend by more ends the largest sets of rows of which no two miss each other, where rows are segments.
+
+    An end is 2 * row, + 1 for the upper one. A row whose lower end comes first is a segment, open between its ends. Two
+    of these miss each other if one is closed before the other is opened. Of rows whose upper end comes first, at most
+    one is in such a set, and with it segments that are open from its upper to its lower end.
+
+    Parameters
+    ----------
+    events, starts : array (ends,)
+        The ends in order, and whether each is the first one of its group.
+    seen : int32 (rows,)
+        Zero before; of a row with one end so far 1 + the number of the segments of its group that opened before it, of
+        a segment, and the same times -1 of another row.
+    tree : int32 (at least 1 + the segments of a group,)
+        Zeros before: Fenwick tree of the segments that are open, in the order in which they opened.
+    state : int64 (4,)
+        Segments that opened in this group, those that are open, the size of the largest set in this group, and the sum
+        of those in the groups before.
+    """
+    opened, depth, best, total = state[0], state[1], state[2], state[3]
+    for place in range(events.shape[0]):
+        row, upper = events[place] >> 1, events[place] & 1
+        if starts[place]:
+            total += best
+            opened, depth, best = np.int64(0), np.int64(0), np.int64(0)
+        before = np.int64(seen[row])
+        change = np.int64(0)
+        if upper == 0 and before == 0:
+            opened, depth, change = opened + 1, depth + 1, np.int64(1)
+            seen[row] = opened
+            best = max(best, depth)
+        elif upper == 0:  # of the segments that were open at its upper end, those that still are
+            at, still = -before - 1, np.int64(1)
+            while at > 0:
+                still += tree[at]
+                at &= at - 1
+            best = max(best, still)
+        elif before == 0:
+            seen[row] = -opened - 1
+        else:
+            depth, change = depth - 1, np.int64(-1)
+        at = np.int64(seen[row])
+        while change != 0 and at < tree.shape[0]:
+            tree[at] += change
+            at += at & -at
+    state[0], state[1], state[2], state[3] = opened, depth, best, total
+
+
+@kernel
+def extend_disjoint(events: Numbers, seen: Numbers, stay: int, state: Numbers) -> None:
+    """Keep, of the intervals whose ends come by, those that begin after all that they must not overlap.
+
+    An end is 4 * row, + 0 or 3 for its beginning, + 1 for its end, + 2 for the end of one without length. An interval
+    is reversed if its end comes first. One that is not overlaps it iff it begins before and ends after both.
+
+    Parameters
+    ----------
+    events : int64 (ends,)
+        In order; all of a group one after another.
+    seen : int64 (rows,)
+        Zero before; of a row with one end so far the place of that, and the same times -1 if the interval is reversed.
+    stay : int
+        Whether reversed intervals stay (1), and those that overlap one go, or do not count (0).
+    state : int64 (4,)
+        Ends that came by, the place up to which an interval that is kept must not have begun, how many are kept, and
+        how many were reversed.
+    """
+    place, barrier, kept, turned = state[0], state[1], state[2], state[3]
+    for event in range(events.shape[0]):
+        place += 1
+        row, kind = events[event] >> 2, events[event] & 3
+        before = seen[row]
+        if kind == _POINT:
+            kept += 1
+            barrier = place
+        elif kind == _END and before == 0:
+            seen[row] = -place
+        elif kind == _END and before > barrier:
+            kept += 1
+            barrier = place
+        elif kind != _END and before == 0:
+            seen[row] = place
+        elif kind != _END:
+            turned += 1
+            if stay == 1:
+                barrier = max(barrier, -before)
+    state[0], state[1], state[2], state[3] = place, barrier, kept, turned
