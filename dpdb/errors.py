@@ -12,6 +12,7 @@ __all__ = [
     "ConstraintTypeError",
     "DpdbError",
     "EngineError",
+    "IgnoredLimitsWarning",
     "LedgerError",
     "LittleBudgetWarning",
     "OutOfMemoryError",
@@ -85,6 +86,10 @@ class OutOfMemoryError(EngineError, MemoryError):
 
 class LedgerError(DpdbError):
     """A ledger cannot be read or written, is damaged, or belongs to another table; nothing was released."""
+
+
+class IgnoredLimitsWarning(UserWarning):
+    """Constraints were read from a suite, whose limits and numbers of rows are tested by a check alone."""
 
 
 class LittleBudgetWarning(UserWarning):

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher, get_close_matches
 from dpdb.errors import ParameterError
 
 __all__ = [
+    "LONGEST_NAME",
     "check_name",
     "close_name",
     "folded",
@@ -22,9 +23,11 @@ __all__ = [
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+LONGEST_NAME = 200
+"""The most characters of a run id, an asker, a label or the name of a check."""
+
 # DuckDB folds ASCII only. Python's casefold would take the Kelvin sign for a k and a long s for an s.
 _FOLD = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_LONGEST_NAME = 200
 _MOST_LISTED = 100
 _COMPARED = 100  # similarity is quadratic in the length: look at this many characters
 
@@ -78,10 +81,10 @@ def listed_names(names: Sequence[str]) -> str:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
 
 
 def check_name(what: str, name: object) -> None:
     """Raise `ParameterError` unless a run id, an asker or a label is a short text of printable characters."""
-    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
-        raise ParameterError(f"{what} has 1 to {_LONGEST_NAME} printable characters")
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
+        raise ParameterError(f"{what} has 1 to {LONGEST_NAME} printable characters")

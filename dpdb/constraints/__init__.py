@@ -8,7 +8,8 @@ from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
-from dpdb.constraints.load import ConstraintsLike, load_constraints, never_a_path
+from dpdb.constraints.limit import DUPLICATE_VALUES, ROW_COUNT, ROWS_IN_DUPLICATES, VIOLATIONS, Limit, Statistic
+from dpdb.constraints.load import ConstraintsLike, load_constraints, load_lines, never_a_path, path_of
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,
@@ -17,6 +18,7 @@ from dpdb.constraints.shape import (
     distinct,
     equality_columns,
     functional_dependency,
+    is_key,
     is_symmetric,
     key_columns,
     never_null,
@@ -25,29 +27,37 @@ from dpdb.constraints.shape import (
 )
 from dpdb.constraints.sorted_shape import SortedKind, SortedShape, sorted_shape
 from dpdb.constraints.text.lexer import MAX_LENGTH
+from dpdb.constraints.text.line import ConstraintLine
 from dpdb.constraints.text.parser import parse_constraint
 from dpdb.constraints.text.source import shortened
 from dpdb.names import quoted_name
 
 __all__ = [
     "COMPARISONS",
+    "DUPLICATE_VALUES",
     "MAX_LENGTH",
     "MAX_PREDICATES",
     "OPERATORS",
+    "ROWS_IN_DUPLICATES",
+    "ROW_COUNT",
+    "VIOLATIONS",
     "BlockShape",
     "ColumnRef",
     "ComputedRef",
     "Constant",
+    "ConstraintLine",
     "ConstraintsLike",
     "DenialConstraint",
     "FunctionalDependency",
     "Inclusion",
+    "Limit",
     "Operator",
     "OrderDependency",
     "Predicate",
     "RowExpression",
     "SortedKind",
     "SortedShape",
+    "Statistic",
     "block_shape",
     "column_signs",
     "compares_every_pair",
@@ -55,13 +65,16 @@ __all__ = [
     "distinct",
     "equality_columns",
     "functional_dependency",
+    "is_key",
     "is_symmetric",
     "key_columns",
     "load_constraints",
+    "load_lines",
     "never_a_path",
     "never_null",
     "order_dependency",
     "parse_constraint",
+    "path_of",
     "places_among_distinct",
     "quoted_name",
     "shortened",

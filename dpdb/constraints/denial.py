@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -9,6 +10,7 @@ from dpdb.constraints.column_ref import ComputedRef, RowExpression
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.predicate import Predicate
 from dpdb.errors import ParameterError
+from dpdb.names import in_double_quotes
 
 __all__ = ["MAX_PREDICATES", "DenialConstraint"]
 
@@ -16,6 +18,7 @@ MAX_PREDICATES = 64
 """A constraint with more predicates than this is refused."""
 
 _LONGEST_LABEL = 200
+_ONE_WORD = re.compile(r"(?![0-9]+(?:[eE][0-9]+)?$)\w+")  # a number is no name without quotes
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,9 @@ class DenialConstraint:
         return self._named(str(self))
 
     def _named(self, words: str) -> str:
-        return words if self.name is None else f"{self.name}: {words}"
+        if self.name is None:
+            return words
+        return f"{self.name if _ONE_WORD.fullmatch(self.name) else in_double_quotes(self.name)}: {words}"
 
     @property
     def columns(self) -> tuple[str, ...]:

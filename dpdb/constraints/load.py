@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import TypeAlias
 
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.text.cursor import Cursor
 from dpdb.constraints.text.lexer import Kind
+from dpdb.constraints.text.line import ConstraintLine, read_line
 from dpdb.constraints.text.names import ColumnNames
-from dpdb.constraints.text.parser import parse_from
 from dpdb.constraints.text.source import Source, shortened
-from dpdb.errors import ConstraintSyntaxError, ParameterError, UnknownColumnError
+from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
 
-__all__ = ["ConstraintsLike", "load_constraints", "never_a_path"]
+__all__ = ["ConstraintsLike", "load_constraints", "load_lines", "never_a_path", "path_of"]
 
 ConstraintItem: TypeAlias = str | os.PathLike[str] | DenialConstraint
 ConstraintsLike: TypeAlias = ConstraintItem | Sequence[ConstraintItem]
@@ -36,7 +39,7 @@ def load_constraints(
     constraints
         The path of an existing file, one text, a `DenialConstraint`, or a list or tuple of these. Files and
         texts have one constraint per line; blank lines and comments (`#` or `--` to the end of the line) are
-        skipped.
+        skipped. Limits of a suite and its lines of `row_count` are read and ignored, with one warning.
     columns
         The table's columns, to resolve names against; None takes names as they are written.
 
@@ -59,10 +62,44 @@ def load_constraints(
     names = None if columns is None else ColumnNames(columns)
     called: set[str] = set()
     items = constraints if isinstance(constraints, (list, tuple)) else (constraints,)
-    loaded = tuple(dc for item in items for dc in _load_item(item, names, called))
+    loaded: list[DenialConstraint] = []
+    limits = counts = 0
+    for item in items:
+        if isinstance(item, DenialConstraint):
+            loaded.append(_resolved(item, names))
+            continue
+        for line in _lines_of(item, names, called, None):
+            loaded += line.constraints
+            limits += bool(line.constraints and line.limits)
+            counts += not line.constraints
     if not loaded:
         raise ParameterError("no constraints given: expected a file, a text, or a list of texts with at least one")
-    return loaded
+    _tell_ignored(limits, counts)
+    return tuple(loaded)
+
+
+def load_lines(
+    source: str | os.PathLike[str], columns: Sequence[str] | None = None, day: date | None = None
+) -> list[ConstraintLine]:
+    """Return the lines of one file or text with their limits, in order; see `load_constraints`."""
+    return _lines_of(source, None if columns is None else ColumnNames(columns), set(), day)
+
+
+def path_of(source: str | os.PathLike[str]) -> Path | None:
+    """Return the file that a source names, or None for a text of constraints."""
+    return _path_of(source) if isinstance(source, str) else Path(source)
+
+
+def _tell_ignored(limits: int, counts: int) -> None:
+    """Say in one warning what a suite has that is no constraint."""
+    said = [
+        f"the limits of {limits} {'line' if limits == 1 else 'lines'}" if limits else "",
+        f"{counts} row_count {'line' if counts == 1 else 'lines'}" if counts else "",
+    ]
+    if any(said):
+        ignored = " and ".join(filter(None, said))
+        with suppress(IgnoredLimitsWarning):  # where warnings are errors: nothing is wrong with the constraints
+            warnings.warn(f"ignored: {ignored}, which `dpdb check` tests", IgnoredLimitsWarning, stacklevel=3)
 
 
 def never_a_path(text: str) -> str:
@@ -73,14 +110,12 @@ def never_a_path(text: str) -> str:
     return f"{text}\n#"
 
 
-def _load_item(item: object, names: ColumnNames | None, called: set[str]) -> Iterable[DenialConstraint]:
-    if isinstance(item, DenialConstraint):
-        return (_resolved(item, names),)
-    if isinstance(item, os.PathLike):
-        return _load_file(Path(item), names, called)
-    if isinstance(item, str):
-        path = _path_of(item)
-        return _load_text(item, names, called) if path is None else _load_file(path, names, called)
+def _lines_of(item: object, names: ColumnNames | None, called: set[str], day: date | None) -> list[ConstraintLine]:
+    if isinstance(item, (str, os.PathLike)):
+        path = path_of(item)
+        if path is not None:
+            return _lines_of_file(path, names, called, day)
+        return list(_lines_of_text(str(item), names, called, day))
     raise ParameterError(f"constraints must be paths, texts or DenialConstraint values, got {type(item).__name__}")
 
 
@@ -114,7 +149,7 @@ def _looks_like_path(name: str) -> bool:
     return name.lower().endswith(_FILE_ENDINGS) or ("(" not in name and ("/" in name or "\\" in name))
 
 
-def _load_file(path: Path, names: ColumnNames | None, called: set[str]) -> Iterable[DenialConstraint]:
+def _lines_of_file(path: Path, names: ColumnNames | None, called: set[str], day: date | None) -> list[ConstraintLine]:
     if not path.is_file():
         raise ParameterError(f"constraints file not found: {path}")
     try:
@@ -124,7 +159,7 @@ def _load_file(path: Path, names: ColumnNames | None, called: set[str]) -> Itera
     except OSError as error:
         raise ParameterError(f"constraints file cannot be read: {path} ({error.strerror})") from error
     try:
-        loaded = list(_load_text(_decoded(content), names, called))
+        loaded = list(_lines_of_text(_decoded(content), names, called, day))
     except (ConstraintSyntaxError, UnknownColumnError) as error:
         raise type(error)(f"{path}: {error}") from None
     if not loaded:
@@ -143,13 +178,14 @@ def _decoded(content: bytes) -> str:
         raise ConstraintSyntaxError(f"line {line}, column {column}: expected UTF-8 text, found {byte}") from None
 
 
-def _load_text(text: str, names: ColumnNames | None, called: set[str]) -> Iterator[DenialConstraint]:
+def _lines_of_text(
+    text: str, names: ColumnNames | None, called: set[str], day: date | None
+) -> Iterator[ConstraintLine]:
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         cursor = Cursor(Source(line.removesuffix("\r"), number), names)
         if not cursor.at(Kind.END):
-            constraints = parse_from(cursor)
-            name = constraints[0].name
-            if name is not None and name.casefold() in called:
-                raise cursor.source.syntax_error(0, "a name that no other constraint has", shortened(name))
-            called.update(() if name is None else (name.casefold(),))
-            yield from constraints
+            found = read_line(cursor, day)
+            if found.name is not None and found.name.casefold() in called:
+                raise cursor.source.syntax_error(0, "a name that no other constraint has", shortened(found.name))
+            called.update(() if found.name is None else (found.name.casefold(),))
+            yield found

@@ -17,6 +17,7 @@ __all__ = [
     "distinct",
     "equality_columns",
     "functional_dependency",
+    "is_key",
     "is_symmetric",
     "key_columns",
     "never_null",
@@ -92,6 +93,13 @@ def key_columns(dc: DenialConstraint) -> tuple[str, ...] | None:
     """Return the sorted columns of a key if the constraint says only that no two rows share their values, else None."""
     parts = _parts(dc)
     return tuple(sorted(parts.equal)) if parts is not None and not parts.others else None
+
+
+def is_key(dc: DenialConstraint) -> bool:
+    """Return whether the constraint says that no two rows share values, of all rows or of those of a condition."""
+    pairs = [predicate for predicate in dc.predicates if len({ref.tuple_index for ref in predicate.columns}) == 2]
+    equal = all(predicate.op is Operator.EQ and predicate.joins_one_column for predicate in pairs)
+    return bool(pairs) and equal and is_symmetric(dc)
 
 
 def order_dependency(dc: DenialConstraint) -> OrderDependency | None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Sequence
-from datetime import date as Date
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
-from dpdb.suites.suite import Suite
+from dpdb.constraints import ConstraintLine, Limit, load_lines, path_of, shortened
+from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
+from dpdb.predicates import refuse_unknown_parts
+from dpdb.suites.suite import Suite, SuiteLine
 
 __all__ = ["load_suite"]
 
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
 
 def load_suite(
-    source: str | os.PathLike[str], columns: Sequence[str] | None = None, *, date: Date | str | None = None
+    source: str | os.PathLike[str], columns: Sequence[str] | None = None, *, date: datetime.date | str | None = None
 ) -> Suite:
     """Return the checks of a suite file, in its order.
 
@@ -34,4 +41,65 @@ def load_suite(
     ParameterError
         If a file is not found or cannot be read, or there is no check at all.
     """
-    raise NotImplementedError
+    day = _date(date)
+    lines = load_lines(source, columns, day)
+    if not lines:
+        raise ParameterError("no checks given: expected a file, or a text with at least one line")
+    try:
+        return Suite(tuple(_checks(lines, day)))
+    except ConstraintSyntaxError as error:
+        path = path_of(source)
+        raise error if path is None else ConstraintSyntaxError(f"{path}: {error}") from None
+
+
+def _date(given: datetime.date | str | None) -> datetime.date | None:
+    if given is None or (isinstance(given, datetime.date) and not isinstance(given, datetime.datetime)):
+        return given
+    try:
+        if isinstance(given, str) and _DAY.fullmatch(given):
+            return datetime.date.fromisoformat(given)
+    except ValueError:
+        pass
+    raise ParameterError(f"date: {shortened(str(given))} is no date (YYYY-MM-DD)")
+
+
+def _checks(lines: Sequence[ConstraintLine], day: datetime.date | None) -> Iterator[SuiteLine]:
+    first: dict[str, int] = {}
+    for line in lines:
+        for check in _checks_of(line, day):
+            key = check.name if line.name is None else check.name.casefold()
+            if key in first:
+                expected = f"a name that no other check has, such as that of line {first[key]}"
+                raise line.cursor.source.syntax_error(0, expected, shortened(check.name))
+            first[key] = check.number
+            yield check
+
+
+def _checks_of(line: ConstraintLine, day: datetime.date | None) -> Iterator[SuiteLine]:
+    """Return the check of a line, or one for each of its rules: `zip -> city, state` has two."""
+    limits = line.limits or (Limit("fail", "above", Fraction(0)),)
+    number = line.cursor.source.line
+    if not line.constraints:
+        where = _condition(line, day)
+        yield SuiteLine(line.name or line.text, None, where, line.statistic, limits, line.text, number)
+    for rule in line.constraints:
+        text = line.text if len(line.constraints) == 1 else rule.text or str(rule)
+        name = line.name or text
+        if line.name is not None and len(line.constraints) > 1:
+            name = f"{line.name} ({text})"
+        yield SuiteLine(name, rule, None, line.statistic, limits, text, number)
+
+
+def _condition(line: ConstraintLine, day: datetime.date | None) -> str | None:
+    """Return the condition of `row_count`, once it is one that releases accept."""
+    where = line.where
+    if where is None:
+        if day is None and line.text.lower() != "row_count":
+            raise line.cursor.source.syntax_error(0, "a date given for {date}", shortened(line.text))
+        return None
+    try:
+        refuse_unknown_parts(where, is_condition=True)
+    except PredicateError as error:
+        said = str(error).splitlines()[0].removeprefix("where: ")
+        raise line.cursor.source.syntax_error(0, f"a condition after WHERE ({said})", shortened(where)) from None
+    return where

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from dpdb.constraints import DenialConstraint
-from dpdb.constraints.limit import Limit, Statistic
+from dpdb.constraints import DenialConstraint, Limit, Statistic
 
 __all__ = ["Limit", "Suite", "SuiteLine"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 
 from dpdb.constraints.text.lexer import Kind, Token, tokenize
@@ -109,10 +110,24 @@ class Cursor:
             depth += (token.kind in OPENING) - (token.kind in CLOSING)
             after_dot = place > 0 and self._tokens[place - 1].kind is Kind.DOT
             if depth == 0 and not after_dot and token.kind is Kind.NAME and token.text.lower() == word:
-                part = copy(self)
-                part._tokens = [*self._tokens[:place], Token(Kind.END, token.text, token.offset)]
-                return part
+                return self.up_to(place)
         return copy(self)
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """All tokens; the last one is the end of the text."""
+        return tuple(self._tokens)
+
+    def up_to(self, place: int) -> Cursor:
+        """Return a cursor from here whose text ends before the token of a number."""
+        token = self._tokens[place]
+        return self.with_tokens([*self._tokens[:place], Token(Kind.END, token.text, token.offset)])
+
+    def with_tokens(self, tokens: Sequence[Token]) -> Cursor:
+        """Return a cursor at the same position in other tokens, of which the last one is the end."""
+        part = copy(self)
+        part._tokens = list(tokens)
+        return part
 
     def at_dotted_column(self) -> bool:
         """Return whether a column of the table begins here whose name has a dot, such as `address.city`."""

@@ -50,16 +50,17 @@ _TOKEN = re.compile("|".join(f"(?P<{kind.name}>{kind.value})" for kind in Kind))
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of text, where it starts, and what it is."""
+    """A piece of text, where it starts, and what it is; `width` is its length where the text is of another one."""
 
     kind: Kind
     text: str
     offset: int
+    width: int | None = None
 
     @property
     def end(self) -> int:
         """The offset just after the token."""
-        return self.offset + len(self.text)
+        return self.offset + (len(self.text) if self.width is None else self.width)
 
     @property
     def content(self) -> str:

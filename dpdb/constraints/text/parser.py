@@ -15,8 +15,9 @@ from dpdb.constraints.text.inclusion_text import at_inclusion, inclusion
 from dpdb.constraints.text.lexer import Kind
 from dpdb.constraints.text.names import ColumnNames, TupleNames
 from dpdb.constraints.text.source import Source
+from dpdb.names import LONGEST_NAME
 
-__all__ = ["parse_constraint", "parse_from"]
+__all__ = ["parse_constraint", "parse_from", "take_name"]
 
 _FORMS = (
     "not(...), a dependency such as A -> B, a key such as UNIQUE(A), a condition such as A <= B, A IN parents.B, or "
@@ -40,8 +41,9 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 
     Predicates may be any condition over one tuple that `where` allows (`t1.a IS NULL`, `t1.a IN (1, 2)`), and compare
     terms (`t1.a > t2.b + 60`, `lower(t1.a) = lower(t2.a)`). A condition before a colon or after WHERE restricts any
-    constraint to the rows that satisfy it (`cc = 44: zip -> street`, `UNIQUE(id) WHERE active`). One word and a colon
-    before all of that is a name (`city_by_zip: zip -> city`), as in SQL (`CONSTRAINT adult CHECK (age >= 18)`).
+    constraint to the rows that satisfy it (`cc = 44: zip -> street`, `UNIQUE(id) WHERE active`). One word or a text in
+    double quotes, and a colon, before all of that is a name (`city_by_zip: zip -> city`), as in SQL
+    (`CONSTRAINT adult CHECK (age >= 18)`).
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def parse_constraint(text: str, columns: Sequence[str] | None = None, *, line: i
 
 def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     """Read one constraint from a cursor, up to the end of its text."""
-    name = _name(cursor)
+    name = take_name(cursor)
     start = cursor.position
     among = _condition_before(cursor)
     form = cursor.position
@@ -95,18 +97,30 @@ def parse_from(cursor: Cursor) -> tuple[DenialConstraint, ...]:
     )
 
 
-def _name(cursor: Cursor) -> str | None:
-    """Take `city_by_zip:`, one word, which is never a condition, or SQL's `CONSTRAINT city_by_zip` before its forms."""
+def take_name(cursor: Cursor) -> str | None:
+    """Take `city_by_zip:` or `"city-by zip":`, never a condition, or SQL's `CONSTRAINT name` before its forms."""
     if cursor.at_word("constraint") and cursor.at_column(ahead=1) and cursor.at_word(*_NAMED_FORMS, ahead=2):
         cursor.take()
         if not cursor.peek().content.isidentifier():
             raise cursor.error("a name of one word")
         return cursor.take().content
-    if not (cursor.at(Kind.NAME) and cursor.at(Kind.COLON, ahead=1)):
+    quoted = cursor.at(Kind.QUOTED) and cursor.peek().text[0] == '"'
+    if not ((quoted or cursor.at(Kind.NAME)) and cursor.at(Kind.COLON, ahead=1)):
         return None
-    name = cursor.take().text
+    if quoted:
+        _refuse_as_name(cursor)
+    name = cursor.take().content
     cursor.take()
     return name
+
+
+def _refuse_as_name(cursor: Cursor) -> None:
+    """Refuse a text in quotes as a name if it is too long or not printable, or could be meant as a condition."""
+    name = cursor.peek().content
+    if not (name.isprintable() and 0 < len(name) <= LONGEST_NAME):
+        raise cursor.error(f"a name of 1 to {LONGEST_NAME} printable characters")
+    if cursor.at_known_column():
+        raise cursor.error("a name that no column has, or a condition such as active = TRUE")
 
 
 def _condition_before(cursor: Cursor) -> tuple[Predicate, ...]:

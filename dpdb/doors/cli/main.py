@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             options = parser.parse_args(with_defaults(parser, given, build_parser))
             _say_when_compiling_takes_long(options)
             with warnings.catch_warnings():
-                _say_when_little_is_left(options)
+                _say_warnings(options)
                 return int(options.run(options))
         except DpdbError as error:
             stop = _signal_behind(error)
@@ -147,19 +147,21 @@ def _say_when_compiling_takes_long(options: Namespace) -> None:
         tell_when_long(lambda: tell("\r\033[Kdpdb: compiling for this machine, once; `dpdb warm` does it beforehand\n"))
 
 
-def _say_when_little_is_left(options: Namespace) -> None:
+def _say_warnings(options: Namespace) -> None:
     """Warn in one line on standard error, as everything else; Python would print a line of source code, too."""
-    from dpdb.errors import LittleBudgetWarning
+    from dpdb.errors import IgnoredLimitsWarning, LittleBudgetWarning
 
     others = warnings.showwarning
 
     def shown(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, LittleBudgetWarning):
+        if issubclass(category, (LittleBudgetWarning, IgnoredLimitsWarning)):
             say(str(message))
         else:
             others(message, category, *place, **more)
 
-    warnings.simplefilter("ignore" if getattr(options, "quiet", False) else "always", LittleBudgetWarning)
+    quiet = getattr(options, "quiet", False)
+    warnings.simplefilter("ignore" if quiet else "always", LittleBudgetWarning)
+    warnings.simplefilter("ignore" if quiet else "once", IgnoredLimitsWarning)
     warnings.showwarning = shown
 
 

@@ -1,0 +1,150 @@
+"""Limits at the end of a line: `zip -> city  warn above 0, fail above 0.1%`.
+
+They are the longest list of limits at the end, whatever stands before it: only words outside quotes count, so a column
+that is called `fail above 3` needs quotes there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from dpdb.constraints.limit import DUPLICATE_VALUES, ROWS_IN_DUPLICATES, VIOLATIONS, Limit, Statistic
+from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
+from dpdb.constraints.text.lexer import Kind, Token
+from dpdb.errors import ConstraintSyntaxError, ParameterError
+
+__all__ = ["WrittenLimits", "cut_limits", "limit_expected"]
+
+_SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
+_FORMS = (
+    "limits at the end of the line, such as 'warn above 0, fail above 0.1%', 'fail above 20 rows', 'fail above 1% of "
+    "non-null', 'fail above 3 duplicate values' or 'fail above 5 rows in duplicates'"
+)
+_NUMBER = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
+
+_Unit = Literal["rows", "share", "share of non-null"]
+_UNITS: dict[str, tuple[_Unit, Statistic]] = {
+    "": ("rows", VIOLATIONS),
+    "row": ("rows", VIOLATIONS),
+    "rows": ("rows", VIOLATIONS),
+    "duplicate value": ("rows", DUPLICATE_VALUES),
+    "duplicate values": ("rows", DUPLICATE_VALUES),
+    "rows in duplicates": ("rows", ROWS_IN_DUPLICATES),
+    "%": ("share", VIOLATIONS),
+    "% duplicate values": ("share", DUPLICATE_VALUES),
+    "% in duplicates": ("share", ROWS_IN_DUPLICATES),
+    "% of non - null": ("share of non-null", VIOLATIONS),
+    "% of non - null duplicate values": ("share of non-null", DUPLICATE_VALUES),
+    "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
+}
+_MOST_TOKENS = 3 + max(len(unit.split()) for unit in _UNITS)
+
+
+class WrittenLimits(NamedTuple):
+    """The limits of a line with the statistic that they are about, and the first token of each."""
+
+    limits: tuple[Limit, ...] = ()
+    statistic: Statistic = VIOLATIONS
+    tokens: tuple[Token, ...] = ()
+
+
+def cut_limits(cursor: Cursor) -> tuple[Cursor, WrittenLimits]:
+    """Return a cursor whose text ends before the limits of a line, and the limits.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        If an amount is not possible, two limits have one severity, or they are about different statistics.
+    """
+    places = _places(cursor)
+    if not places:
+        return cursor, WrittenLimits()
+    tokens = cursor.tokens
+    read = [_limit(cursor, place) for place in places[: len(_SEVERITIES) + 1]]
+    for place, (limit, statistic) in zip(places[1:], read[1:], strict=False):
+        if len(read) > len(_SEVERITIES) or limit.severity == read[0][0].severity:
+            raise cursor.error("at most one warn and one fail", tokens[place])
+        if statistic != read[0][1]:
+            raise cursor.error(f"both limits of a line about {read[0][1]}", tokens[place])
+    limits = tuple(limit for limit, _ in read)
+    return cursor.up_to(places[0]), WrittenLimits(limits, read[0][1], tuple(tokens[place] for place in places))
+
+
+def limit_expected(cursor: Cursor) -> ConstraintSyntaxError | None:
+    """Return the error of a line that is no rule because something like a limit is none: `fail above lots`."""
+    depth = 0
+    tokens = cursor.tokens
+    for place, token in enumerate(tokens):
+        depth += (token.kind in OPENING) - (token.kind in CLOSING)
+        after_dot = place > 0 and tokens[place - 1].kind is Kind.DOT
+        if depth <= 0 and not after_dot and _is_word(token, *_SEVERITIES) and _is_word(tokens[place + 1], *_DIRECTIONS):
+            return cursor.error(_FORMS, token)
+    return None
+
+
+def _places(cursor: Cursor) -> list[int]:
+    """Return the numbers of the first tokens of the limits at the end, read backwards: linear in the text's length."""
+    tokens = cursor.tokens
+    end = len(tokens) - 1
+    if end > 0 and tokens[end - 1].kind is Kind.SEMICOLON:
+        end -= 1
+    places: list[int] = []
+    while (start := _start(tokens, end)) is not None:
+        places.append(start)
+        if start == 0 or tokens[start - 1].kind is not Kind.COMMA:
+            break
+        end = start - 1
+    return places[::-1]
+
+
+def _start(tokens: tuple[Token, ...], end: int) -> int | None:
+    """Return where the limit begins that ends before a place; None if there is none."""
+    for start in range(end - 3, max(end - _MOST_TOKENS, 0) - 1, -1):
+        words = tokens[start : start + 3]
+        if (
+            _is_word(words[0], *_SEVERITIES)
+            and _is_word(words[1], *_DIRECTIONS)
+            and words[2].kind is Kind.NUMBER
+            and " ".join(_words(tokens[start + 3 : end])) in _UNITS
+        ):
+            return start
+    return None
+
+
+def _is_word(token: Token, *words: str) -> bool:
+    return token.kind is Kind.NAME and token.text.lower() in words
+
+
+def _words(tokens: tuple[Token, ...]) -> Iterator[str]:
+    """Return the words of a unit; a text in quotes is no word of it."""
+    for token in tokens:
+        yield token.text.lower() if token.kind in {Kind.NAME, Kind.ARITHMETIC} else f"{token.kind}"
+
+
+def _limit(cursor: Cursor, place: int) -> tuple[Limit, Statistic]:
+    tokens = cursor.tokens
+    severity, direction, number = tokens[place : place + 3]
+    end = next(at for at in range(place + 3, len(tokens)) if _ends_unit(tokens[at]))
+    unit, statistic = _UNITS[" ".join(_words(tokens[place + 3 : end]))]
+    if number.text[0] in "+-":
+        raise cursor.error("a number from 0 on, without a sign", number)
+    if not _NUMBER.fullmatch(number.text):
+        raise cursor.error("a number written in at most 40 digits", number)
+    amount = Fraction(number.text) / (1 if unit == "rows" else 100)
+    try:
+        limit = Limit(
+            "warn" if severity.text.lower() == "warn" else "fail",
+            "above" if direction.text.lower() == "above" else "below",
+            amount,
+            unit,
+        )
+    except ParameterError as error:
+        raise cursor.error(str(error), number) from None
+    return limit, statistic
+
+
+def _ends_unit(token: Token) -> bool:
+    return token.kind in {Kind.COMMA, Kind.SEMICOLON, Kind.END}
