@@ -30,10 +30,10 @@ __all__ = [
     "bound_of_undecided",
     "draw_secret",
     "plan_suite",
+    "run_level",
     "size_of_failure",
     "spent",
     "state_of",
-    "run_level",
     "verdicts",
 ]
 
