@@ -138,9 +138,9 @@ def publish_suite(
                 spent=level.spent,
                 failed={**held.failed, **dict.fromkeys(level.failed, "")},
             )
-        answer = run.answer(held)
-        account.end_suite(held, answer)
-        return answer
+        verdicts = run.answer(held)
+        account.end_suite(held, verdicts)
+        return verdicts
     finally:
         held.close()
 
