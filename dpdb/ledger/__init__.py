@@ -9,9 +9,18 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.ledger.copied import open_to_read
     from dpdb.ledger.ledger import Ledger
-    from dpdb.ledger.lines import Allowance, LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
+    from dpdb.ledger.lines import (
+        Allowance,
+        LedgerAct,
+        LedgerEntry,
+        LedgerSummary,
+        RecordedAnswer,
+        RecordedLevel,
+        RecordedSuite,
+        UnseenRows,
+    )
     from dpdb.ledger.report import epsilon_at
-    from dpdb.ledger.reservation import Reservation
+    from dpdb.ledger.reservation import Reservation, SuiteReservation
     from dpdb.ledger.store.entry_line import EntryLine
     from dpdb.ledger.store.marks import SourceMark, is_rows_of, rows_of
 
@@ -23,8 +32,11 @@ __all__ = [
     "LedgerEntry",
     "LedgerSummary",
     "RecordedAnswer",
+    "RecordedLevel",
+    "RecordedSuite",
     "Reservation",
     "SourceMark",
+    "SuiteReservation",
     "UnseenRows",
     "epsilon_at",
     "is_rows_of",
@@ -38,9 +50,10 @@ if not TYPE_CHECKING:
         {
             "copied": "open_to_read",
             "ledger": "Ledger",
-            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer UnseenRows",
+            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedSuite "
+            "UnseenRows",
             "report": "epsilon_at",
-            "reservation": "Reservation",
+            "reservation": "Reservation SuiteReservation",
             "store.marks": "SourceMark is_rows_of rows_of",
             "store.entry_line": "EntryLine",
         },

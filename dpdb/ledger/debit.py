@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
+from dpdb.ledger.held import held_for, refuse_suite
 from dpdb.ledger.limits import Limits, RefusedError
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
@@ -19,7 +21,10 @@ from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
 
-__all__ = ["Asked", "debit", "record"]
+__all__ = ["DECISION_SECONDS", "Asked", "Written", "debit", "record", "write_debit"]
+
+DECISION_SECONDS = 0.1
+"""For the decision on a debit."""
 
 
 class Asked(NamedTuple):
@@ -32,9 +37,24 @@ class Asked(NamedTuple):
     rule_set: str | None
 
 
+class Written(NamedTuple):
+    """A debit as it was inserted, before the commit: its line, its seal, and whether little is left."""
+
+    line: EntryLine
+    sealed: bytes
+    is_low: bool
+
+
 @unbroken()  # a signal waits for the commit, but not while another process holds the ledger
 def debit(
-    books: Books, predicate: Region, charge: int, source: SourceMark, asked: Asked, *, deadline: float
+    books: Books,
+    predicate: Region,
+    charge: int,
+    source: SourceMark,
+    asked: Asked,
+    *,
+    deadline: float,
+    together_with: Callable[[Written], None] | None = None,
 ) -> Reservation:
     """Write the debit if no row collects more than the budget, or return an earlier try's reservation; see `reserve`.
 
@@ -52,9 +72,10 @@ def debit(
         Request, names and label of the release.
     deadline
         Seconds for the decision.
+    together_with
+        Writes further lines in the transaction of a new debit.
     """
     stored = region_to_text(predicate)
-    predicate = region_from_text(stored)
     state, binding = books.state, books.binding
     reached("asked")
     _ = state.index  # built before the transaction makes others wait
@@ -68,34 +89,68 @@ def debit(
                 known = earlier_try(
                     state, asked.run_id, (asked.request, asked.analyst), (stored, charge), binding.rows_mark(source)
                 )
+                if known is not None and together_with is None:
+                    refuse_suite(books, known.number)
                 if known is not None and known.answer is not None:
                     return known
             refuse_retired(state, books.file.shown)
             if known is not None:
                 return known
             binding.check_rows(source)
-            clock = present()
-            fits = Limits(state, books.file.shown, clock, state.index).decide(predicate, charge, deadline)
-            binding.bind(source)
-            line = EntryLine(
-                number=state.last + 1,
-                epoch=state.epoch.number,
-                predicate=stored,
-                charge=charge,
-                upper=fits.upper,
-                source_mark=binding.rows_mark(source),
-                reserved=written(clock),
-                **asked._asdict(),
-                place=state.next_place,
-            )
-            sealed = seal(state.terms.key, "entry", state.before, line)
-            insert(books.file, "entry", (*line, sealed))
+            made = write_debit(books, stored, charge, source, asked, deadline=deadline)
+            if together_with is not None:
+                together_with(made)
             reached("inserted")
     except RefusedError as refused:  # the message is made after the transaction, while others may spend
-        raise refused.in_words(state, predicate, charge) from None
+        raise refused.in_words(state, region_from_text(stored), charge, held_for(asked.analyst)) from None
     reached("reserved")
-    state.add([line], [sealed])
-    return Reservation(state.last, is_low=fits.is_low)
+    state.add([made.line], [made.sealed])
+    return Reservation(state.last, is_low=made.is_low)
+
+
+def write_debit(
+    books: Books, stored: str, charge: int, source: SourceMark | None, asked: Asked, *, deadline: float
+) -> Written:
+    """Insert a debit in a transaction, after the ledger was read.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    stored
+        The text of the rows that are charged.
+    charge
+        In units of the ledger's notion.
+    source
+        The marks of the table and its rows, to which the ledger is bound; None of a debit that reads no rows itself.
+    asked
+        Request, names and label.
+    deadline
+        Seconds for the decision.
+
+    Raises
+    ------
+    RefusedError
+        Some row may collect more than the total or an allowance.
+    """
+    state, clock = books.state, present()
+    fits = Limits(state, books.file.shown, clock, state.index).decide(region_from_text(stored), charge, deadline)
+    if source is not None:
+        books.binding.bind(source)
+    line = EntryLine(
+        number=state.last + 1,
+        epoch=state.epoch.number,
+        predicate=stored,
+        charge=charge,
+        upper=fits.upper,
+        source_mark=(state.epoch.source_mark or b"") if source is None else books.binding.rows_mark(source),
+        reserved=written(clock),
+        **asked._asdict(),
+        place=state.next_place,
+    )
+    sealed = seal(state.terms.key, "entry", state.before, line)
+    insert(books.file, "entry", (*line, sealed))
+    return Written(line, sealed, fits.is_low)
 
 
 @unbroken()
@@ -115,6 +170,7 @@ def record(books: Books, reservation: Reservation, answer: str) -> None:
     with books.file.debited():
         with books.current():
             refuse_retired(books.state, books.file.shown)
+            refuse_suite(books, reservation.number)
             if books.state.is_answered(reservation.number):
                 raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
             insert(books.file, "answer", books.state.answer_row(reservation.number, now(), answer))

@@ -16,16 +16,17 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units
 from dpdb.ledger.binding import other_ledgers
-from dpdb.ledger.debit import Asked, debit, record
+from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, record
+from dpdb.ledger.held import held_for
 from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
-from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.reservation import Reservation
-from dpdb.ledger.run_lock import RunLock
+from dpdb.ledger.run_lock import RUN_WAIT, RunLock
 from dpdb.ledger.settle import settle
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
+from dpdb.ledger.suites import LedgerSuites
 from dpdb.ledger.together import check_together
 from dpdb.names import check_name
 from dpdb.predicates import Region
@@ -34,11 +35,8 @@ from dpdb.stopping import unbroken
 
 __all__ = ["Ledger"]
 
-_DECISION_SECONDS = 0.1
-_RUN_WAIT = 10.0
 
-
-class Ledger(LedgerReading):
+class Ledger(LedgerSuites):
     """An open ledger. Several may be open on one file, in one process or many; one object is not thread-safe.
 
     Use `Ledger.create` once, then `Ledger.open`.
@@ -143,8 +141,8 @@ class Ledger(LedgerReading):
         analyst: str | None = None,
         label: str | None = None,
         rule_set: str | None = None,
-        deadline: float = _DECISION_SECONDS,
-        wait: float = _RUN_WAIT,
+        deadline: float = DECISION_SECONDS,
+        wait: float = RUN_WAIT,
     ) -> Reservation:
         """Debit a release, durably, before its noise is drawn; or return the recorded answer of its run.
 
@@ -201,9 +199,10 @@ class Ledger(LedgerReading):
     def check_together(
         self,
         releases: Sequence[tuple[Region, int]],
-        deadline: float = _DECISION_SECONDS,
+        deadline: float = DECISION_SECONDS,
         *,
         new_epoch: bool = False,
+        analyst: str | None = None,
     ) -> None:
         """Check that releases could be debited one after another now, or in a new epoch; spend nothing.
 
@@ -217,6 +216,8 @@ class Ledger(LedgerReading):
             Seconds for each decision.
         new_epoch
             Whether they would be debited in a new epoch.
+        analyst
+            Who asks, if the owner lets others ask.
 
         Raises
         ------
@@ -230,7 +231,8 @@ class Ledger(LedgerReading):
         for predicate, _ in releases:
             predicate.refuse_no_row()
         self._books.refresh()
-        check_together(self._state, self._file.shown, releases, deadline, new_epoch=new_epoch)
+        held = held_for(analyst)
+        check_together(self._state, self._file.shown, releases, deadline, new_epoch=new_epoch, held=held)
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -31,7 +32,9 @@ class RefusedError(Exception):
         self.decision = decision
         self.window = window
 
-    def in_words(self, state: LedgerState, predicate: Region, charge: int) -> BudgetExceededError:
+    def in_words(
+        self, state: LedgerState, predicate: Region, charge: int, held: Callable[[LedgerState, Region], str]
+    ) -> BudgetExceededError:
         """Return the error with the message of a refused debit.
 
         Parameters
@@ -42,10 +45,13 @@ class RefusedError(Exception):
             The rows that the refused release covers.
         charge
             In units of the ledger's notion.
+        held
+            Says what open suites hold of these rows' budget; see `held_for`.
         """
+        words = held(state, predicate)
         if self.window is None:
-            return refusal(state, predicate, charge, self.decision)
-        return refusal_by_allowance(state, self.window, predicate, charge, self.decision)
+            return refusal(state, predicate, charge, self.decision, held=words)
+        return refusal_by_allowance(state, self.window, predicate, charge, self.decision, held=words)
 
 
 class Limits:

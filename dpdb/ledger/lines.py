@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Allowance", "LedgerAct", "LedgerEntry", "LedgerSummary", "RecordedAnswer", "UnseenRows"]
+__all__ = [
+    "Allowance",
+    "LedgerAct",
+    "LedgerEntry",
+    "LedgerSummary",
+    "RecordedAnswer",
+    "RecordedLevel",
+    "RecordedSuite",
+    "UnseenRows",
+]
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,65 @@ class RecordedAnswer:
     analyst: str | None
     label: str | None
     request: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class RecordedSuite:
+    """A suite of checks in a ledger: public, without its secret. Amounts are in units of epsilon.
+
+    Parameters
+    ----------
+    number
+        Among the suites of the ledger, from 1 on.
+    entry
+        Number of the debit with which it was opened.
+    opened, ended
+        When it was opened; since when it is closed or, where it is not kept, answered; None while it is open.
+    name
+        Of a kept suite; None of another.
+    run_id
+        Of a suite that is not kept; None of a kept one, whose runs have run ids of their own.
+    spec
+        The text with which it was opened.
+    runs
+        How many runs have recorded something.
+    reserved
+        What was debited: at the opening, and for re-armed checks.
+    spent
+        What the recorded levels cost: the first share and the rings; once it has ended, what it was settled at.
+    failed
+        Checks that have failed and were not re-armed since: name and time.
+    rearmed
+        Checks that were re-armed, in order: name and time.
+    """
+
+    number: int
+    entry: int
+    opened: str
+    ended: str | None
+    name: str | None
+    run_id: str | None
+    spec: str
+    runs: int
+    reserved: int
+    spent: int
+    failed: tuple[tuple[str, str], ...]
+    rearmed: tuple[tuple[str, str], ...]
+
+    @property
+    def left(self) -> int:
+        """What further rings may cost; 0 once it has ended."""
+        return self.reserved - self.spent if self.ended is None else 0
+
+
+@dataclass(frozen=True)
+class RecordedLevel:
+    """What a run of a suite has recorded at one level, or at level 0 when it ended; `answer` as it was given."""
+
+    run_id: str
+    level: int
+    answered: str
     answer: str
 
 

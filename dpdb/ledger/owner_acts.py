@@ -8,6 +8,7 @@ from dpdb.errors import ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
+from dpdb.ledger.held import forget
 from dpdb.ledger.store.acts import ALLOW, RAISE, RETIRE, Act, Acts
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.periods import parse_period
@@ -64,7 +65,10 @@ def retire(books: Books, *, who: str | None, label: str | None) -> None:
     with books.current():
         refuse_retired(books.state, books.file.shown)
         _write(books, Act(now(), books.state.last, RETIRE, who, label, {}))
+        forgotten = forget(books)  # no run of a suite goes on
     books.write_head()
+    if forgotten:
+        books.file.truncate_log()
 
 
 @unbroken()

@@ -14,7 +14,7 @@ __all__ = ["refusal", "refusal_by_allowance"]
 _REMAINING_SECONDS = 0.015
 
 
-def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decision) -> BudgetExceededError:
+def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decision, held: str) -> BudgetExceededError:
     """Say why a release was refused; nothing was spent.
 
     Parameters
@@ -27,6 +27,8 @@ def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decisi
         In units of the ledger's notion.
     decision
         The decision against the total.
+    held
+        Further words, on what open suites hold; may be empty.
     """
     notion = state.terms.notion
     left = _left(state.index, state.available, predicate, charge, decision)
@@ -37,7 +39,7 @@ def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decisi
     return BudgetExceededError(
         f"budget refused by the ledger: requested {notion.parameter} {words['requested']}, remaining "
         f"{words['remaining']} for these rows; decided by {overlap} (covered by {releases} earlier "
-        f"release{'' if releases == 1 else 's'}{epochs}); nothing was spent",
+        f"release{'' if releases == 1 else 's'}{epochs}); nothing was spent{held}",
         requested=notion.value(charge),
         remaining=in_parameter(notion, left),
         overlap=overlap,
@@ -45,7 +47,7 @@ def refusal(state: LedgerState, predicate: Region, charge: int, decision: Decisi
 
 
 def refusal_by_allowance(
-    state: LedgerState, window: Window, predicate: Region, charge: int, decision: Decision
+    state: LedgerState, window: Window, predicate: Region, charge: int, decision: Decision, *, held: str
 ) -> BudgetExceededError:
     """Say which allowance refused a release, and when it fits again; nothing was spent.
 
@@ -61,6 +63,8 @@ def refusal_by_allowance(
         In units of the ledger's notion.
     decision
         The decision against the allowance, with bounds over all epochs (see `Window.decide`).
+    held
+        Further words, on what open suites hold; may be empty.
     """
     notion, period = state.terms.notion, window.period
     earlier = window.units - window.available
@@ -75,7 +79,7 @@ def refusal_by_allowance(
     return BudgetExceededError(
         f"budget refused by the ledger: requested {notion.parameter} {in_words(notion, charge)}, and of the allowance "
         f"of {in_words(notion, window.units)} within {period.words} {in_words(notion, left)} is left for these rows; "
-        f"{when}{window.clock_words}; nothing was spent",
+        f"{when}{window.clock_words}; nothing was spent{held}",
         requested=notion.value(charge),
         remaining=in_parameter(notion, left),
         overlap=_rows(decision),

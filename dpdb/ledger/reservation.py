@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a session without a ledger loads no lock
     from dpdb.ledger.run_lock import RunLock
 
-__all__ = ["Reservation"]
+__all__ = ["Reservation", "SuiteReservation"]
 
 
 @dataclass(frozen=True)
@@ -34,5 +35,56 @@ class Reservation:
 
     def close(self) -> None:
         """Release the lock on the run id. May be called twice."""
+        if self.lock is not None:
+            self.lock.close()
+
+
+@dataclass(frozen=True)
+class SuiteReservation:
+    """The receipt of one run of a suite; with its secret until the run has its answer.
+
+    Parameters
+    ----------
+    number
+        Line of the suite's debit in the ledger.
+    suite
+        Number of the suite.
+    run_id
+        Name of this run.
+    name
+        Of a kept suite; None of another.
+    secret
+        What `make_secret` returned when the suite was opened; never shown. Empty if the run has its answer.
+    levels
+        What this run has recorded so far, by level.
+    answer
+        The recorded answer of the run; with it nothing is drawn or spent again.
+    spent
+        Units that all recorded levels of the suite cost together, with those of earlier runs; 0 before the first.
+    reserved
+        Units that were debited for the suite: at most so much may be spent.
+    failed
+        Checks of the suite that have failed and were not re-armed since, with the time of their failure.
+    lock
+        Keeps other processes from this run, or from every run of a kept suite; held until `close`.
+    is_low
+        As of `Reservation`.
+    """
+
+    number: int
+    suite: int
+    run_id: str
+    name: str | None
+    secret: str = field(repr=False)
+    levels: Mapping[int, str]
+    answer: str | None
+    spent: int
+    reserved: int
+    failed: Mapping[str, str]
+    lock: RunLock | None = None
+    is_low: bool = False
+
+    def close(self) -> None:
+        """Release the lock. May be called twice."""
         if self.lock is not None:
             self.lock.close()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
+from dpdb.ledger.held import refuse_suite
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.file import UNSETTLED
@@ -14,7 +17,7 @@ from dpdb.privacy import PURE
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
 
-__all__ = ["settle"]
+__all__ = ["settle", "settlement_rows"]
 
 _SECONDS = 1.0  # for a bound on the cost of a closed epoch, which may be loose but never too low
 
@@ -40,10 +43,12 @@ def settle(books: Books, run: int | str, charge: int) -> None:
         with books.current():
             refuse_retired(state, shown)
             line = _debit(state, shown, run)
+            refuse_suite(books, line.number)
             earlier = state.settlements.of(line.number)
             if earlier is None:
                 _check(state, shown, line, charge)
-                insert(books.file, "settlement", _row(state, line, charge))
+                for row in settlement_rows(state, [(line, charge)], state.next_place):
+                    insert(books.file, "settlement", row)
                 reached("settlement written")
             elif earlier.charge != charge:
                 raise LedgerError(f"{shown}: debit {line.number} was settled before, at another charge; that one stays")
@@ -67,11 +72,34 @@ def _check(state: LedgerState, shown: str, line: EntryLine, charge: int) -> None
         raise LedgerError(f"{shown}: a settlement only lowers a debit; {UNSETTLED}")
 
 
-def _row(state: LedgerState, line: EntryLine, charge: int) -> tuple[object, ...]:
-    """The row of the settlement: with the new cost of its epoch if that is closed, and its seal last."""
-    closed = None
-    if line.epoch != state.epoch.number:
-        index = state.epoch_lines(line.epoch, {line.number: charge}).index
-        closed = min(state.closed_cost(line.epoch), index.bound(_SECONDS).upper)
-    made = SettlementLine(state.settlements.last + 1, line.number, charge, now(), closed, None, state.next_place)
-    return *made, state.settlement_seal(made)
+def settlement_rows(
+    state: LedgerState, charges: Sequence[tuple[EntryLine, int]], place: int
+) -> list[tuple[object, ...]]:
+    """Return rows that settle debits, one after another.
+
+    Each has the new cost of its debit's epoch, if that is closed, and its seal last.
+
+    Parameters
+    ----------
+    state
+        The ledger.
+    charges
+        Debits, each with its settled charge.
+    place
+        Of the first row among all lines of the ledger.
+    """
+    rows: list[tuple[object, ...]] = []
+    lowered: dict[int, int] = {}
+    costs: dict[int, int] = {}
+    before = state.settlements.before
+    for nth, (line, charge) in enumerate(charges):
+        lowered[line.number] = charge
+        if line.epoch != state.epoch.number:
+            index = state.epoch_lines(line.epoch, lowered).index
+            earlier = costs.get(line.epoch, state.closed_cost(line.epoch))
+            costs[line.epoch] = min(earlier, index.bound(_SECONDS).upper)
+        number = state.settlements.last + 1 + nth
+        made = SettlementLine(number, line.number, charge, now(), costs.get(line.epoch), None, place + nth)
+        before = state.settlement_seal(made, before)
+        rows.append((*made, before))
+    return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dpdb.errors import BudgetExceededError
 from dpdb.ledger.allowances import refuse_retired
@@ -17,7 +17,13 @@ __all__ = ["check_together"]
 
 
 def check_together(
-    state: LedgerState, shown: str, releases: Sequence[tuple[Region, int]], deadline: float, *, new_epoch: bool
+    state: LedgerState,
+    shown: str,
+    releases: Sequence[tuple[Region, int]],
+    deadline: float,
+    *,
+    new_epoch: bool,
+    held: Callable[[LedgerState, Region], str],
 ) -> None:
     """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
 
@@ -36,6 +42,8 @@ def check_together(
         Seconds for each decision.
     new_epoch
         Whether they would be debited in a new epoch.
+    held
+        Says what open suites hold; see `held_for`.
 
     Raises
     ------
@@ -53,7 +61,7 @@ def check_together(
             limits.add(predicate, charge, limits.decide(predicate, charge, deadline))
         except RefusedError as refused:
             if number == 1:
-                raise refused.in_words(state, predicate, charge) from None
+                raise refused.in_words(state, predicate, charge, held) from None
             notion, window = state.terms.notion, refused.window
             limit = "the budget"
             if window is not None:
@@ -61,6 +69,6 @@ def check_together(
             raise BudgetExceededError(
                 f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "
                 f"{in_words(notion, charge)}, and after those before it some row would collect more than {limit}; "
-                "nothing was spent",
+                f"nothing was spent{held(state, predicate)}",
                 requested=notion.value(charge),
             ) from None

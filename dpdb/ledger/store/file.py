@@ -26,6 +26,7 @@ __all__ = ["APPLICATION_ID", "DAMAGED", "SIDES", "UNSETTLED", "VERSION", "Ledger
 APPLICATION_ID = 0x6470_6C67  # "dplg"
 VERSION = 4
 _BUSY_SECONDS, _PATIENCE = 60.0, 0.1  # in all, and before signals are handled
+_EMPTYING_SECONDS, _EMPTYING_PAUSE = 10.0, 0.02
 _BATCH = 500
 _TRIES = 10
 
@@ -190,6 +191,25 @@ class LedgerFile:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
             raise
+
+    def truncate_log(self) -> None:
+        """Empty the write-ahead log, so that no older state of a page stays in it; outside a transaction.
+
+        Raises
+        ------
+        LedgerError
+            Other processes read the ledger all the time, or the disk failed.
+        """
+        self._check_unmoved()
+        end = time.monotonic() + _EMPTYING_SECONDS
+        while self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
+            if time.monotonic() > end:
+                raise LedgerError(
+                    f"{self.shown}: a secret was overwritten, but other processes keep the ledger's write-ahead log, "
+                    "which may hold it still; what was recorded stays recorded, ask again"
+                )
+            let_through()
+            time.sleep(_EMPTYING_PAUSE)
 
     def close(self) -> None:
         """Close the file. May be called twice."""

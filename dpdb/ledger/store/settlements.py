@@ -64,8 +64,8 @@ class Settlements:
         settled = self._of.get(line.number)
         return line if settled is None else line._replace(charge=settled.charge)
 
-    def seal(self, key: bytes, line: SettlementLine, entry_seal: bytes) -> bytes:
-        """Return the seal of the next settlement, which is of the entry with this seal.
+    def seal(self, key: bytes, line: SettlementLine, before: bytes, entry_seal: bytes) -> bytes:
+        """Return the seal of a settlement.
 
         Parameters
         ----------
@@ -73,10 +73,12 @@ class Settlements:
             The ledger's own key.
         line
             The settlement, without its seal.
+        before
+            Seal of the settlement before.
         entry_seal
             Seal of the entry that it settles.
         """
-        return seal(key, "settlement", self.before, (*line, entry_seal))
+        return seal(key, "settlement", before, (*line, entry_seal))
 
     def take(self, line: SettlementLine, sealed: bytes, debited: EntryLine) -> None:
         """Add the next settlement, whose seal was checked; `ValueError` if it is out of order or above the debit.

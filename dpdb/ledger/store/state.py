@@ -13,6 +13,7 @@ from dpdb.ledger.store.epoch_lines import UNKNOWN, EpochLines
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.seals import FIRST, seal
 from dpdb.ledger.store.settlements import SettlementLine, Settlements
+from dpdb.ledger.store.suite_lines import Suites
 from dpdb.ledger.store.tables import CHAINS, NOT_UNDERSTOOD
 from dpdb.ledger.store.terms import Epoch, epoch_row, terms_of
 from dpdb.ledger.store.times import Times
@@ -44,6 +45,7 @@ class LedgerState:
         The owner's acts since the ledger was made.
     settlements : Settlements
         The real cost of answered debits.
+    suites : Suites
     times : Times
         Of the entries.
     """
@@ -60,6 +62,7 @@ class LedgerState:
         self.sequential = 0
         self.acts = Acts()
         self.settlements = Settlements()
+        self.suites = Suites()
         self._places = 0
         self._new_places: list[int] = []
         self._is_lowered = False  # by a settlement in the current epoch, since its lines were read
@@ -123,7 +126,7 @@ class LedgerState:
         entries, answers = (self.last, self.before), (self.answers, self.answer_seal)
         settlements, acts = self.settlements, self.acts
         ends = entries, answers, (settlements.last, settlements.before), (acts.last, acts.before)
-        return dict(zip(CHAINS, ends, strict=True))
+        return dict(zip(CHAINS, [*ends, *self.suites.ends()], strict=True))
 
     def chain_seal(self, chain: str, number: int) -> bytes | None:
         """Return the seal of a line of a chain as it is on disk, `FIRST` of number 0, None if there is no such line."""
@@ -144,6 +147,12 @@ class LedgerState:
         """Return whether the entry has an answer."""
         return bool(self._answer_of[number - 1])
 
+    def answered_at(self, number: int) -> str | None:
+        """Return when an entry was answered, None if it was not."""
+        sequence = self._answer_of[number - 1]
+        rows: list[Any] = self._file.rows("SELECT answered FROM answer WHERE number = ?", (sequence,))
+        return str(rows[0][0]) if rows else None
+
     def read(self) -> None:
         """Read everything new; call it inside a transaction.
 
@@ -160,8 +169,9 @@ class LedgerState:
             self._read_answers()
             self._read_settlements()
             self._read_acts()
+            self._new_places += self.suites.read(self._file, self.terms.key, self._seals)
             self._count_places()
-            known = self.terms.is_understood and self.acts.is_understood
+            known = self.terms.is_understood and self.acts.is_understood and self.suites.is_understood
             understood = known and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
         except (ValueError, TypeError, KeyError, IndexError):
             raise self._file.damaged() from None
@@ -222,7 +232,9 @@ class LedgerState:
             raise self._file.damaged()
         return str(line[3])
 
-    def answer_row(self, number: int, answered: str, answer: str) -> tuple[object, ...]:
+    def answer_row(
+        self, number: int, answered: str, answer: str, debit: tuple[bytes, int] | None = None
+    ) -> tuple[object, ...]:
         """Return the row of the next answer, which answers entry `number`.
 
         Parameters
@@ -233,9 +245,12 @@ class LedgerState:
             When it was answered.
         answer
             The text of the answer.
+        debit
+            Seal and place of an entry that was inserted in the same transaction, just before; None of an earlier one.
         """
-        line = [self.answers + 1, number, answered, answer, self.next_place]
-        return *line, self._sealed_answer(self.answer_seal, line)
+        entry_seal, place = (self._seals[number - 1], self.lines) if debit is None else debit
+        line = [self.answers + 1, number, answered, answer, place + 1]
+        return *line, seal(self.terms.key, "answer", self.answer_seal, (*line, entry_seal))
 
     def _sealed_answer(self, before: bytes, line: list[Any]) -> bytes:
         return seal(self.terms.key, "answer", before, (*line, self._seals[line[1] - 1]))
@@ -283,7 +298,7 @@ class LedgerState:
         for *row, sealed in rows:
             line = SettlementLine(*row)
             debited = self.entry(line.entry)
-            if not self.is_answered(line.entry) or self.settlement_seal(line) != sealed:
+            if not self.is_answered(line.entry) or self.settlement_seal(line, self.settlements.before) != sealed:
                 raise ValueError("a settlement does not agree with its seal, or its debit has no answer")
             self.settlements.take(line, sealed, debited)
             self.sequential -= debited.charge - line.charge
@@ -294,9 +309,9 @@ class LedgerState:
             self._lines = self.epoch_lines(self.epoch.number)
             self._is_lowered = False
 
-    def settlement_seal(self, line: SettlementLine) -> bytes:
-        """Return the seal of the next settlement."""
-        return self.settlements.seal(self.terms.key, line, self._seals[line.entry - 1])
+    def settlement_seal(self, line: SettlementLine, before: bytes) -> bytes:
+        """Return the seal of a settlement after the one sealed by `before`."""
+        return self.settlements.seal(self.terms.key, line, before, self._seals[line.entry - 1])
 
     def epoch_lines(self, epoch: int, lowered: Mapping[int, int] = MappingProxyType({})) -> EpochLines:
         """Return the debits of an epoch as they are charged now, some of them `lowered`."""

@@ -101,12 +101,11 @@ CREATE TABLE suite_answer (
 ) STRICT;
 """
 
-CHAINS = ("entry", "answer", "settlement", "act")
+CHAINS = ("entry", "answer", "settlement", "act", "suite", "suite_act", "suite_answer")
 """The chains that this version writes."""
 
 NOT_UNDERSTOOD = """
-SELECT EXISTS (SELECT 1 FROM entry_table) OR EXISTS (SELECT 1 FROM analyst) OR EXISTS (SELECT 1 FROM suite)
-    OR EXISTS (SELECT 1 FROM suite_secret) OR EXISTS (SELECT 1 FROM suite_act) OR EXISTS (SELECT 1 FROM suite_answer)
+SELECT EXISTS (SELECT 1 FROM entry_table) OR EXISTS (SELECT 1 FROM analyst)
     OR EXISTS (SELECT 1 FROM settlement WHERE "table" IS NOT NULL)
 """
 """The query whether a ledger holds what this version of dpdb does not know yet."""

@@ -113,7 +113,8 @@ class LedgerAccount:
             self._ledger.check_rows(self._source)
         new = [each for each, earlier in zip(found, tries, strict=True) if earlier is None]
         self._budget.check(sum(charge.epsilon for charge, _ in new))
-        self._ledger.check_together([(charge.coverage, units) for charge, units in new], new_epoch=changed)
+        together = [(charge.coverage, units) for charge, units in new]
+        self._ledger.check_together(together, new_epoch=changed, analyst=self._who)
 
     def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
         """Open a new epoch if one of the charges is to be drawn and the rows have changed; return its number."""

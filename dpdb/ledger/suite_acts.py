@@ -1,0 +1,229 @@
+"""The owner's acts on the suites of a ledger: a failed check re-armed, a suite closed and settled; and their list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from dpdb.errors import LedgerError, ParameterError
+from dpdb.ledger.allowances import refuse_retired
+from dpdb.ledger.books import Books
+from dpdb.ledger.debit import Asked, write_debit
+from dpdb.ledger.held import forget, held_for
+from dpdb.ledger.limits import RefusedError
+from dpdb.ledger.lines import RecordedLevel, RecordedSuite
+from dpdb.ledger.run_lock import RunLock
+from dpdb.ledger.settle import settlement_rows
+from dpdb.ledger.store.clock import now
+from dpdb.ledger.store.entry_line import EntryLine
+from dpdb.ledger.store.file import UNSETTLED
+from dpdb.ledger.store.state import LedgerState, insert
+from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
+from dpdb.ledger.suite_runs import reserved
+from dpdb.names import check_name, listed_names
+from dpdb.predicates import region_from_text
+from dpdb.steps import reached
+from dpdb.stopping import unbroken
+
+__all__ = ["close_suite", "rearm", "suite_levels", "suites"]
+
+
+@unbroken()
+def rearm(
+    books: Books, name: str, check: str, charge: int | None, *, who: str | None, label: str | None, deadline: float
+) -> None:
+    """Let a failed check of a kept suite be tested again; see `Ledger.rearm`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    name
+        Of the kept suite.
+    check
+        Of the failed check.
+    charge
+        Units of a further debit that pays for its rings; None to pay from what the suite has left.
+    who, label
+        Who does it and why, for the history; None for no word.
+    deadline
+        Seconds for the decision on the debit.
+    """
+    state, shown = books.state, books.file.shown
+    if charge is not None and (isinstance(charge, bool) or not isinstance(charge, int) or charge <= 0):
+        raise ParameterError(f"a charge is a positive whole number of units, got {charge!r}")
+    _check_names(who, label)
+    reached("re-arming")
+    _ = state.index
+    stored = ""
+    try:
+        with books.current():
+            suite = _to_act_on(books, name)
+            if suite.line.name is None:
+                raise LedgerError(f"{shown}: {name!r} is a run, and only checks of kept suites are re-armed")
+            if check not in suite.failed:
+                known = listed_names(list(suite.failed)) or "none"
+                raise LedgerError(
+                    f"{shown}: check {check!r} of kept suite {name!r} has not failed since it was armed (failed: "
+                    f"{known}); nothing was spent"
+                )
+            place, entry = state.next_place, None
+            if charge is not None:
+                stored = state.entry(suite.line.entry).predicate
+                request = json.dumps({"suite": name, "rearm": check})
+                asked = Asked(request, None, None, label, None)
+                made = write_debit(books, stored, charge, None, asked, deadline=deadline)
+                answer = json.dumps({"suite": name, "rearmed": check})
+                row = state.answer_row(made.line.number, made.line.reserved, answer, (made.sealed, place))
+                insert(books.file, "answer", row)
+                place, entry = place + 2, made.line.number
+            _insert(books, suite, (REARM, act_detail({"check": check}, who, label), entry), place)
+            reached("re-arming written")
+    except RefusedError as refused:
+        raise refused.in_words(state, region_from_text(stored), charge or 0, held_for(None)) from None
+    books.write_head()
+    reached("re-armed")
+
+
+def close_suite(books: Books, name: str, *, who: str | None, label: str | None, wait: float) -> None:
+    """Settle a suite once at what its levels cost and overwrite its secret; see `Ledger.close_suite`.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    name
+        Of a kept suite, or the run id of another that was not ended.
+    who, label
+        Who does it and why, for the history; None for no word.
+    wait
+        Seconds to wait for a process that runs it.
+    """
+    _check_names(who, label)
+    books.refresh()
+    kept = name in books.state.suites.named
+    lock = RunLock(books.file, name, wait, "suite" if kept else "run")
+    try:
+        _close(books, name, who, label)
+    finally:
+        lock.close()
+
+
+@unbroken()
+def _close(books: Books, name: str, who: str | None, label: str | None) -> None:
+    state = books.state
+    reached("closing")
+    with books.file.debited(UNSETTLED):
+        with books.current():
+            suite = _found(books, name)
+            if not state.is_answered(suite.line.entry):
+                refuse_retired(state, books.file.shown)
+                _write_end(books, suite, who, label)
+                reached("closing written")
+        books.write_head()
+        reached("secret overwritten")
+        books.file.truncate_log()
+    reached("closed")
+
+
+def _write_end(books: Books, suite: KnownSuite, who: str | None, label: str | None) -> None:
+    """In one transaction: the answer of its first debit, the settlement of each, the act, the end of the secret."""
+    state = books.state
+    at = max(now(), suite.at)
+    answer = state.answer_row(suite.line.entry, at, json.dumps({"suite": suite.line.name, "closed": at}))
+    insert(books.file, "answer", answer)
+    rows = settlement_rows(state, _final(state, suite), state.next_place + 1)
+    for row in rows:
+        insert(books.file, "settlement", row)
+    _insert(books, suite, (CLOSE, act_detail({}, who, label), None), state.next_place + 1 + len(rows))
+    forget(books, suite.line.number)
+
+
+def _final(state: LedgerState, suite: KnownSuite) -> Sequence[tuple[EntryLine, int]]:
+    """What each debit of a suite finally costs: together what its levels cost, the oldest first.
+
+    All of them are charged for the same rows, for life, so only their sum matters.
+    """
+    left, charges = suite.spent, []
+    for number in suite.entries:
+        entry = state.entry(number)
+        charges.append((entry, min(entry.charge, left)))
+        left -= charges[-1][1]
+    return charges
+
+
+def _insert(books: Books, suite: KnownSuite, act: tuple[str, str, int | None], place: int) -> None:
+    """Insert an act: its kind, its detail and the debit that it made."""
+    state, at = books.state, max(now(), suite.at)
+    line = SuiteActLine(state.suites.next("suite_act"), suite.line.number, at, *act, place)
+    insert(books.file, "suite_act", state.suites.row(state.terms.key, line, "suite_act", suite.sealed))
+
+
+def _found(books: Books, name: str) -> KnownSuite:
+    state = books.state
+    suite = state.suites.named.get(name) or state.suites.by_entry.get(state.runs.get(name, 0))
+    if suite is None:
+        known = listed_names(list(state.suites.named)) or "none"
+        raise LedgerError(f"{books.file.shown}: no kept suite {name!r} (there are: {known}), and no run of a suite")
+    return suite
+
+
+def _to_act_on(books: Books, name: str) -> KnownSuite:
+    """An open suite, by its name or run id."""
+    suite = _found(books, name)
+    refuse_retired(books.state, books.file.shown)
+    if books.state.is_answered(suite.line.entry):
+        at = suite.acts[-1].at if suite.acts else suite.at
+        raise LedgerError(f"{books.file.shown}: {name!r} was closed on {at[:10]}; nothing was spent")
+    return suite
+
+
+def _check_names(who: str | None, label: str | None) -> None:
+    for what, name in (("who", who), ("a label", label)):
+        if name is not None:
+            check_name(what, name)
+
+
+def suites(books: Books) -> list[RecordedSuite]:
+    """Every suite of a ledger, oldest first; in a transaction, after the ledger was read."""
+    state, found = books.state, []
+    for suite in state.suites.known:
+        line, entry = suite.line, state.entry(suite.line.entry)
+        answered = state.answered_at(line.entry)
+        settled = [state.settlements.of(number) for number in suite.entries]
+        rearmed = [(json.loads(act.detail)["check"], act.at) for act in suite.acts if act.kind == REARM]
+        found.append(
+            RecordedSuite(
+                number=line.number,
+                entry=line.entry,
+                opened=line.at,
+                ended=answered,
+                name=line.name,
+                run_id=entry.run_id,
+                spec=line.spec,
+                runs=len(suite.runs),
+                reserved=reserved(books, suite),
+                spent=suite.spent if answered is None else sum(one.charge for one in settled if one is not None),
+                failed=tuple(suite.failed.items()),
+                rearmed=tuple(rearmed),
+            )
+        )
+    return found
+
+
+def suite_levels(books: Books, number: int) -> list[RecordedLevel]:
+    """What the runs of a suite have recorded, in order; in a transaction, after the ledger was read.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger.
+    number
+        Of the suite.
+    """
+    state = books.state
+    if not 0 < number <= len(state.suites.known):
+        raise ParameterError(f"{books.file.shown}: no suite {number!r}")
+    numbers = sorted(n for levels in state.suites.known[number - 1].runs.values() for n in levels.values())
+    lines = [state.suites.answer(books.file, state.terms.key, each) for each in numbers]
+    return [RecordedLevel(one.run_id, one.level, one.answered, json.loads(one.answer)["answer"]) for one in lines]
