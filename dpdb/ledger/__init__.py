@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         LedgerSummary,
         RecordedAnswer,
         RecordedLevel,
+        RecordedRearm,
         RecordedSuite,
         UnseenRows,
     )
@@ -33,6 +34,7 @@ __all__ = [
     "LedgerSummary",
     "RecordedAnswer",
     "RecordedLevel",
+    "RecordedRearm",
     "RecordedSuite",
     "Reservation",
     "SourceMark",
@@ -50,8 +52,8 @@ if not TYPE_CHECKING:
         {
             "copied": "open_to_read",
             "ledger": "Ledger",
-            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedSuite "
-            "UnseenRows",
+            "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedRearm "
+            "RecordedSuite UnseenRows",
             "report": "epsilon_at",
             "reservation": "Reservation SuiteReservation",
             "store.marks": "SourceMark is_rows_of rows_of",

@@ -12,6 +12,7 @@ __all__ = [
     "LedgerSummary",
     "RecordedAnswer",
     "RecordedLevel",
+    "RecordedRearm",
     "RecordedSuite",
     "UnseenRows",
 ]
@@ -166,6 +167,14 @@ class RecordedLevel:
     level: int
     answered: str
     answer: str
+
+
+@dataclass(frozen=True)
+class RecordedRearm:
+    """A check of a kept suite that was re-armed, and what was debited for its next rings; 0 if the suite pays."""
+
+    check: str
+    charge: int
 
 
 @dataclass(frozen=True)

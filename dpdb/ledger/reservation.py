@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a session without a ledger loads no lock
+    from dpdb.ledger.lines import RecordedLevel, RecordedRearm
     from dpdb.ledger.run_lock import RunLock
 
 __all__ = ["Reservation", "SuiteReservation"]
@@ -65,6 +66,8 @@ class SuiteReservation:
         Units that were debited for the suite: at most so much may be spent.
     failed
         Checks of the suite that have failed and were not re-armed since, with the time of their failure.
+    history
+        All that the suite has recorded so far, and which checks were re-armed, in order.
     lock
         Keeps other processes from this run, or from every run of a kept suite; held until `close`.
     is_low
@@ -81,6 +84,7 @@ class SuiteReservation:
     spent: int
     reserved: int
     failed: Mapping[str, str]
+    history: Sequence[RecordedLevel | RecordedRearm] = ()
     lock: RunLock | None = None
     is_low: bool = False
 

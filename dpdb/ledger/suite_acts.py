@@ -19,7 +19,7 @@ from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
-from dpdb.ledger.suite_runs import reserved
+from dpdb.ledger.suite_runs import reserved, suite_history
 from dpdb.names import check_name, listed_names
 from dpdb.predicates import region_from_text
 from dpdb.steps import reached
@@ -221,9 +221,7 @@ def suite_levels(books: Books, number: int) -> list[RecordedLevel]:
     number
         Of the suite.
     """
-    state = books.state
-    if not 0 < number <= len(state.suites.known):
+    known = books.state.suites.known
+    if not 0 < number <= len(known):
         raise ParameterError(f"{books.file.shown}: no suite {number!r}")
-    numbers = sorted(n for levels in state.suites.known[number - 1].runs.values() for n in levels.values())
-    lines = [state.suites.answer(books.file, state.terms.key, each) for each in numbers]
-    return [RecordedLevel(one.run_id, one.level, one.answered, json.loads(one.answer)["answer"]) for one in lines]
+    return [each for each in suite_history(books, known[number - 1]) if isinstance(each, RecordedLevel)]

@@ -19,6 +19,7 @@ from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, Written, debit
 from dpdb.ledger.held import forget
+from dpdb.ledger.lines import RecordedLevel, RecordedRearm
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RunLock
 from dpdb.ledger.settle import settlement_rows
@@ -26,13 +27,22 @@ from dpdb.ledger.store.clock import now, present
 from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.state import insert
-from dpdb.ledger.store.suite_lines import KnownSuite, SuiteAnswerLine, SuiteLine
+from dpdb.ledger.store.suite_lines import REARM, KnownSuite, SuiteAnswerLine, SuiteLine
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import PURE
 from dpdb.steps import reached
 from dpdb.stopping import unbroken
 
-__all__ = ["Level", "Opened", "end_suite", "open_suite", "record_level", "refuse_other_suite", "reserved"]
+__all__ = [
+    "Level",
+    "Opened",
+    "end_suite",
+    "open_suite",
+    "record_level",
+    "refuse_other_suite",
+    "reserved",
+    "suite_history",
+]
 
 _SLACK = timedelta(minutes=1)  # by which a clock may be behind the suite's newest line
 _RUN = 0  # the level under which a run of a kept suite records its own answer
@@ -250,7 +260,31 @@ def _receipt(books: Books, suite: KnownSuite, run_id: str, answer: str | None) -
         spent=suite.spent,
         reserved=reserved(books, suite),
         failed=suite.failed,
+        history=() if answer is not None else suite_history(books, suite),
     )
+
+
+def suite_history(books: Books, suite: KnownSuite) -> list[RecordedLevel | RecordedRearm]:
+    """Return what the runs of a suite have recorded and which checks were re-armed, in order; in a transaction.
+
+    Parameters
+    ----------
+    books
+        The books of the ledger, read.
+    suite
+        The suite.
+    """
+    state, found = books.state, []
+    for number in sorted(n for levels in suite.runs.values() for n in levels.values()):
+        line = state.suites.answer(books.file, state.terms.key, number)
+        answer = str(json.loads(line.answer)["answer"])
+        found.append((line.place, RecordedLevel(line.run_id, line.level, line.answered, answer)))
+    acts: list[tuple[int, RecordedLevel | RecordedRearm]] = [*found]
+    for act in suite.acts:
+        if act.kind == REARM:
+            charge = 0 if act.entry is None else state.entry(act.entry).charge
+            acts.append((act.place, RecordedRearm(json.loads(act.detail)["check"], charge)))
+    return [each for _, each in sorted(acts, key=lambda one: one[0])]
 
 
 def _secret(books: Books, suite: KnownSuite) -> str:

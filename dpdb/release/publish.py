@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpdb.errors import EngineError, SourceError
+from dpdb.ledger import RecordedLevel
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release.published.release import Releases, recorded_releases
 from dpdb.stopping import debit_begins
@@ -137,6 +138,7 @@ def publish_suite(
                 levels={**held.levels, level.number: level.answer},
                 spent=level.spent,
                 failed={**held.failed, **dict.fromkeys(level.failed, "")},
+                history=[*held.history, RecordedLevel(held.run_id, level.number, "", level.answer)],
             )
         verdicts = run.answer(held)
         account.end_suite(held, verdicts)

@@ -28,8 +28,9 @@ from dpdb.suites.levels import draw_secret, run_level
 from dpdb.suites.load import load_suite
 from dpdb.suites.plan import Certain, SuitePlan
 from dpdb.suites.planned import plan_suite
+from dpdb.suites.progress import Standing, level_text, standing
 from dpdb.suites.results import CheckResult, CheckResults, result_of
-from dpdb.suites.state import LevelVerdicts, SuiteState, spent
+from dpdb.suites.state import spent
 from dpdb.suites.suite import Suite
 
 __all__ = ["check", "prepare_check"]
@@ -149,7 +150,7 @@ class CheckRun:
 
     def draw(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> SuiteLevel | None:
         """Test what is due at the next level, in every slice."""
-        states = self._states(held)
+        states = self._standing(held).states
         level = states[0].level + 1
         if level > len(self.plan.levels):
             return None
@@ -163,29 +164,25 @@ class CheckRun:
         after = [state.after(self.plan, one) for state, one in zip(states, found, strict=True)]
         failed = {self.counted.limits[test].name for one in found for test in one.rings}
         cost = max(spent(self.plan, state) for state in after)
-        answer = json.dumps([one.to_json() for one in found])
-        return SuiteLevel(level, answer, cost, tuple(sorted(failed)))
+        return SuiteLevel(level, level_text(found), cost, tuple(sorted(failed)))
 
     def _statistics(self, slices: PrivateSlices, predicate: Any) -> list[int]:
         counts = self.counted.counts(slices, predicate)
         return [self.plan.steps(test, count, rows) for test, (count, rows) in enumerate(counts)]
 
-    def _states(self, held: SuiteReservation) -> list[SuiteState]:
-        """Return where each slice stands after the levels that this run has recorded."""
-        states = [SuiteState.start(self.plan) for _ in self.slices.predicates]
-        for level in sorted(held.levels):
-            records = [LevelVerdicts.from_json(text) for text in json.loads(held.levels[level])]
-            states = [state.after(self.plan, one) for state, one in zip(states, records, strict=True)]
-        return states
+    def _standing(self, held: SuiteReservation) -> Standing:
+        return standing(self.plan, [each.name for each in self.counted.limits], held.history, held.run_id)
 
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts as JSON."""
         keys = self.slices.keys or (None,)
         checks: list[CheckResult] = []
-        for key, state in zip(keys, self._states(held), strict=True):
-            for each, verdict in zip(self.counted.limits, verdicts(self.plan, state), strict=True):
+        now = self._standing(held)
+        for key, state in zip(keys, now.states, strict=True):
+            for test, (each, verdict) in enumerate(zip(self.counted.limits, verdicts(self.plan, state), strict=True)):
                 line = self.counted.suite.lines[each.line]
-                checks.append(result_of(each, line.text, line.statistic, verdict, since=None, key=key))
+                since = now.since.get(test)
+                checks.append(result_of(each, line.text, line.statistic, verdict, since=since, key=key))
         unit = self.counted.table.unit
         return CheckResults(
             checks,

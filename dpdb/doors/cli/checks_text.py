@@ -92,6 +92,5 @@ def plan_text(prepared: CheckRun) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
     plan = prepared.plan
     lines = [f"{len(plan.tests)} checks, epsilon {plan.epsilon / 1e9:g}, {100 * float(plan.confidence):g}% sure:"]
-    lines += [f"a pass of {each.name} says at most {pass_bound}" for each, pass_bound in prepared.bounds_of_passes()]
     lines.append("Nothing was spent.")
     return "\n".join(lines) + "\n"

@@ -114,7 +114,8 @@ class LedgerAccount:
         new = [each for each, earlier in zip(found, tries, strict=True) if earlier is None]
         self._budget.check(sum(charge.epsilon for charge, _ in new))
         together = [(charge.coverage, units) for charge, units in new]
-        self._ledger.check_together(together, new_epoch=changed, analyst=self._who)
+        asker = next((charge.who for charge, _ in new), None)
+        self._ledger.check_together(together, new_epoch=changed, analyst=asker)
 
     def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
         """Open a new epoch if one of the charges is to be drawn and the rows have changed; return its number."""
