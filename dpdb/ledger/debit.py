@@ -8,7 +8,6 @@ from typing import NamedTuple
 from dpdb.errors import LedgerError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
-from dpdb.ledger.held import held_for, refuse_suite
 from dpdb.ledger.limits import Limits, RefusedError
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
@@ -17,6 +16,7 @@ from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.marks import SourceMark
 from dpdb.ledger.store.seals import seal
 from dpdb.ledger.store.state import insert
+from dpdb.ledger.suites.held import held_for, refuse_suite
 from dpdb.predicates import Region, region_from_text, region_to_text
 from dpdb.steps import reached
 from dpdb.stopping import unbroken

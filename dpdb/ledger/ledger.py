@@ -17,7 +17,6 @@ from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units
 from dpdb.ledger.binding import other_ledgers
 from dpdb.ledger.debit import DECISION_SECONDS, Asked, debit, record
-from dpdb.ledger.held import held_for
 from dpdb.ledger.owner_acts import allow, first_allowance, raise_budget, retire
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.run_lock import RUN_WAIT, RunLock
@@ -26,7 +25,8 @@ from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.creation import create_file
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.terms import Epoch, Terms, epoch_row, terms_row
-from dpdb.ledger.suites import LedgerSuites
+from dpdb.ledger.suites.held import held_for
+from dpdb.ledger.suites.ledger_suites import LedgerSuites
 from dpdb.ledger.together import check_together
 from dpdb.names import check_name
 from dpdb.predicates import Region

@@ -8,12 +8,12 @@ from dpdb.errors import ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.amounts import budget_units, in_words
 from dpdb.ledger.books import Books
-from dpdb.ledger.held import forget
 from dpdb.ledger.store.acts import ALLOW, RAISE, RETIRE, Act, Acts
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.periods import parse_period
 from dpdb.ledger.store.state import insert
 from dpdb.ledger.store.terms import Terms
+from dpdb.ledger.suites.held import forget
 from dpdb.names import check_name
 from dpdb.privacy import Number
 from dpdb.stopping import unbroken

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
-from dpdb.ledger.held import refuse_suite
 from dpdb.ledger.store.clock import now
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.settlements import SettlementLine
 from dpdb.ledger.store.state import LedgerState, insert
+from dpdb.ledger.suites.held import refuse_suite
 from dpdb.privacy import PURE
 from dpdb.steps import reached
 from dpdb.stopping import unbroken

@@ -9,7 +9,6 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, write_debit
-from dpdb.ledger.held import forget, held_for
 from dpdb.ledger.limits import RefusedError
 from dpdb.ledger.lines import RecordedLevel, RecordedSuite
 from dpdb.ledger.run_lock import RunLock
@@ -19,7 +18,8 @@ from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.state import LedgerState, insert
 from dpdb.ledger.store.suite_lines import CLOSE, REARM, KnownSuite, SuiteActLine, act_detail
-from dpdb.ledger.suite_runs import reserved, suite_history
+from dpdb.ledger.suites.held import forget, held_for
+from dpdb.ledger.suites.runs import reserved, suite_history
 from dpdb.names import check_name, listed_names
 from dpdb.predicates import region_from_text
 from dpdb.steps import reached

@@ -18,7 +18,6 @@ from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, Written, debit
-from dpdb.ledger.held import forget
 from dpdb.ledger.lines import RecordedLevel, RecordedRearm
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RunLock
@@ -28,6 +27,7 @@ from dpdb.ledger.store.file import UNSETTLED
 from dpdb.ledger.store.marks import SourceMark, new_key
 from dpdb.ledger.store.state import insert
 from dpdb.ledger.store.suite_lines import REARM, KnownSuite, SuiteAnswerLine, SuiteLine
+from dpdb.ledger.suites.held import forget
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import PURE
 from dpdb.steps import reached

@@ -17,8 +17,8 @@ from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RUN_WAIT
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.suite_acts import close_suite, rearm, suite_levels, suites
-from dpdb.ledger.suite_runs import Level, Opened, end_suite, open_suite, record_level
+from dpdb.ledger.suites.acts import close_suite, rearm, suite_levels, suites
+from dpdb.ledger.suites.runs import Level, Opened, end_suite, open_suite, record_level
 from dpdb.names import check_name
 from dpdb.predicates import Region
 
