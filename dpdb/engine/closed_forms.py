@@ -165,7 +165,7 @@ def exact_statistic(
     schema: TableSchema,
     kind: StatisticKind = "violations",
     *,
-    reversed_go: bool = True,
+    reversed_go: bool = False,
 ) -> RuleStatistic | None:
     """Return the exact statistic of constraints taken together, or None if none is known. Reads no row.
 
