@@ -150,15 +150,6 @@ class RuleStatistic:
         """The columns that it reads, sorted."""
         return tuple(sorted({name for bound in self.constraints for name in bound.columns}))
 
-    def load(self) -> None:
-        """Load the code that counts it, before anything is spent."""
-        import dpdb.engine.count_all  # noqa: F401
-
-        if isinstance(self.form, SortedForm):
-            from dpdb.graph import load_one_sort
-
-            load_one_sort()
-
 
 def exact_statistic(
     constraints: Sequence[BoundConstraint],
