@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpdb.measures.estimate import with_estimate
     from dpdb.measures.measure import Measure
     from dpdb.measures.mechanism import Mechanism, Run
+    from dpdb.measures.mechanisms.fewest_deletions import FEWEST_DELETIONS
     from dpdb.measures.mechanisms.fixed_theta import at_theta, takes_theta
     from dpdb.measures.mechanisms.two_sided import declared
     from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dpdb.measures.words import Words
 
 __all__ = [
+    "FEWEST_DELETIONS",
     "MEASURES",
     "VIOLATING_ROWS",
     "Answer",
@@ -64,6 +66,7 @@ if not TYPE_CHECKING:
             "estimate": "with_estimate",
             "measure": "Measure",
             "mechanism": "Mechanism Run",
+            "mechanisms.fewest_deletions": "FEWEST_DELETIONS",
             "mechanisms.fixed_theta": "at_theta takes_theta",
             "mechanisms.two_sided": "declared",
             "mechanisms.violating_rows": "VIOLATING_ROWS",

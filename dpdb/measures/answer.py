@@ -187,3 +187,7 @@ class GraphStatistics(Protocol):
     def greedy_cover(self) -> int:
         """Size of the greedy stable cover (Algorithm 5)."""
         ...
+
+    def fewest_deletions(self) -> int:
+        """Fewest rows to delete, those in conflict with themselves among them, of rules with a closed form."""
+        ...

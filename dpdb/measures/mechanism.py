@@ -93,6 +93,9 @@ class Mechanism:
     on_one_row : bool
         Whether it needs all constraints to be on one tuple, so that all measures are one number: then it is the
         default of every measure, and one draw is the release of all measures of a call.
+    has_closed_form : bool
+        Whether it needs constraints whose statistic is counted without a conflict graph (`exact_statistic`): then it is
+        the default of its measure.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Mechanism:
     truth: Callable[[GraphStatistics], float] | None = None
     counts: str | None = None
     on_one_row: bool = False
+    has_closed_form: bool = False
 
     def shares(self, epsilon: int) -> tuple[int, int]:
         """Split nano-epsilon exactly between the degree cap and the rest."""

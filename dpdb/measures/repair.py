@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
-from dpdb.measures.mechanisms.fractional import FRACTIONAL
+from dpdb.measures.mechanisms.fewest_deletions import FEWEST_DELETIONS
+from dpdb.measures.mechanisms.fractional import FRACTIONAL, fractional_cover
 from dpdb.measures.mechanisms.greedy import GREEDY
 from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
 from dpdb.measures.words import Words
 
 __all__ = ["MEASURE"]
-
-
-def _cover(statistics: GraphStatistics) -> float:
-    """Return the fractional vertex cover, which is what dpdb releases by default."""
-    return statistics.self_conflicts + statistics.twice_fractional_cover().value / 2
 
 
 MEASURE = Measure(
@@ -27,9 +22,9 @@ MEASURE = Measure(
         meaning="at least about {value} rows must go before the table is consistent",
         of_rate="at least about {value} of the rows must go before the table is consistent",
     ),
-    mechanisms=(FRACTIONAL, GREEDY, VIOLATING_ROWS),
+    mechanisms=(FRACTIONAL, GREEDY, VIOLATING_ROWS, FEWEST_DELETIONS),
     default="fractional",
-    truth=_cover,
+    truth=fractional_cover,
     weight=18,
     rate_weight=1,
 )

@@ -21,6 +21,7 @@ from dpdb.opening import is_remote, open_local_table, open_table
 from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
 from dpdb.owner.listing import Listing
 from dpdb.release.conflict_graph import conflict_graph
+from dpdb.release.fewest_deletions import FewestDeletions
 from dpdb.sources import SourceLike
 
 __all__ = ["exact_measures"]
@@ -101,8 +102,9 @@ def exact_measures(
     if is_remote(spec.source) and not names_rows:
         return _remote_measures(spec, where, (wanted, of_each), time_limit, progress)
     with open_local_table(spec, progress=progress) as opened:
+        predicate = None if where is None else opened.where(where)
         part = opened.slice(
-            None if where is None else opened.where(where),
+            predicate,
             keep_source_row=by_constraint or names_rows,
             keep=listing.kept(opened),
         )
@@ -111,14 +113,16 @@ def exact_measures(
             progress("writing edges")
             export_edges(part, materialize)
         progress("computing measures")
-        found, cover = _measures(part, time_limit, wanted, with_cover=repair_rows is not None)
+        found, cover = _measures(
+            part, time_limit, wanted, FewestDeletions(opened, predicate), with_cover=repair_rows is not None
+        )
         if opened.faults is not None:
             found = replace(found, not_of_type=opened.faults.not_of_type)
         listing.write_repair(part, cover, progress)
         if of_each is None:
             return found
         progress("computing measures of each constraint")
-        return replace(found, by_constraint=_of_each(opened, part.under, of_each, time_limit))
+        return replace(found, by_constraint=_of_each(opened, predicate, part.under, of_each, time_limit))
 
 
 def _remote_measures(
@@ -132,11 +136,12 @@ def _remote_measures(
     of_all, of_each = wanted
     with open_table(spec, progress=progress) as opened:
         predicate = None if where is None else opened.where(where)
-        found, _ = _measures(opened.slice(predicate), time_limit, of_all, with_cover=False)
+        counted = FewestDeletions(opened, predicate)
+        found, _ = _measures(opened.slice(predicate), time_limit, of_all, counted, with_cover=False)
         if of_each is None:
             return found
         under = partial(_slice_under, opened, predicate)
-        return replace(found, by_constraint=_of_each(opened, under, of_each, time_limit))
+        return replace(found, by_constraint=_of_each(opened, predicate, under, of_each, time_limit))
 
 
 def _slice_under(opened: Table, predicate: WherePredicate | None, position: int) -> Slice:
@@ -154,7 +159,11 @@ def _known(measures: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_each(
-    opened: Table, under: Callable[[int], Slice], wanted: Sequence[str], time_limit: float
+    opened: Table,
+    predicate: WherePredicate | None,
+    under: Callable[[int], Slice],
+    wanted: Sequence[str],
+    time_limit: float,
 ) -> tuple[RuleMeasures, ...]:
     """Measure every written constraint by itself, in the slice that `under` returns, and close that slice."""
     found = []
@@ -162,7 +171,8 @@ def _of_each(
         alone = under(position)
         try:
             violations = conflict_graph(alone).degree_summary().edge_count + alone.self_conflicts
-            measured = _measures(alone, time_limit, wanted, with_cover=False)[0] if wanted else None
+            counted = FewestDeletions(opened, predicate, position)
+            measured = _measures(alone, time_limit, wanted, counted, with_cover=False)[0] if wanted else None
         finally:
             alone.close()
         found.append((violations, measured))
@@ -170,9 +180,12 @@ def _of_each(
 
 
 def _measures(
-    part: Slice, time_limit: float, wanted: Sequence[str], *, with_cover: bool
+    part: Slice, time_limit: float, wanted: Sequence[str], counted: FewestDeletions, *, with_cover: bool
 ) -> tuple[ExactMeasures, NDArray[np.bool_] | None]:
-    """Return the wanted measures, and a vertex cover if one is found."""
+    """Return the wanted measures, and a vertex cover if one is found.
+
+    The fewest rows to delete are counted where the rules have a closed form, unless the rows are asked.
+    """
     graph = conflict_graph(part, whole=with_cover)
     degrees = graph.degree_summary()
     values: dict[str, int | float | None] = {
@@ -183,7 +196,9 @@ def _measures(
     reasons: dict[str, str] = {}
     cover: NDArray[np.bool_] | None = None
     if with_cover or "repair" in wanted:
-        repair, cover = _repair(graph, degrees.edge_count, time_limit, reasons)
+        fewest = None if with_cover else counted.if_known()
+        known = None if fewest is None else fewest - part.self_conflicts
+        repair, cover = _repair(graph, degrees.edge_count, time_limit, reasons, known)
         values |= {name: _half(value + part.self_conflicts) for name, value in repair.items()}
     if "maximal_consistency" in wanted:
         values["maximal_consistency"] = _consistent_subsets(graph, degrees.edge_count, reasons)
@@ -201,10 +216,12 @@ def _measures(
 
 
 def _repair(
-    graph: EdgeGraph | BlockGraph, edges: int, time_limit: float, reasons: dict[str, str]
+    graph: EdgeGraph | BlockGraph, edges: int, time_limit: float, reasons: dict[str, str], known: int | None
 ) -> tuple[dict[str, Fraction], NDArray[np.bool_] | None]:
     doubled = graph.twice_fractional_cover()
-    if edges > _LARGEST_IN_MEMORY:
+    if known is not None:
+        lower, upper, found = known, known, None
+    elif edges > _LARGEST_IN_MEMORY:
         lower, upper, found = -(-doubled // 2), min(doubled, graph.greedy_cover_size()), None
         if lower < upper:
             reasons["repair"] = (

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from dpdb.constraints import ConstraintsLike, DenialConstraint
 from dpdb.engine import NESTED_LOOP_ROWS, ProtectedChange, PublicSizes, TableSettings, TableSpec
 from dpdb.errors import ParameterError
-from dpdb.measures import MEASURES, measure_named
+from dpdb.measures import FEWEST_DELETIONS, MEASURES, measure_named
 from dpdb.opening import declared_table, empty_table
 from dpdb.owner.plan_fields import PlanFields, Rung
 from dpdb.owner.plan_words import plan_html, plan_text
@@ -193,8 +193,8 @@ def _simulated(
         elif name == "r2t" and simulation.conflicts > _MOST_FOR_R2T:
             skipped[f"{measure} {name}"] = f"slow beyond {_MOST_FOR_R2T:,} conflicts"
         elif why := simulation.refused(measure, name):
-            if measure_named(measure).mechanism(name).on_one_row:
-                continue
+            if measure_named(measure).mechanism(name).on_one_row or name == FEWEST_DELETIONS.name:
+                continue  # a default, where it applies
             skipped[f"{measure} {name}"] = why
         else:
             seconds = (end - time.monotonic()) / (len(todo) - position)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from dpdb.errors import ParameterError
-from dpdb.measures import MEASURES, GraphStatistics, Mechanism, measure_named
+from dpdb.measures import MEASURES, GraphStatistics, Measure, Mechanism, measure_named
 from dpdb.release import Ask, Epsilon, Release, Session
 
 __all__ = ["ExpectedError", "Simulation"]
@@ -81,7 +81,12 @@ class Simulation:
             measure.name: session.prepare(Ask(measure.name)).charge.request["measures"][measure.name]
             for measure in MEASURES
         }
-        self.truth = {measure.name: measure.truth(self._statistics) for measure in MEASURES}
+        self.truth = {measure.name: self._truth(measure) for measure in MEASURES}
+
+    def _truth(self, measure: Measure) -> float:
+        """Return the exact value of what the measure's default releases under the session's constraints."""
+        own = measure.mechanism(self.defaults[measure.name]).truth
+        return (own or measure.truth)(self._statistics)
 
     def alone(self, measure: str, mechanism: str, epsilon: Epsilon, seconds: float) -> ExpectedError:
         """Simulate the releases of one measure alone, and return their error.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpdb.engine import Slice, Table, WherePredicate
 from dpdb.errors import DpdbError
 from dpdb.predicates import TRUE, Node
+from dpdb.release.fewest_deletions import FewestDeletions
 from dpdb.release.statistics import SliceStatistics
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class PrivateSlices:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._kept: OrderedDict[Node, dict[int | None, tuple[Slice, SliceStatistics]]] = OrderedDict()
+        self._counted: OrderedDict[Node, dict[int | None, FewestDeletions]] = OrderedDict()
         self._by_rule: OrderedDict[Node, dict[int | None, RuleStatistics]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -57,8 +59,17 @@ class PrivateSlices:
         graphs = self._kept[key]
         if position not in graphs:
             made = self._table.slice(predicate, position=position)
-            graphs[position] = made, SliceStatistics(made)
+            graphs[position] = made, SliceStatistics(made, self.counted(predicate, position))
         return graphs[position][1]
+
+    def counted(self, predicate: WherePredicate | None = None, position: int | None = None) -> FewestDeletions:
+        """Return what is counted of a slice without its conflict graph, kept like that; parameters, too."""
+        key = TRUE if predicate is None else predicate.tree
+        found = self._counted.setdefault(key, {})
+        self._counted.move_to_end(key)
+        if len(self._counted) > _KEPT:
+            self._counted.popitem(last=False)
+        return found.setdefault(position, FewestDeletions(self._table, predicate, position))
 
     def by_rule(self, predicate: WherePredicate | None = None, position: int | None = None) -> RuleStatistics:
         """Return the statistics of a slice's class histograms, kept like those of its conflict graph; parameters, too.
@@ -91,6 +102,7 @@ class PrivateSlices:
             yield
         except BaseException:
             forgotten, self._kept = self._kept, OrderedDict()
+            self._counted.clear()
             self._by_rule.clear()
             self._table.forget_rows()
             for graphs in forgotten.values():

@@ -8,16 +8,24 @@ from functools import cached_property
 from dpdb.engine import Slice, degree_terms
 from dpdb.graph import CertifiedCover, EdgeGraph, ProjectedCounts
 from dpdb.release.conflict_graph import ConflictGraph, conflict_graph
+from dpdb.release.fewest_deletions import FewestDeletions
 from dpdb.release.thinned_cover import thinned_cover
 
 __all__ = ["SliceStatistics"]
 
 
 class SliceStatistics:
-    """Implements `dpdb.measures.GraphStatistics` over a slice; each statistic is computed once."""
+    """Implements `dpdb.measures.GraphStatistics` over a slice; each statistic is computed once.
 
-    def __init__(self, slice_: Slice) -> None:
-        self._slice = slice_
+    Parameters
+    ----------
+    slice_ : Slice
+    counted : FewestDeletions, optional
+        What is counted of the same rows without their graph, for rules with a closed form.
+    """
+
+    def __init__(self, slice_: Slice, counted: FewestDeletions | None = None) -> None:
+        self._slice, self._counted = slice_, counted
         self._terms = degree_terms(slice_.constraints)
         self._projected_edges: dict[int, int] = {}
         self._projected_nodes: dict[int, int] = {}
@@ -124,6 +132,11 @@ class SliceStatistics:
         if self._greedy_cover is None:
             self._greedy_cover = self.graph.greedy_cover_size()
         return self._greedy_cover
+
+    def fewest_deletions(self) -> int:
+        """Fewest rows to delete, of rules with a closed form: not from the graph."""
+        assert self._counted is not None, "who counts gives what is counted"
+        return self._counted.fewest_deletions()
 
     def _keep(self, projections: Iterable[ProjectedCounts]) -> None:
         for counts in projections:

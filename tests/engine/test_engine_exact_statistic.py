@@ -1,4 +1,4 @@
-"""Exact statistics of rules: as many rows to delete as by brute force, written apart, on small tables of every shape."""
+"""Exact statistics of rules: the fewest rows to delete by brute force, written apart, on small tables."""
 
 from __future__ import annotations
 

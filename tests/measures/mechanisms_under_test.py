@@ -22,6 +22,7 @@ _CAP, _SELECT, _ANSWER = "cap", "select", "answer"
 SHARES: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("repair", "fractional"): [(_ANSWER, "1")],
     ("repair", "greedy"): [(_ANSWER, "1")],
+    ("repair", "fewest_deletions"): [(_ANSWER, "1")],
     # Where no rung and no top is in reach; test_measures_ladder.py audits the other branches.
     ("minimal_inconsistency", "ladder"): [(_CAP, ".07"), (_SELECT, ".279"), (_ANSWER, ".651")],
     ("problematic", "ladder"): [(_CAP, ".03"), (_SELECT, ".291"), (_ANSWER, ".679")],

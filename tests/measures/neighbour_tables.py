@@ -40,3 +40,6 @@ PAIRS = {
     "two constraints": TablePair(((1, 0), (1, 1), (2, 1), (2, 2)), (2, 0), (FD, "not(t1.B = t2.B and t1.A != t2.A)")),
     "first row": TablePair((), (1, 1), (FD,)),
 }
+
+# Those whose fewest rows to delete are not counted by `fewest_deletions`.
+NO_CLOSED_FORM = {"no equality", "two constraints"}

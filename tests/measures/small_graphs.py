@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,6 +94,25 @@ class SmallGraph:
 
     def greedy_cover(self) -> int:
         return greedy_cover_size(self._edges)
+
+    @cached_property
+    def _fewest(self) -> int:
+        return self.self_conflicts + smallest_cover(self.pairs)
+
+    def fewest_deletions(self) -> int:
+        return self._fewest
+
+
+def smallest_cover(pairs: Sequence[tuple[int, int]]) -> int:
+    """Minimum vertex cover by definition: an end of the first pair that is left, or all its neighbours, must go."""
+    if not pairs:
+        return 0
+    end = Counter(node for pair in pairs for node in pair).most_common(1)[0][0]
+    others = {node for pair in pairs if end in pair for node in pair} - {end}
+    with_it = 1 + smallest_cover([pair for pair in pairs if end not in pair])
+    if len(others) == 1:
+        return with_it
+    return min(with_it, len(others) + smallest_cover([pair for pair in pairs if others.isdisjoint(pair)]))
 
 
 def star(leaves: int, *, hub_first: bool = True, **options: object) -> SmallGraph:

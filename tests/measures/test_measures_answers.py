@@ -113,6 +113,8 @@ def covered(key, table, trials, *, beta, epsilon=NANO) -> list[tuple[bool, bool]
         statistics = session._private.statistics()
         if key == ("repair", "greedy"):
             truth = statistics.self_conflicts + statistics.greedy_cover()
+        if key == ("repair", "fewest_deletions"):
+            truth = statistics.fewest_deletions()
         answers = [Case(*key, max_degree=3, beta=beta).answer(statistics, epsilon) for _ in range(trials)]
     return [(answer.lower <= truth, answer.upper is None or truth <= answer.upper) for answer in answers]
 

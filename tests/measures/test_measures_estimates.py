@@ -39,6 +39,8 @@ def exact(case: Case, statistics: GraphStatistics, theta: int | None) -> float:
     alone, reads = statistics.self_conflicts, case.mechanism.reads
     if reads == "twice_fractional_cover":
         return alone + statistics.twice_fractional_cover().value / 2
+    if reads == "fewest_deletions":
+        return statistics.fewest_deletions()
     if reads == "greedy_cover":
         return alone + statistics.greedy_cover()
     found: int = alone + getattr(statistics, reads)([theta])[0]

@@ -141,7 +141,7 @@ def test_both_rates_share_one_count_and_their_costs_add_up(epsilon):
         ("laplace", 1, Fraction(1, 20)),  # row count
         ("laplace", 1, problematic * Fraction(3, 97)),  # cap
         *chosen,
-        ("laplace", 2, Fraction(95, 300)),  # 2 tau*
+        ("laplace", 1, Fraction(95, 300)),  # fewest rows to delete
     ]
     assert [draw.kind for draw in draws] == [kind for kind, _, _ in expected]
     costs = [Fraction(unit) / Fraction(draw.scale) for (_, unit, _), draw in zip(expected, draws, strict=True)]

@@ -60,7 +60,7 @@ def audited_costs(case, draws, answer, statistics, epsilon):
         elif position == 0 and case.mechanism.cap_weight and statistics.degree_sensitivity:
             unit, cap = statistics.degree_sensitivity, max(1, draw.result)
         elif case.measure == "repair":
-            unit = 2
+            unit = 1 if case.name == "fewest_deletions" else 2
         elif case.name == "r2t":
             unit = 2 * case.taus[position]
         elif last:

@@ -126,7 +126,7 @@ def test_rules_on_one_row_among_others_have_their_own_count() -> None:
     rules = ["a -> b", "NOT NULL(a)"]
     with Session(table(ROWS), constraints=rules) as session:
         names = {r.mechanism for r in session.dp_inconsistency("all", 1)}
-        assert names == {"ladder", "fractional"}
+        assert names == {"ladder", "fewest_deletions"}
         each = session.dp_inconsistency("minimal_inconsistency", 1, each_constraint=True)
         assert [r.mechanism for r in each] == ["ladder", "violating_rows"]
         assert [r.quantity for r in each] == ["pairs of rows", "rows"]
@@ -134,7 +134,7 @@ def test_rules_on_one_row_among_others_have_their_own_count() -> None:
         assert sum(round(r.epsilon * NANO) for r in every) == NANO
         assert "by constraint" in dpdb.release.releases_words(each)
         assert session.prepare(Ask("repair", each_constraint=True)).charge.request["measures"] == {
-            "repair": "fractional or violating_rows"
+            "repair": "fewest_deletions or violating_rows"
         }
 
 

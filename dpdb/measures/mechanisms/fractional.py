@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpdb.measures.answer import Answer
+from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.privacy import discrete_laplace, laplace_tail
 
-__all__ = ["FRACTIONAL"]
+__all__ = ["FRACTIONAL", "fractional_cover"]
 
 _SENSITIVITY = 2
 
@@ -46,4 +46,17 @@ def _fractional(run: Run) -> Answer:
     )
 
 
-FRACTIONAL = Mechanism("fractional", _fractional, Fraction(1), "twice_fractional_cover", "1", step=Fraction(1, 2))
+def fractional_cover(statistics: GraphStatistics) -> float:
+    """Return the exact estimand. Private."""
+    return statistics.self_conflicts + statistics.twice_fractional_cover().value / 2
+
+
+FRACTIONAL = Mechanism(
+    "fractional",
+    _fractional,
+    Fraction(1),
+    "twice_fractional_cover",
+    "1",
+    step=Fraction(1, 2),
+    truth=fractional_cover,
+)

@@ -15,11 +15,13 @@ from dpdb.engine import (
     WherePredicate,
     class_histograms,
     degree_terms,
+    exact_statistic,
     has_class_histogram,
     no_progress,
 )
 from dpdb.errors import ParameterError
 from dpdb.measures import (
+    FEWEST_DELETIONS,
     VIOLATING_ROWS,
     Answer,
     Mechanism,
@@ -109,9 +111,14 @@ class MeasurePart(Part):
         return all(mechanism.on_one_row for _, mechanism in self.measures)
 
     @property
+    def is_counted(self) -> bool:
+        """Whether nothing but closed forms is read."""
+        return all(mechanism.has_closed_form for _, mechanism in self.measures)
+
+    @property
     def reads_graph(self) -> bool:
         """Whether a conflict graph is built."""
-        return not self.by_rule and not self.on_one_row
+        return not self.by_rule and not self.on_one_row and not self.is_counted
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -134,8 +141,11 @@ class MeasurePart(Part):
         found = replace(self, theta_from=public.words, limited=public.limited(position))
         return found if theta is None else found._changed(lambda _, one: at_theta(one, theta))
 
-    def shaped(self, *, named: bool) -> MeasurePart:
-        """Return the same part with the count of violating rows as the default where all constraints are on one tuple.
+    def shaped(self, schema: TableSchema, *, named: bool) -> MeasurePart:
+        """Return the same part with the defaults of rules that are counted without a conflict graph.
+
+        Where all constraints are on one tuple that is the count of violating rows; where they have a closed form, the
+        fewest rows to delete. Both are decided from constraints and declarations.
 
         Parameters
         ----------
@@ -145,11 +155,20 @@ class MeasurePart(Part):
         Raises
         ------
         ParameterError
-            If that count was named and a constraint compares rows.
+            If one of these was named, and a constraint compares rows or the constraints have no closed form.
         """
         pairwise = [bound.constraint for bound in self.rules if not bound.constraint.is_single_tuple]
         if not pairwise and not named:
             return self._changed(lambda *_: VIOLATING_ROWS)
+        if not named and exact_statistic(self.rules, schema) is not None:
+            return self._changed(lambda name, one: FEWEST_DELETIONS if name == "repair" else one)
+        if self.is_counted and exact_statistic(self.rules, schema) is None:
+            name, mechanism = self.measures[0]
+            raise ParameterError(
+                f"mechanism {mechanism.name!r} of {name} counts the fewest rows to delete of one dependency, key or "
+                "other set of rules with a closed form, which these rules have not; leave out the mechanism, or ask "
+                "for each rule (--each-constraint)"
+            )
         if pairwise and self.on_one_row:
             name, mechanism = self.measures[0]
             raise ParameterError(
@@ -201,6 +220,8 @@ class MeasurePart(Part):
 
     def load(self, *, again: bool) -> None:
         """Load the kernels of its graph, or the code for class histograms."""
+        if any(mechanism.has_closed_form for _, mechanism in self.measures):
+            import dpdb.engine.count_all
         if self.by_rule:
             import dpdb.release.rule_statistics  # noqa: F401 - before the debit
         elif self.reads_graph:
@@ -208,7 +229,8 @@ class MeasurePart(Part):
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Compute the statistics of the slice, then answer."""
-        read = slices.by_rule if self.by_rule else slices.statistics  # by_rule reads no more of them than they have
+        # What needs no graph reads no more of its statistics than they have.
+        read = slices.by_rule if self.by_rule else slices.counted if self.is_counted else slices.statistics
         return self.answers(cast("SliceStatistics", read(self.predicate, self.position)), progress)
 
     def answers(self, statistics: SliceStatistics, progress: Progress = no_progress) -> list[Answer]:
