@@ -16,6 +16,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.engine.closed_forms import GroupForm, RuleStatistic, SortedForm, StatisticKind, exact_statistic
+    from dpdb.engine.count_all import load_counting
     from dpdb.engine.interface import (
         Edges,
         Engine,
@@ -117,6 +118,7 @@ __all__ = [
     "kept_rows",
     "kept_rows_sql",
     "listed_rows",
+    "load_counting",
     "may_coincide",
     "no_progress",
     "own_database",
@@ -137,6 +139,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         {
             "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind exact_statistic",
             "key_counts": "HASH Hashes count_keys",
+            "count_all": "load_counting",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",

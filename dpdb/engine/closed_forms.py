@@ -150,22 +150,13 @@ class RuleStatistic:
         """The columns that it reads, sorted."""
         return tuple(sorted({name for bound in self.constraints for name in bound.columns}))
 
-    def load(self) -> None:
-        """Load the code that counts it, before anything is spent."""
-        import dpdb.engine.count_all  # noqa: F401
-
-        if isinstance(self.form, SortedForm):
-            from dpdb.graph import load_one_sort
-
-            load_one_sort()
-
 
 def exact_statistic(
     constraints: Sequence[BoundConstraint],
     schema: TableSchema,
     kind: StatisticKind = "violations",
     *,
-    reversed_go: bool = True,
+    reversed_go: bool = False,
 ) -> RuleStatistic | None:
     """Return the exact statistic of constraints taken together, or None if none is known. Reads no row.
 

@@ -23,9 +23,10 @@ from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.input_rows import read_columns, typed_rows
 from dpdb.engine.sql.rule_counts import group_count
 from dpdb.engine.sql.where import WherePredicate
+from dpdb.graph import load_one_sort
 from dpdb.sources import Rows
 
-__all__ = ["count_all", "key_histogram", "of_key"]
+__all__ = ["count_all", "key_histogram", "load_counting", "of_key"]
 
 _PER_SCAN = 250
 """Counts of rows in one query: the time to plan one grows faster than their number."""
@@ -50,6 +51,12 @@ def count_all(
         alone = counting.alone(list(dict.fromkeys(each.alone for each in asked if each.alone)))
         groups = {key: counting.groups(*key) for key in dict.fromkeys(map(_key, asked)) if key is not None}
     return [_found(each, alone, groups) for each in asked]
+
+
+def load_counting(asked: Sequence[RuleStatistic]) -> None:
+    """Load the code that counts statistics, before anything is spent: this module, and kernels."""
+    if any(isinstance(each.form, SortedForm) for each in asked):
+        load_one_sort()
 
 
 def _key(asked: RuleStatistic) -> _GroupKey | None:

@@ -127,7 +127,7 @@ class Table(Protocol):
         ...
 
     def exact_statistic(
-        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = True
+        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = False
     ) -> RuleStatistic | None:
         """Return the exact statistic of constraints that `count_all` counts here, or None; see `exact_statistic`.
 

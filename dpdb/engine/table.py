@@ -186,7 +186,7 @@ class LocalTable:
         """Admit every conflict graph: the rows are here."""
 
     def exact_statistic(
-        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = True
+        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = False
     ) -> RuleStatistic | None:
         """Return the exact statistic of constraints, or None if none is known; see `exact_statistic`."""
         from dpdb.engine.closed_forms import exact_statistic

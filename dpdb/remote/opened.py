@@ -103,7 +103,7 @@ class GatheredTable(LocalTable):
             )
 
     def exact_statistic(
-        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = True
+        self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = False
     ) -> RuleStatistic | None:
         """Return the exact statistic that aggregates there can count: none that needs rows in order."""
         found = super().exact_statistic(constraints, kind, reversed_go=reversed_go)

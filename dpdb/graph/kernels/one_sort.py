@@ -41,13 +41,12 @@ def extend_chain(values: Numbers, starts: Flags, strict: int, tails: Numbers, st
             tails[length] = value
             length += 1
             continue
-        low, high = 0, length - 1  # the first tail that is not below (not strict: that is above) is in low .. high
-        while low < high:
-            middle = (low + high) >> 1
-            if tails[middle] < value or (strict == 0 and tails[middle] == value):
-                low = middle + 1
-            else:
-                high = middle
+        low, size = 0, length  # the first tail that is not below (not strict: that is above) is in low .. low + size - 1
+        while size > 1:
+            half = size >> 1
+            probe = tails[low + half - 1]
+            low += half if (probe < value) | ((strict == 0) & (probe == value)) else 0
+            size -= half
         tails[low] = value
     state[0], state[1] = length, total
 
