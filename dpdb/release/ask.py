@@ -37,8 +37,8 @@ class Ask:
     Two asks are equal if their fields are. Two asks are *one release* if the requests of their charges are equal, which
     `prepare` makes with canonical keys and the digest of the constraints.
 
-    Who asks is no field: the owner names him when he opens the session. A standing release will be one beside `theta`,
-    of which `prepare` makes a kind of part of its own.
+    Who asks is no field: the owner names him with the release, see `Session.release`. A standing release will be one
+    beside `theta`, of which `prepare` makes a kind of part of its own.
 
     Attributes
     ----------
@@ -220,12 +220,13 @@ OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(As
 
 
 class ReleaseOptions(TypedDict, total=False):
-    """Options of every release that do not change the form of its answer, for type checkers."""
+    """Options of every release that do not change the form of its answer, and who asks; for type checkers."""
 
     where: str | None
     confidence: float
     run_id: str | None
     label: str | None
+    who: str | None
 
 
 class CountOptions(ReleaseOptions, total=False):

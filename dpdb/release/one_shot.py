@@ -68,7 +68,7 @@ def dp_inconsistency(
     >>> r.measure, r.epsilon
     ('repair', 1.0)
     """
-    asked = {name: settings.pop(name) for name in OPTIONS if name in settings}
+    asked = {name: settings.pop(name) for name in (*OPTIONS, "who") if name in settings}
     with Session(source, constraints=constraints, **settings) as session:
         released: Release | Releases = session.dp_inconsistency(measure, epsilon, **asked)
         return released

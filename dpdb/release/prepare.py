@@ -21,15 +21,16 @@ from dpdb.release.prepared.slices import Slices, parse_slices
 __all__ = ["Prepared", "PublicTable", "measure_part", "prepare"]
 
 
-def prepare(table: PublicTable, ask: Ask) -> Prepared:
+def prepare(table: PublicTable, ask: Ask, *, who: str | None = None) -> Prepared:
     """Check everything public about a release; the result has its charge and parts.
 
     Raises
     ------
     ParameterError, PredicateError, UnknownColumnError
-        If the ask does not fit the table.
+        If the ask does not fit the table, or `who` is no name that a ledger keeps.
     """
-    return _prepared_count(table, ask) if ask.counts_rows else _prepared_measures(table, ask)
+    prepared = _prepared_count(table, ask) if ask.counts_rows else _prepared_measures(table, ask)
+    return replace(prepared, charge=replace(prepared.charge, who=who))
 
 
 def _prepared_measures(table: PublicTable, ask: Ask) -> Prepared:

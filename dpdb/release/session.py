@@ -48,8 +48,6 @@ class Session(Verbs):
         Total epsilon of the session; None means unlimited, and the repr says so. Sessions may share a `Budget`.
     ledger : path, optional
         Durable budget of the table, made with `dpdb budget create`; with `budget` too, the smaller of both holds.
-    who : str, optional
-        Who asks, as the owner calls him: for the ledger's history, where a run id is one asker's.
     rows : bool
         False for a session that only prepares releases (see `prepare`): of files that are plain tables no row is read.
     progress : callable, optional
@@ -82,7 +80,6 @@ class Session(Verbs):
         table: str | None = None,
         budget: Epsilon | Budget | None = None,
         ledger: str | Path | None = None,
-        who: str | None = None,
         rows: bool = True,
         progress: Progress = no_progress,
         **settings: Unpack[TableSettings],
@@ -106,7 +103,6 @@ class Session(Verbs):
                     read_as=self._table.read_as,
                     opened=self._table.opened_content(),
                     unit=protected,
-                    who=who,
                 )
                 self._compares_rows = self._account.compares_rows
         except BaseException:
@@ -118,14 +114,16 @@ class Session(Verbs):
 
     # -- releases ---------------------------------------------------------------------------------------------
 
-    def release(self, ask: Ask) -> Releases:
+    def release(self, ask: Ask, *, who: str | None = None) -> Releases:
         """Make the releases of an ask, as `dp_inconsistency` and `dp_count` do, with their errors.
+
+        `who` asks, as the owner calls him: for the ledger's history, where a run id is one asker's.
 
         The release must read the table that was opened: this is checked before the debit and after the draw, on every
         account. An account that compares no rows learns only after a draw that the rows of another engine have changed;
         after a failed release they are compared before the next debit.
         """
-        prepared = self.prepare(ask)
+        prepared = self.prepare(ask, who=who)
         if not self._reads_rows:
             raise ParameterError("this session was opened without rows (rows=False): it rehearses releases only")
         with ExitStack() as since_draw:
@@ -144,13 +142,13 @@ class Session(Verbs):
         self._warn_of_little()
         return releases
 
-    def prepare(self, ask: Ask) -> Prepared:
+    def prepare(self, ask: Ask, *, who: str | None = None) -> Prepared:
         """Check everything public about a release; the result has its `charge`.
 
         Reads no row, draws nothing, spends nothing. Errors as the release, except that the budget is not asked.
         """
         self._refuse_closed()
-        prepared = prepare(self.public, ask)
+        prepared = prepare(self.public, ask, who=who)
         if any(part.reads_graph for part in prepared.parts):
             self._table.admit_graph()
         if ask.run_id is not None and not self._has_ledger:

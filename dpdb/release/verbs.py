@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, Unpack, get_type_hints, overload
 
 from dpdb.release.ask import (
@@ -30,16 +30,17 @@ def spelled(options: type) -> Callable[[Verb], Verb]:
 
     So `help` and notebooks show the options, which are written in one place.
     """
-    types = get_type_hints(Ask)  # as types: their names mean nothing where the function is
+    types = get_type_hints(options)  # as types: their names mean nothing where the function is
+    defaults = {name: option.default for name, option in OPTIONS.items()} | {"who": None}
 
     def spell(verb: Verb) -> Verb:
         found = inspect.signature(verb)
         own = [one for one in found.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         rest = [one for one in found.parameters.values() if one.name == "settings"]
         every = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=types[name])
-            for name, option in OPTIONS.items()
-            if name in options.__annotations__
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
+            for name, default in defaults.items()
+            if name in types
         ]
         verb.__signature__ = found.replace(parameters=[*own, *every, *rest])  # type: ignore[attr-defined]  # `inspect` reads it
         return verb
@@ -51,8 +52,8 @@ class Verbs(ABC):
     """The public methods of a `Session` that release."""
 
     @abstractmethod
-    def release(self, ask: Ask) -> Releases:
-        """Make the releases of an ask."""
+    def release(self, ask: Ask, *, who: str | None = None) -> Releases:
+        """Make the releases of an ask; `who` is the asker's name in the ledger's history."""
 
     @overload
     def dp_inconsistency(
@@ -91,7 +92,8 @@ class Verbs(ABC):
             Privacy cost of the call, also for several releases.
         **options
             By name; `Ask` says what each is: `where`, `by` and `keys`, `mechanism`, `max_degree`, `confidence`, `rate`,
-            `each_constraint`, `theta`, `run_id`, `label`.
+            `each_constraint`, `theta`, `run_id`, `label`; and `who` asks, for the ledger's history, where a run id is
+            one asker's.
 
         Returns
         -------
@@ -138,7 +140,7 @@ class Verbs(ABC):
         """Release the number of rows of the table, of a slice, or of one slice per key.
 
         Sensitivity 1 (a row is in the slice or not), so discrete Laplace noise of scale 1 / epsilon; the bounds are
-        two-sided. Options (`rho`, `where`, `by` and `keys`, `confidence`, `run_id`, `label`), cost and errors as
+        two-sided. Options (`rho`, `where`, `by` and `keys`, `confidence`, `run_id`, `label`, `who`), cost and errors as
         `dp_inconsistency`; epsilon is 1 if no cost is given.
 
         With `rho` instead of `epsilon` the noise is discrete Gaussian of variance 1 / (2 rho) and the release rho-zCDP
@@ -155,7 +157,8 @@ class Verbs(ABC):
         """
         return self._called("dp_count", {"epsilon": epsilon, **options})
 
-    def _called(self, function: str, given: Mapping[str, Any]) -> Release | Releases:
+    def _called(self, function: str, given: dict[str, Any]) -> Release | Releases:
+        who = given.pop("who", None)
         ask = Ask.called(function, given)
-        releases = self.release(ask)
+        releases = self.release(ask, who=who)
         return releases if ask.several else releases[0]

@@ -130,8 +130,8 @@ def test_little_left_of_an_allowance_alone_is_said(
 
 @pytest.mark.filterwarnings("error")
 def test_where_warnings_are_errors_an_answer_is_not_lost(visits: Path, ledger: Path) -> None:
-    with dpdb.open(visits, ledger=ledger, who="ana") as session:
-        assert session.dp_count(2.9, label="most").epsilon == 2.9
+    with dpdb.open(visits, ledger=ledger) as session:
+        assert session.dp_count(2.9, label="most", who="ana").epsilon == 2.9
 
 
 def test_python_warns_once_a_session(visits: Path, ledger: Path) -> None:

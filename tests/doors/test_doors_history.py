@@ -11,7 +11,7 @@ import pytest
 
 import dpdb
 from dpdb.doors.cli import main
-from dpdb.errors import ParameterError, StatementRefusedError
+from dpdb.errors import LedgerError, ParameterError, StatementRefusedError
 from dpdb.ledger import Ledger
 
 JOB = """name = "visits"
@@ -58,6 +58,27 @@ def test_a_job(folder: Path) -> None:
     assert told(folder) == [("joe", "nightly", "visits/monday/rows", 0.1), ("joe", None, "visits/monday/repair", 0.2)]
     (folder / "job.toml").write_text(JOB.replace("joe", "eve"))
     assert main(["run", str(folder / "job.toml"), "--run-id", "monday"]) == 2  # a run id is one asker's
+
+
+def test_one_session_of_two_askers(folder: Path) -> None:
+    with dpdb.open(folder / "visits.parquet", constraints="zip -> city", ledger=folder / "visits.ledger") as session:
+        first = session.dp_count(0.1, who="ana", run_id="x")
+        assert session.dp_count(0.1, who="ana", run_id="x").release_id == first.release_id
+        for other in ("eve", None):
+            with pytest.raises(LedgerError, match="was used under another name"):
+                session.dp_count(0.1, who=other, run_id="x")
+        session.dp_inconsistency("repair", 0.2, who="eve")
+        with pytest.raises(ParameterError, match="who has 1 to 200 printable characters"):
+            session.dp_count(0.1, who="a\nb")
+    assert told(folder) == [("ana", None, "x", 0.1), ("eve", None, None, 0.2)]
+
+
+def test_one_call_of_python(folder: Path) -> None:
+    opened = {"constraints": "zip -> city", "ledger": folder / "visits.ledger"}
+    dpdb.dp_inconsistency(folder / "visits.parquet", epsilon=0.2, who="ana", **opened)
+    assert told(folder) == [("ana", None, None, 0.2)]
+    with pytest.raises(ParameterError, match="no setting 'who'"):
+        dpdb.open(folder / "visits.parquet", who="ana", **opened)
 
 
 def test_a_statement(folder: Path) -> None:

@@ -14,8 +14,7 @@ __all__ = ["asked", "one_release", "open_session"]
 
 def open_session(options: argparse.Namespace, **own: Any) -> Session:
     """Open the source of a command; `own` are parameters of `Session` that the command sets itself, as `budget`."""
-    opening = {"ledger": options.ledger, "who": options.who}
-    return Session(options.source, **table_settings(options) | opening | own)
+    return Session(options.source, **table_settings(options) | {"ledger": options.ledger} | own)
 
 
 def one_release(options: argparse.Namespace) -> str | None:

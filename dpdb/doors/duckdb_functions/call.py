@@ -20,9 +20,9 @@ class Call:
     ask: Ask
     constraints: str | None = None
 
-    def answer(self, session: Session) -> tuple[Release, ...]:
+    def answer(self, session: Session, who: str | None) -> tuple[Release, ...]:
         """Make the requested releases; cost and errors as `Session.release`."""
-        return session.release(self.ask)
+        return session.release(self.ask, who=who)
 
 
 def read_call(

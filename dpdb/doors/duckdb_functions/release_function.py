@@ -66,7 +66,10 @@ class ReleaseFunction:
         rows = self._memo.find(transaction, call)
         if rows is None:
             self._memo.reserve(transaction)
-            releases = self._used(call.table, call.constraints, database, schema, call.answer)
+            who = self._tables.settings.who
+            releases = self._used(
+                call.table, call.constraints, database, schema, lambda session: call.answer(session, who)
+            )
             rows = [release.to_dict() for release in releases]
             self._memo.keep(transaction, call, rows)
         return rows

@@ -126,7 +126,6 @@ class Tables:
             replace(settings.of_table, source=table.cursor, table=name, constraints=own),
             budget=self._budgets.setdefault(table.spellings[0], Budget(_of("budget", settings.budget, table))),
             ledger=_of("ledger", settings.ledger, table),
-            who=settings.who,
         )
 
 

@@ -48,7 +48,7 @@ def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True
     rows
         False for a session that only prepares releases, as a job plan does.
     """
-    return Session(job.table, ledger=job.ledger, who=job.who, progress=progress, rows=rows)
+    return Session(job.table, ledger=job.ledger, progress=progress, rows=rows)
 
 
 def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
@@ -66,7 +66,7 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
     charges = []
     for release in job.releases:
         try:
-            charges.append(session.prepare(ledger_ask(job, run_id, release)).charge)
+            charges.append(session.prepare(ledger_ask(job, run_id, release), who=job.who).charge)
         except DpdbError as error:
             raise type(error)(f"{job.path}, [[release]] {release.name!r}: {error}") from None
     return charges

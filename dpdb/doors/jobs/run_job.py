@@ -83,7 +83,7 @@ def run_job(
         for release in job.releases:
             name = ledger_run(job, run_id, release)
             with _explained(f"release {release.name!r}: ", _said(published)):
-                releases = session.release(ledger_ask(job, run_id, release))
+                releases = session.release(ledger_ask(job, run_id, release), who=job.who)
             reached("published")
             began = began or ledger.reserved_at(name) or datetime.now(UTC)
             found = Outcome(release.name, began, releases, check_gates(releases, release.gates))

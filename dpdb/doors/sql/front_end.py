@@ -76,6 +76,8 @@ class FrontEnd:
         Parquet and CSV files that statements may read by name.
     seconds : float
         How long one statement may run, over empty answers and again over the answers.
+    who : str, optional
+        Who asks, for the ledger's history.
 
     Raises
     ------
@@ -84,13 +86,20 @@ class FrontEnd:
     """
 
     def __init__(
-        self, session: Session, table: str, public: Mapping[str, str | Path] | None = None, *, seconds: float = 60.0
+        self,
+        session: Session,
+        table: str,
+        public: Mapping[str, str | Path] | None = None,
+        *,
+        seconds: float = 60.0,
+        who: str | None = None,
     ) -> None:
         public = public or {}
         if any(folded(name) == folded(table) for name in public):
             raise ParameterError(f"public table {table!r} has the private table's name; choose another")
         self.session = session
         self.table_name = table
+        self._who = who
         self._remote = RemoteDatabase(public, Limits(seconds=seconds))
         self.public = tuple(public)
         self._session_lock = threading.Lock()
@@ -176,7 +185,7 @@ class FrontEnd:
         for node in nodes:
             ask = read_call(node, self.table_name)
             with self._session_lock:
-                charge = self.session.prepare(ask).charge
+                charge = self.session.prepare(ask, who=self._who).charge
             identity = charge.request_text, ask.run_id
             table, known, _ = releases.setdefault(identity, (f"release_{len(releases) + 1}", ask, charge))
             _refuse_second_label(known, ask)
@@ -195,7 +204,7 @@ class FrontEnd:
                 if len(new) > 1:  # one release alone is decided by its own debit
                     self.session.check_together([charge for _, _, charge in new.values()])
                 for identity, (_, ask, _) in new.items():
-                    answers[identity] = self.session.release(ask)
+                    answers[identity] = self.session.release(ask, who=self._who)
             yield answers
         except BaseException:
             with self._session_lock:

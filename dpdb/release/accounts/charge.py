@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpdb.errors import ParameterError
+from dpdb.names import check_name
 from dpdb.predicates import Region
 from dpdb.privacy import NANO, format_epsilon, format_rho
 
@@ -43,11 +44,15 @@ class Charge:
         Digest of the constraints, for the history of a ledger.
     label
         A word for that history.
+    who
+        Who asks, for that history; a run id is one asker's.
 
     Raises
     ------
     PredicateError
         If it covers no row: a ledger would take it for nothing, so no account is ever asked.
+    ParameterError
+        If `who` is no name that a ledger keeps.
     """
 
     parts: tuple[int, ...]
@@ -58,9 +63,12 @@ class Charge:
     rho: int | None = None
     rule_set: str | None = None
     label: str | None = None
+    who: str | None = None
 
     def __post_init__(self) -> None:
         self.coverage.refuse_no_row()
+        if self.who is not None:
+            check_name("who", self.who)
 
     @property
     def epsilon(self) -> int:

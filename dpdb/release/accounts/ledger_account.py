@@ -9,7 +9,6 @@ from pathlib import Path
 
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, SourceMark, rows_of
-from dpdb.names import check_name
 from dpdb.overlap import maximum_overlap
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy import PURE
@@ -37,8 +36,6 @@ class LedgerAccount:
         The state of the source's rows that this session has read, or will read unless it changes.
     unit
         What is protected; the ledger's first release binds it to this unit.
-    who
-        Who asks, for the ledger's history; a run id is one asker's.
 
     Raises
     ------
@@ -56,11 +53,8 @@ class LedgerAccount:
         read_as: str,
         opened: str,
         unit: PrivacyUnit,
-        who: str | None = None,
     ) -> None:
-        if who is not None:
-            check_name("who", who)
-        self._who, self._is_low = who, False
+        self._is_low = False
         self._budget = as_budget(budget)
         bound = unit.bound if unit.children is None or unit.bound is None else rows_of(unit.bound)
         self._source = SourceMark(table_text(schema), opened, unit.rows, bound, read_as)
@@ -94,7 +88,7 @@ class LedgerAccount:
             request=charge.request_text,
             notion=self._ledger.notion.name,
             run_id=charge.run_id,
-            analyst=self._who,
+            analyst=charge.who,
             label=charge.label,
             rule_set=charge.rule_set,
         )
@@ -133,7 +127,7 @@ class LedgerAccount:
             source=self._source,
             request=charge.request_text,
             run_id=charge.run_id,
-            analyst=self._who,
+            analyst=charge.who,
         )
 
     def cost_together(self, charges: Sequence[Charge]) -> float:

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         AnswerOutput(options.out, options.ledger, warn=not options.quiet) as output,
         _session(options) as session,
     ):
-        releases = session.release(ask)
+        releases = session.release(ask, who=options.who)
         output.show(releases_text(releases, options.format, options.verbose), releases)
     return 0
 

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
             progress=step_bar(options, _STEPS),
         ) as session,
     ):
-        releases = session.release(ask)
+        releases = session.release(ask, who=options.who)
         if ask.rate and ask.measure == "all":
             for measure in MEASURES:
                 if not measure.has_rate:

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
             table=options.table if has_tables(options.source) else None,
             budget=options.budget,
         ) as session,
-        FrontEnd(session, _table_name(options), _public(options.public)) as front_end,
+        FrontEnd(session, _table_name(options), _public(options.public), who=options.who) as front_end,
     ):
         if text is None:
             from dpdb.doors.cli.prompt.prompt import run_prompt
