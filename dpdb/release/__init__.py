@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
-    from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
+    from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import parse_slices
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNT",
+    "COUNT_OPTIONS",
+    "MEASURE_OPTIONS",
     "NOTHING_SPENT",
     "OPTIONS",
     "RELEASE_SCHEMA",
@@ -96,7 +98,7 @@ if not TYPE_CHECKING:
             "accounts.budget": "Budget",
             "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "table_text",
-            "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
+            "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS",
             "offer": "by_rule_offer",
             "prepared.public_theta": "PublicTheta",
             "prepared.slices": "parse_slices",
