@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dpdb.database.sql_files import sql_file, sql_statement
     from dpdb.database.sql_functions import (
         add_function,
-        add_macros,
         add_text_function,
         refuse_unusable,
         remove_function,
@@ -26,7 +25,6 @@ __all__ = [
     "BATCH_ROWS",
     "Database",
     "add_function",
-    "add_macros",
     "add_text_function",
     "refuse_unusable",
     "remove_function",
@@ -41,6 +39,6 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         {
             "database": "BATCH_ROWS Database",
             "sql_files": "sql_file sql_statement",
-            "sql_functions": "add_function add_macros add_text_function refuse_unusable remove_function remove_macros",
+            "sql_functions": "add_function add_text_function refuse_unusable remove_function remove_macros",
         },
     )

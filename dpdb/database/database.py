@@ -82,6 +82,8 @@ class Database:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise ParameterError(f"temp_directory {str(temp_directory)!r} cannot be used: {why}") from None
+        # Values of constants that were asked for, by type and text, kept by those who ask (`bind_literals`).
+        self.constants: dict[tuple[str, str], tuple[Any, ...]] = {}
         self._directory = folder.path
         self._connection = duckdb.connect(":memory:")
         # Runs at close(), when an abandoned Database is collected, and at interpreter exit.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duckdb
@@ -11,18 +11,12 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling
 from sqlglot import exp
 
-from dpdb.database.sql_files import sql_file
 from dpdb.errors import ParameterError
 
-__all__ = ["add_function", "add_macros", "add_text_function", "refuse_unusable", "remove_function", "remove_macros"]
+__all__ = ["add_function", "add_text_function", "refuse_unusable", "remove_function", "remove_macros"]
 
 _MACROS = ("dp_inconsistency", "dp_count")
-_PLACEHOLDER = "_dpdb_release"
-# In the order in which the macros pass them.
-_ARGUMENTS: list[Any] = [
-    "BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR", "DOUBLE",
-    "BIGINT", "VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "BOOLEAN", "BOOLEAN", "VARCHAR", "VARCHAR", "UBIGINT",
-]  # fmt: skip
+_NAME = "_dpdb_release"
 _TYPES = {pa.string(): "VARCHAR", pa.float64(): "DOUBLE", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
 # Python functions belong to the whole database: each registration has its own.
 _NUMBERS = itertools.count(1)
@@ -44,19 +38,35 @@ def refuse_unusable(connection: duckdb.DuckDBPyConnection) -> None:
         raise ParameterError(f"the connection has {present[0][0]} already: close that registration first")
 
 
-def add_function(connection: duckdb.DuckDBPyConnection, function: Callable[..., list[Any]], columns: pa.Schema) -> str:
+def add_function(
+    connection: duckdb.DuckDBPyConnection,
+    function: Callable[..., list[Any]],
+    arguments: Sequence[str],
+    columns: pa.Schema,
+) -> str:
     """Make a Python function callable in the connection's database and return its name there.
 
-    It returns a list of rows of `columns`. DuckDB may call it from any thread, and never folds it into a constant.
+    DuckDB may call it from any thread, and never folds it into a constant.
+
+    Parameters
+    ----------
+    connection
+        The owner's connection.
+    function
+        Returns a list of rows, as dicts.
+    arguments
+        SQL types of its arguments.
+    columns
+        The columns of its rows.
     """
-    name = f"{_PLACEHOLDER}_{next(_NUMBERS)}"
+    name = f"{_NAME}_{next(_NUMBERS)}"
     fields = ", ".join(
         f"{exp.to_identifier(field.name, quoted=True).sql('duckdb')} {_TYPES[field.type]}" for field in columns
     )
     connection.create_function(
         name,
         function,
-        _ARGUMENTS,
+        [*arguments],
         f"STRUCT({fields})[]",
         null_handling=FunctionNullHandling.SPECIAL,
         side_effects=True,
@@ -76,11 +86,6 @@ def add_text_function(
         null_handling=FunctionNullHandling.SPECIAL,
         side_effects=True,
     )
-
-
-def add_macros(connection: duckdb.DuckDBPyConnection, function: str) -> None:
-    """Create the temporary macros around the function of that name."""
-    connection.execute(sql_file("release_macros").replace(f"{_PLACEHOLDER}(", f"{function}("))
 
 
 def remove_macros(connection: duckdb.DuckDBPyConnection) -> None:

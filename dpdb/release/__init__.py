@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
-    from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
+    from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.parts import PublicTable
@@ -30,13 +30,15 @@ if TYPE_CHECKING:
         SHARE,
         bounds_words,
         is_within_noise,
-        limits_words,
         measured_words,
+        missing_words,
         noise_words,
         number_words,
+        promise_words,
         releases_words,
         slice_words,
         sure_words,
+        theta_words,
         value_words,
         words_of,
     )
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNT",
+    "COUNT_OPTIONS",
+    "MEASURE_OPTIONS",
     "NOTHING_SPENT",
     "OPTIONS",
     "RELEASE_SCHEMA",
@@ -76,9 +80,9 @@ __all__ = [
     "constraints_digest",
     "cost_preview",
     "is_within_noise",
-    "limits_words",
     "load_kernels",
     "measured_words",
+    "missing_words",
     "noise_words",
     "number_words",
     "open_session",
@@ -86,6 +90,7 @@ __all__ = [
     "parse_slices",
     "preview_html",
     "preview_text",
+    "promise_words",
     "pure_units",
     "recorded_releases",
     "release_table",
@@ -95,6 +100,7 @@ __all__ = [
     "slice_words",
     "sure_words",
     "table_text",
+    "theta_words",
     "value_words",
     "words_of",
 ]
@@ -106,7 +112,7 @@ if not TYPE_CHECKING:
             "accounts.budget": "Budget",
             "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "table_text",
-            "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
+            "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS",
             "conflict_graph": "load_kernels",
             "offer": "by_rule_offer",
             "prepared.parts": "PublicTable",
@@ -119,8 +125,8 @@ if not TYPE_CHECKING:
             "published.html": "releases_table",
             "published.release": "Release Releases constraints_digest recorded_releases",
             "published.table": "RELEASE_SCHEMA release_table",
-            "published.words": "SHARE bounds_words is_within_noise limits_words measured_words noise_words "
-            "number_words releases_words slice_words sure_words value_words words_of",
+            "published.words": "SHARE bounds_words is_within_noise measured_words missing_words noise_words "
+            "number_words promise_words releases_words slice_words sure_words theta_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
             "suite_run": "SuiteLevel SuiteRun",

@@ -15,8 +15,8 @@ from dpdb.release.numbers import is_degree, largest_degree_words, parse_confiden
 from dpdb.release.prepared.public_theta import PublicTheta, parse_theta
 
 __all__ = [
-    "COUNT", "OPTIONS", "Ask", "CountOptions", "Epsilon", "EveryCountOption", "EveryMeasureOption", "Key", "Kind",
-    "Measure", "MeasureOptions",
+    "COUNT", "COUNT_OPTIONS", "MEASURE_OPTIONS", "OPTIONS", "Ask", "CountOptions", "Epsilon", "EveryCountOption",
+    "EveryMeasureOption", "Key", "Kind", "Measure", "MeasureOptions",
 ]  # fmt: skip
 
 Epsilon: TypeAlias = float | int | str | Decimal
@@ -217,6 +217,9 @@ class Ask:
 
 # The fields by name; `metadata["kind"]` is the kind of a field's value.
 OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(Ask)}
+# Names of the options of `dp_inconsistency` and of `dp_count`.
+MEASURE_OPTIONS = tuple(name for name in OPTIONS if name != "rho")
+COUNT_OPTIONS = tuple(name for name in OPTIONS if name not in {"measure", *_OF_MEASURES})
 
 
 class ReleaseOptions(TypedDict, total=False):

@@ -1,18 +1,27 @@
-"""Every door that opens a table knows every setting of `TableSpec`."""
+"""Every door that opens a table knows every setting of `TableSpec`, one that releases every option of `Ask`."""
 
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
+import sqlglot
+from sqlglot import exp
 
 import dpdb
 from dpdb.doors.cli.main import build_parser
 from dpdb.doors.cli.options import option_of
-from dpdb.doors.jobs.job_file import _JOB_KEYS
+from dpdb.doors.jobs.job_file import _JOB_KEYS, _RELEASE_KEYS
+from dpdb.doors.sql import FrontEnd
+from dpdb.doors.sql.call import read_call
 from dpdb.engine import SETTINGS, TableSpec
-from dpdb.errors import ParameterError
+from dpdb.errors import ParameterError, StatementRefusedError
+from dpdb.ledger import Ledger
+from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, SHARE, Ask
 
 
 @pytest.mark.parametrize("command", ["measure", "count", "sql", "explain", "exact", "plan"])
@@ -26,6 +35,92 @@ def test_jobs_and_signatures_name_each() -> None:
     assert {setting.key for setting in SETTINGS.values()} <= {*_JOB_KEYS}
     assert SETTINGS.keys() <= inspect.signature(dpdb.open).parameters.keys()
     assert SETTINGS.keys() - {"table"} <= inspect.signature(dpdb.register).parameters.keys()
+
+
+FUNCTIONS = {"dp_inconsistency": MEASURE_OPTIONS, "dp_count": COUNT_OPTIONS}
+# A literal of each kind, for the SQL doors.
+LITERALS = {"text": "'a'", "amount": "0.5", "keys": "['a']", "whole": "2", "number": "0.9", "flag": "true"}
+SPELLED = {"where": "where_clause", "by": "by_column", "keys": "group_keys"}
+
+
+def test_functions_share_the_options_of_an_ask() -> None:
+    assert {*MEASURE_OPTIONS, *COUNT_OPTIONS} == {field.name for field in fields(Ask)}
+    for function, options in FUNCTIONS.items():
+        assert {*options, "who"} <= inspect.signature(getattr(dpdb.Session, function)).parameters.keys()
+    assert {*MEASURE_OPTIONS, "who"} <= inspect.signature(dpdb.dp_inconsistency).parameters.keys()
+
+
+# An explanation goes to no ledger, so it has neither run nor label.
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("measure", {*MEASURE_OPTIONS, "who"}),
+        ("count", {*COUNT_OPTIONS, "who"}),
+        ("explain", {*MEASURE_OPTIONS} - {"run_id", "label"}),
+    ],
+)
+def test_commands_have_every_option_of_a_release(command: str, options: set[str]) -> None:
+    parser = build_parser().command(command)
+    assert parser is not None
+    assert {f"--{name.replace('_', '-')}" for name in options} <= parser.options.keys()
+
+
+def test_jobs_have_every_option_of_a_release() -> None:
+    # The run id comes with the run, and jobs pay in epsilon.
+    assert {*OPTIONS} - {"run_id", "rho"} <= {*_RELEASE_KEYS}
+
+
+@pytest.mark.parametrize(("function", "option"), [(name, option) for name in FUNCTIONS for option in FUNCTIONS[name]])
+def test_statements_have_every_option_of_a_release(function: str, option: str) -> None:
+    literal = LITERALS[OPTIONS[option].metadata["kind"]]
+    node = exp.Anonymous(this=function, expressions=[exp.Literal.string("t"), parameter(option, literal)])
+    if option in {"measure", "by", "keys", "mechanism"}:  # the ask refuses: 'a' is no measure, keys need a column
+        with pytest.raises(ParameterError, match=f"{option}=|unknown {option}"):
+            read_call(node, "t")
+    else:
+        assert getattr(read_call(node, "t"), option) != OPTIONS[option].default
+
+
+def test_a_registered_connection_has_every_option_of_a_release() -> None:
+    with duckdb.connect() as connection, dpdb.register(connection, constraints="a -> b"):
+        for function, options in FUNCTIONS.items():
+            (found,) = connection.sql(
+                f"SELECT DISTINCT parameters FROM duckdb_functions() WHERE function_name = '{function}'"
+            ).fetchall()
+            assert [SPELLED.get(name, name) for name in options if SPELLED.get(name, name) not in found[0]] == []
+
+
+def parameter(option: str, literal: str) -> exp.Expr:
+    return exp.PropertyEQ(this=exp.column(option), expression=sqlglot.parse_one(literal, dialect="duckdb"))
+
+
+def test_statements_and_connections_take_flags_and_rho(tmp_path: Path) -> None:
+    rows = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"]})
+    Ledger.create(tmp_path / "rho.ledger", 1, notion="zcdp").close()
+    opened = {"constraints": "zip -> city", "ledger": tmp_path / "rho.ledger"}
+    rates = "dp_inconsistency('t', 'all', 0.5, rate := true, each_constraint := true)"
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        connection.execute("CREATE TABLE t AS FROM rows")
+        with dpdb.register(connection, **opened) as registration:
+            found = registration.execute(f"SELECT quantity FROM {rates}")
+            assert found["quantity"].to_pylist() == 2 * [SHARE]
+            (count,) = registration.execute("SELECT (dp_count('t', rho := 0.1)) AS c").column("c").to_pylist()
+            assert (count["epsilon"], count["rho"]) == (None, 0.1)
+            with pytest.raises(ParameterError, match=r"either epsilon= .* or rho="):
+                registration.execute("FROM dp_count('t', rho := 0.1, epsilon := 0.5)")
+            with pytest.raises(ParameterError, match="epsilon is NULL"):
+                registration.execute("FROM dp_count('t', epsilon := NULL)")
+    (tmp_path / "rho.ledger").unlink()
+    Ledger.create(tmp_path / "rho.ledger", 1, notion="zcdp").close()
+    with dpdb.open(rows, **opened) as session, FrontEnd(session, "t") as front_end:
+        assert [release.quantity for release in front_end.run(f"FROM {rates}").releases] == 2 * [SHARE]
+        (count,) = front_end.run("FROM dp_count('t', rho := 0.1)").releases
+        assert (count.epsilon, count.rho) == (None, 0.1)
+        cost = front_end.run("EXPLAIN SELECT (dp_count('t', rho := 0.1)).value").table["explain_value"][0].as_py()
+        assert cost == "epsilon 0 and rho 0.1 by 1 release"
+        with pytest.raises(StatementRefusedError, match="cannot be rate: write true or false"):
+            front_end.run("FROM dp_inconsistency('t', rate := 1)")
 
 
 def test_a_spec_shows_no_rows_and_refuses_unknown_names() -> None:

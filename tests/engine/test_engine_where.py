@@ -16,8 +16,11 @@ from sqlglot import exp
 
 from dpdb.constraints import parse_constraint
 from dpdb.database.database import Database
+from dpdb.engine.sql import comparison
+from dpdb.engine.sql.comparison import bind_literals
 from dpdb.engine.sql.count import count_rows
 from dpdb.engine.sql.where import WherePredicate, parse_where
+from dpdb.predicates import LiteralValue
 from dpdb.sources.source import Source
 
 DEFAULT = settings(derandomize=True, deadline=None, max_examples=60)
@@ -313,3 +316,35 @@ def test_deepest_accepted_nesting_runs_from_a_deep_stack(database: Database) -> 
     table = Table({"a": "BIGINT", "ok": "BOOLEAN"}, [(1, True), (1, True)])
     where = parse_where(database, "NOT " * 38 + "ok", table.schema())
     assert len(run(database, table, list(parse_constraint("UNIQUE(a)")), where).edges) == 1
+
+
+LITERALS: dict[str, list[LiteralValue]] = {
+    "INTEGER": [Decimal(5), Decimal("5.0"), Decimal("5.5"), "5"],
+    "DOUBLE": [Decimal(5), Decimal("5.0")],
+    "BOOLEAN": [True],
+    "DATE": ["2026-01-01", "2026-01-01 00:00", "2026-01-01 12:00", "never"],
+    "VARCHAR": ["5", "true", "2026-01-01"],
+}
+
+
+def test_the_engine_is_asked_of_a_literal_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = []
+    with Database() as database:
+        for kind, values in LITERALS.items():
+            for value in values:
+                alone += bind_literals(database, [value], kind)
+                database.constants.clear()
+        first = [literal for kind, values in LITERALS.items() for literal in bind_literals(database, values, kind)]
+        asked: list[object] = []
+        rows = Database.rows
+        monkeypatch.setattr(Database, "rows", lambda self, query: asked.append(query) or rows(self, query))
+        again = [literal for kind, values in LITERALS.items() for literal in bind_literals(database, values, kind)]
+        assert repr(first) == repr(again) == repr(alone)
+        assert len(asked) == 1  # "never", of which nothing is remembered
+        known = len(database.constants)
+        bind_literals(database, ["x" * 1_000], "VARCHAR")
+        assert len(database.constants) == known
+        monkeypatch.setattr(comparison, "_MOST_REMEMBERED", 20)
+        for _ in range(2):
+            bind_literals(database, [str(number) for number in range(30)], "VARCHAR")
+            assert 10 <= len(database.constants) <= 20

@@ -39,7 +39,6 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
         "dpdb/sql/conflict.sql",
         "dpdb/sql/settings.sql",
         "dpdb/sql/conflict_edge.sql",
-        "dpdb/sql/release_macros.sql",
         "dpdb/data/hospital.parquet",
         "dpdb/data/LICENSE.hospital.txt",
         "dpdb/doors/reports/page.html.jinja",

@@ -68,7 +68,8 @@ def test_a_card_says_value_interval_and_cost() -> None:
     assert "1,234.5 rows" in text
     assert "at least 1,000, at most 1,500 (95% sure)" in text
     assert "whole table" in text
-    assert "epsilon 1, fractional, noise scale 2" in text
+    assert "epsilon 1: pure" in text.partition("details")[0]
+    assert "mechanism: fractional, noise scale 2" in text.partition("details")[2]
 
 
 def test_an_open_interval_is_drawn_and_said_to_be_open() -> None:

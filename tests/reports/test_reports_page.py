@@ -168,6 +168,17 @@ def test_a_daily_slice_is_one_series() -> None:
     assert "day = {date}" in page.text
 
 
+def test_theta_and_mechanism_stand_in_details_only() -> None:
+    results = year(8)
+    page, card = report_page(results, generated=START), results.rows[1].release._repr_html_()
+    assert results.rows[1].release.theta is not None
+    for html, words in ((page, ("Mechanism bound", "Theta, the limit")), (card, ("mechanism: bound", "theta: "))):
+        details = "".join(re.findall(r"<details.*?</details>", html, re.DOTALL))
+        assert [word for word in words if word not in details] == []
+        first = re.sub(r"<style.*?</style>|<details.*?</details>", "", html, flags=re.DOTALL)
+        assert re.findall("theta|mechanism", first, re.IGNORECASE) == []
+
+
 def test_the_page_is_the_recorded_one() -> None:
     """A change that is wanted shows as a difference of the file: write it anew with DPDB_WRITE_GOLDEN=1."""
     recording = Path(__file__).parent / "golden" / "page.html"

@@ -86,7 +86,7 @@ def test_without_a_kept_theta_nothing_is_made_up() -> None:
     early = release("problematic", 100, upper=None, theta=3, raw=100, unit="one row")
     late = release("problematic", 500, upper=None, theta=9, raw=500, unit="one row")
     assert trend_words(series_of([early, late])).endswith(
-        'cannot be told; theta differs, and theta = "keep" in the job would keep it.'
+        "cannot be told; a job can keep the limit of conflicts per row, which differs."
     )
 
 

@@ -17,10 +17,10 @@ __all__ = ["JobOutput"]
 class JobOutput:
     """Shows the outcomes of a run as they come. If that fails, the run goes on: its results are kept elsewhere."""
 
-    def __init__(self, job: Job, run_id: str, output: str) -> None:
+    def __init__(self, job: Job, run_id: str, output: str, *, verbose: bool = False) -> None:
         self.outcomes: list[Outcome] = []
         self.problem = ""
-        self._job, self._run_id, self._format = job, run_id, output
+        self._job, self._run_id, self._format, self._verbose = job, run_id, output, verbose
         self._output = AnswerOutput(ledger=job.ledger, needed=False)
 
     def add(self, outcome: Outcome) -> None:
@@ -28,7 +28,7 @@ class JobOutput:
         self.outcomes.append(outcome)
         if self._format == "text" and not self.problem:
             head = f"== {self._job.name} / {self._run_id} / {outcome.name}\n"
-            self._show(head + releases_text(outcome.releases, "text"), [outcome])
+            self._show(head + releases_text(outcome.releases, "text", self._verbose), [outcome])
 
     def end(self) -> None:
         """Show the document."""

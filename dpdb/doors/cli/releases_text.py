@@ -10,7 +10,9 @@ from dpdb.release import (
     Release,
     is_within_noise,
     measured_words,
+    missing_words,
     number_words,
+    promise_words,
     releases_words,
     sure_words,
     value_words,
@@ -83,10 +85,6 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
     """Give each note on rows of the table once, and the guarantee of all releases."""
     if any(release.upper is None for release in releases):
         yield "No upper end: the true number may be larger (examples/manual/mechanisms.md says why)."
-    limited = [release for release in releases if release.theta_limits]
-    if limited:
-        given = any(release.theta_from is not None for release in limited)
-        remedy = "leave the theta out, or give a larger one" if given else "more epsilon may show them"
-        yield f"* Many conflicts of few rows may be missing: {remedy}."
-    promise = releases[0].guarantee.partition("; covers ")[0]
-    yield f"Guarantee: {promise}; it covers all that is shown."
+    for missing in dict.fromkeys(filter(None, map(missing_words, releases))):  # one call has one source of thetas
+        yield f"* {missing[0].upper()}{missing[1:]}."
+    yield f"Guarantee: {promise_words(releases[0].guarantee)}; it covers all that is shown."

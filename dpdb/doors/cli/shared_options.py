@@ -142,6 +142,7 @@ def release_options(parser: argparse.ArgumentParser, *, required: bool = True) -
         )
     )
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
+    parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
 
 
 def slice_options(parser: argparse.ArgumentParser, *, required: bool = False, epsilon: str | None) -> None:

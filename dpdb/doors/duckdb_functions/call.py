@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpdb.doors.sql_parameters import PARAMETERS
 from dpdb.errors import ParameterError
-from dpdb.release import Ask, Release, Session
+from dpdb.release import OPTIONS, Ask, Release, Session
 
 __all__ = ["Call", "read_call"]
 
@@ -26,7 +27,7 @@ class Call:
 
 
 def read_call(
-    function: str, table: str | None, given: Mapping[str, Any], *, one_row: bool, constraints: str | None = None
+    function: str, table: str | None, options: Mapping[str, Any], *, one_row: bool, constraints: str | None = None
 ) -> Call:
     """Read the arguments of a call, as the macros pass them.
 
@@ -36,8 +37,8 @@ def read_call(
         Name of the SQL function.
     table
         Name of the table to measure; NULL is refused.
-    given
-        The other arguments by name.
+    options
+        Every option of a release by name; those that the function does not have are NULL.
     one_row
         Whether the call is scalar, which allows one answer only.
     constraints
@@ -50,8 +51,12 @@ def read_call(
     """
     if table is None:
         raise ParameterError("table_name is NULL: name the table to measure")
-    if one_row and (given["measure"] == "all" or given["by"] is not None or given["each_constraint"]):
+    given = {name: options[name] for name in PARAMETERS[function].values()}
+    given |= {name: bool(value) for name, value in given.items() if OPTIONS[name].metadata["kind"] == "flag"}
+    if given.get("rho") is not None and given["epsilon"] == Ask.epsilon:  # the default, which is not asked for
+        del given["epsilon"]
+    if one_row and (given.get("measure") == "all" or given["by"] is not None or given.get("each_constraint")):
         raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
-    if given["epsilon"] is None:
+    if given.get("epsilon", Ask.epsilon) is None:
         raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")
     return Call(table, Ask.called(function, given), constraints)

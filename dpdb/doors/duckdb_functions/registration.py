@@ -13,7 +13,8 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from dpdb.constraints import ConstraintsLike
-from dpdb.database import add_function, add_macros, refuse_unusable, remove_function, remove_macros
+from dpdb.database import add_function, refuse_unusable, remove_function, remove_macros
+from dpdb.doors.duckdb_functions.macros import ARGUMENTS, release_macros
 from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
 from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Tables
 from dpdb.engine import TableSettings, TableSpec, with_settings
@@ -36,8 +37,8 @@ class Registration:
         self._cursors: list[weakref.ref[Any]] = []
         self._tables = Tables(settings)
         self._function = ReleaseFunction(connection, self._tables)
-        self._name = add_function(connection, self._function, RELEASE_SCHEMA)
-        add_macros(connection, self._name)
+        self._name = add_function(connection, self._function, ARGUMENTS, RELEASE_SCHEMA)
+        connection.execute(release_macros(self._name))
         # Also when the connection dies, and at interpreter exit if nobody closed anything. It must not hold `self`:
         # the connection owns the function, and the function must not own the connection.
         self._finalizer = weakref.finalize(
@@ -82,7 +83,7 @@ class Registration:
         """Make the functions usable in another cursor of the same database; its accounts and tables are the same."""
         self._refuse_closed()
         refuse_unusable(cursor)
-        add_macros(cursor, self._name)
+        cursor.execute(release_macros(self._name))
         self._cursors.append(weakref.ref(cursor))
 
     def spent(self, table: str) -> float:
@@ -165,7 +166,7 @@ def register(
         dp_inconsistency(table_name, measure 'repair', epsilon 1.0, where_clause, by_column, group_keys, mechanism,
                          confidence 0.95, max_degree, run_id, theta, constraints, label, rate false,
                          each_constraint false)
-        dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label)
+        dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 

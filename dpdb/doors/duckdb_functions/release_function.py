@@ -39,19 +39,12 @@ class ReleaseFunction:
         self.errors: deque[BaseException] = deque(maxlen=16)
 
     def __call__(  # noqa: PLR0917 - SQL functions have no named arguments
-        self, one_row: bool, function: str, table: str | None, measure: str, epsilon: float, where: str | None,
-        by: str | None, keys: list[str] | None, mechanism: str | None, confidence: float, max_degree: int | None,
-        run_id: str | None, theta: int | None, constraints: str | None, label: str | None, rate: bool | None,
-        each_constraint: bool | None, database: str, schema: str, transaction: int,
+        self, one_row: bool, function: str, table: str | None, constraints: str | None, options: dict[str, Any],
+        database: str, schema: str, transaction: int,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Return the rows of a call, as the macros of `release_macros.sql` pass it."""
+        """Return the rows of a call, as the macros pass it."""
         try:
-            given = {
-                "measure": measure, "epsilon": epsilon, "where": where, "by": by, "keys": keys, "mechanism": mechanism,
-                "confidence": confidence, "max_degree": max_degree, "run_id": run_id, "theta": theta,
-                "label": label, "rate": bool(rate), "each_constraint": bool(each_constraint),
-            }  # fmt: skip
-            call = read_call(function, table, given, one_row=one_row, constraints=constraints)
+            call = read_call(function, table, options, one_row=one_row, constraints=constraints)
             rows = self._memo.find(transaction, call)  # DuckDB repeats a scalar call for every row
             return self._work(lambda: self._once(call, database, schema, transaction)) if rows is None else rows
         except BaseException as error:

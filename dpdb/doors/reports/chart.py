@@ -12,7 +12,7 @@ from dpdb.doors.jobs.results import ResultRow
 from dpdb.doors.reports.scale import Axis, compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, comparable
 from dpdb.printable import in_html
-from dpdb.release import SHARE, Release, bounds_words, limits_words, value_words
+from dpdb.release import SHARE, Release, bounds_words, missing_words, value_words
 
 __all__ = ["DEFINITIONS", "budget_bar", "series_chart"]
 
@@ -181,7 +181,7 @@ def _release(row: ResultRow, x: float, axis: Axis, width: float) -> str:
     )
     words = f"{row.date:%Y-%m-%d %H:%M} UTC, run {row.run_id}: {value_words(release)}, "
     words += bounds_words(release) + (f"; gate {row.gate}" if row.gate else "") + ("; warned" if row.warned else "")
-    words += f"; {limits}" if (limits := limits_words(release)) else ""
+    words += f"; {missing}" if (missing := missing_words(release)) else ""
     return (
         f'<g><title>{in_html(words)}</title><rect class="{kind}" x="{x - width / 2:.1f}" y="{top:.1f}" '
         f'width="{width:.1f}" height="{max(bottom - top, 1.5):.1f}" rx="{min(3.0, width / 3):.1f}"/>'

@@ -24,7 +24,15 @@ from dpdb.doors.reports.filters import Filters
 from dpdb.doors.reports.series import Series, series_of, trend_words
 from dpdb.ledger import LedgerSummary
 from dpdb.printable import in_html
-from dpdb.release import constraints_digest, noise_words, number_words, value_words, words_of
+from dpdb.release import (
+    constraints_digest,
+    noise_words,
+    number_words,
+    promise_words,
+    theta_words,
+    value_words,
+    words_of,
+)
 
 __all__ = ["report_page"]
 
@@ -56,7 +64,7 @@ def report_page(
     series = list(enumerate(series_of(rows), 1))
     given = None if constraints is None else tuple(constraints)
     last = {row.job: row.run_id for row in rows}
-    promised = dict.fromkeys(row.release.guarantee for row in rows if last[row.job] == row.run_id)
+    promised = dict.fromkeys(promise_words(row.release.guarantee) for row in rows if last[row.job] == row.run_id)
     days = dict.fromkeys(f"{row.date:%Y-%m-%d}" for row in (rows[0], rows[-1]))
     page = _environment().from_string(_joined_lines((_FOLDER / "page.html.jinja").read_text(encoding="utf-8")))
     return page.render(
@@ -78,7 +86,7 @@ def report_page(
 def _environment() -> Environment:
     """Return jinja2 with the template's functions; `in_html` escapes values, and shows hidden signs, too."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_escaped)
-    speakers = (budget_bar, series_chart, trend_words, noise_words, number_words, value_words, words_of)
+    speakers = (budget_bar, series_chart, trend_words, noise_words, number_words, theta_words, value_words, words_of)
     environment.globals |= {function.__name__: function for function in speakers}
     environment.globals |= {name: getattr(words, name) for name in words.__all__}
     environment.filters |= {

@@ -106,7 +106,7 @@ def _apart(now: Release, then: Release) -> str:
     if now.upper is not None and now.upper < then.lower:
         return f"Lower than {{since}}, {sure}."
     if now.upper is None and then.upper is None:
-        keep = "" if now.theta == then.theta else '; theta differs, and theta = "keep" in the job would keep it'
+        keep = "" if now.theta == then.theta else "; a job can keep the limit of conflicts per row, which differs"
         return f"Without upper bounds, a change since {{since}} cannot be told{keep}."
     return "No change since {since} that stands out from the noise."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpdb.constraints import describe, parse_constraint
 from dpdb.doors.jobs.results import ResultRow
 from dpdb.errors import DpdbError
-from dpdb.release import GateResult, Release, bounds_words, is_within_noise, limits_words, number_words
+from dpdb.release import GateResult, Release, bounds_words, is_within_noise, missing_words, number_words
 
 __all__ = [
     "budget_words",
@@ -19,10 +19,10 @@ __all__ = [
 
 
 def latest_words(release: Release) -> str:
-    """Return the interval, and a warning if the noise is larger than the value, or theta may leave much out."""
+    """Return the interval, and a warning if the noise is larger than the value, or conflicts may be missing."""
     noisy = "; the value is smaller than its noise" if is_within_noise(release) else ""
-    limits = limits_words(release)
-    return bounds_words(release) + noisy + (f"; {limits}" if limits else "")
+    missing = missing_words(release)
+    return bounds_words(release) + noisy + (f"; {missing}" if missing else "")
 
 
 def gate_words(row: ResultRow) -> str:

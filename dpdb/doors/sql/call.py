@@ -11,27 +11,18 @@ from sqlglot import exp
 
 from dpdb.doors.sql.parse import is_number
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
+from dpdb.doors.sql_parameters import PARAMETERS, TABLE
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
 from dpdb.release import OPTIONS, Ask, Key, Kind
 
 __all__ = ["RELEASES", "read_call", "release_name"]
 
-_TABLE = "table_name"
-_COMMON = ("where_clause", "by_column", "group_keys")
 # Parameters in the order in which they may be given without names.
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "dp_inconsistency": (
-            _TABLE, "measure", "epsilon", *_COMMON, "mechanism", "confidence", "max_degree", "run_id", "theta",
-            "label",
-        ),
-        "dp_count": (_TABLE, "epsilon", *_COMMON, "confidence", "run_id", "label"),
-    }
-)  # fmt: skip
+    {function: (TABLE, *parameters) for function, parameters in PARAMETERS.items()}
+)
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
-# Their names in an `Ask`.
-_OPTIONS = {"where_clause": "where", "by_column": "by", "group_keys": "keys"}
 # Literals of each kind of option, and how they are written.
 _KINDS: Mapping[Kind, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "text in single quotes"),
@@ -39,6 +30,7 @@ _KINDS: Mapping[Kind, tuple[tuple[type, ...], str]] = {
     "number": ((int, Decimal), "a number such as 0.95"),
     "whole": ((int,), "a whole number"),
     "keys": ((list,), "a list such as ['CA', 'NY']"),
+    "flag": ((bool,), "true or false"),
 }
 _MOST_KEYS = 1_000
 
@@ -73,9 +65,9 @@ def read_call(node: exp.Expr, table: str) -> Ask:
             name = names[position]
         if name in given:
             raise refused(argument, f"gives {name} a second time")
-        given[name] = _typed(name, value)
-    _check_table(node, given.pop(_TABLE, None), function, table)
-    options = {_OPTIONS.get(name, name): value for name, value in given.items() if value is not None}
+        given[name] = _typed(name, value, PARAMETERS[function].get(name))
+    _check_table(node, given.pop(TABLE, None), function, table)
+    options = {PARAMETERS[function][name]: value for name, value in given.items() if value is not None}
     return Ask.called(function, options)
 
 
@@ -93,14 +85,15 @@ def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.
     return name, argument.expression
 
 
-def _typed(name: str, node: exp.Expr) -> Any:
+def _typed(name: str, node: exp.Expr, option: str | None) -> Any:
+    """Return the value of a parameter as its option takes it; the table's name is no option."""
     value = _literal(name, node)
     if value is None:
         return None
-    kind: Kind = "text" if name == _TABLE else OPTIONS[_OPTIONS.get(name, name)].metadata["kind"]
+    kind: Kind = "text" if option is None else OPTIONS[option].metadata["kind"]
     types, wanted = _KINDS[kind]
-    if isinstance(value, bool) or not isinstance(value, types):
-        words = "the table's name in single quotes" if name == _TABLE else wanted
+    if isinstance(value, bool) != (kind == "flag") or not isinstance(value, types):
+        words = "the table's name in single quotes" if option is None else wanted
         raise refused(node, f"cannot be {name}: write {words}")
     if isinstance(value, Decimal):
         return float(value) if kind == "number" else str(value)

@@ -28,7 +28,7 @@ from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.names import folded
 from dpdb.owner_log import OWNER_LOG
-from dpdb.privacy import as_float
+from dpdb.privacy import as_float, format_rho
 from dpdb.release import Ask, Charge, Release, Session, release_table
 
 __all__ = ["FrontEnd", "Result"]
@@ -243,9 +243,11 @@ def _refuse_second_label(one: Ask, other: Ask) -> None:
 
 def _with_cost(plan_rows: pa.Table, checked: _Checked) -> pa.Table:
     """Add a row to an EXPLAIN: the budget that the statement would spend."""
-    charges = [charge.epsilon for _, _, charge in checked.releases.values()]
+    charges = [charge for _, _, charge in checked.releases.values()]
     counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
-    words = f"epsilon {as_float(sum(charges)):.9g} by {counted}"
+    rho = sum(charge.rho or 0 for charge in charges)
+    also = f" and rho {format_rho(rho)}" if rho else ""
+    words = f"epsilon {as_float(sum(charge.epsilon for charge in charges)):.9g}{also} by {counted}"
     cost = pa.table({"explain_key": ["privacy_cost"], "explain_value": [words]})
     if plan_rows.schema != cost.schema:
         raise EngineError("the plan is damaged")

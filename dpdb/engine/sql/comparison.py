@@ -7,7 +7,7 @@ query fail, and no row changes how two other rows compare.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -32,6 +32,8 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _MAX_DIGITS = 38
 _MAX_EXPONENT = 1_000
 _MOST_AT_ONCE = 500
+_MOST_REMEMBERED = 10_000
+_LONGEST_REMEMBERED = 100
 
 
 def common_type(left: str, right: str) -> str | None:
@@ -68,7 +70,7 @@ def bind_literals(database: Database, values: Sequence[LiteralValue], column_typ
         return _bind_dates(database, values)
     written = [_written(value, column_type) for value in values]
     asked = [literal for literal in written if literal is not None]
-    shown = iter(evaluated(database, [(shown_as(kind, _cast(text, kind)),) for kind, text in asked]))
+    shown = iter(_remembered(database, asked, lambda kind, text: (shown_as(kind, _cast(text, kind)),)))
     return [None if literal is None else _read(*literal, *next(shown)) for literal in written]
 
 
@@ -106,13 +108,7 @@ def _written_number(value: int | Decimal | str, column_type: str) -> tuple[str, 
 def _bind_dates(database: Database, values: Sequence[LiteralValue]) -> list[Literal | None]:
     """Type literals for a DATE column: a time of day other than midnight is compared as TIMESTAMP."""
     texts = [value if isinstance(value, str) and is_encodable(value) else None for value in values]
-    asked = []
-    for text in texts:
-        if text is not None:
-            stamp = _cast(text, "TIMESTAMP")
-            midnight = exp.EQ(this=stamp.copy(), expression=exp.cast(stamp.copy(), "DATE"))
-            asked.append((shown_as("DATE", _cast(text, "DATE")), shown_as("TIMESTAMP", stamp), midnight))
-    shown = iter(evaluated(database, asked))
+    shown = iter(_remembered(database, [("DATE", text) for text in texts if text is not None], _date_and_time))
     bound: list[Literal | None] = []
     for text in texts:
         day, stamp_text, is_midnight = (None, None, None) if text is None else next(shown)
@@ -122,7 +118,33 @@ def _bind_dates(database: Database, values: Sequence[LiteralValue]) -> list[Lite
     return bound
 
 
+def _date_and_time(kind: str, text: str) -> tuple[exp.Expr, ...]:
+    """Return a text as DATE and as TIMESTAMP, and the condition that both are the same."""
+    stamp = _cast(text, "TIMESTAMP")
+    midnight = exp.EQ(this=stamp.copy(), expression=exp.cast(stamp.copy(), kind))
+    return shown_as(kind, _cast(text, kind)), shown_as("TIMESTAMP", stamp), midnight
+
+
 # -- asking the engine ----------------------------------------------------------------------------------------
+
+
+def _remembered(
+    database: Database, literals: Sequence[tuple[str, str]], expressions: Callable[[str, str], tuple[exp.Expr, ...]]
+) -> list[tuple[Any, ...]]:
+    """Evaluate the expressions of each literal, which is a type and a text; a database is asked of each once.
+
+    Nothing is remembered of a long text, nor of one without value, which may be a failure for want of memory.
+    """
+    known = {literal: database.constants[literal] for literal in literals if literal in database.constants}
+    new = [literal for literal in dict.fromkeys(literals) if literal not in known]
+    found = dict(zip(new, evaluated(database, [expressions(*literal) for literal in new]), strict=True))
+    if len(database.constants) + len(found) > _MOST_REMEMBERED:
+        database.constants.clear()
+    for literal, values in list(found.items())[:_MOST_REMEMBERED]:
+        if len(literal[1]) <= _LONGEST_REMEMBERED and any(value is not None for value in values):
+            database.constants[literal] = values
+    known |= found
+    return [known[literal] for literal in literals]
 
 
 def _cast(text: str, kind: str) -> exp.Expr:

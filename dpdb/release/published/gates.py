@@ -8,7 +8,7 @@ from sys import float_info
 
 from dpdb.errors import ParameterError
 from dpdb.release.published.release import Release
-from dpdb.release.published.words import limits_words, measured_words, number_words
+from dpdb.release.published.words import measured_words, missing_words, number_words
 
 __all__ = ["Gate", "GateResult", "check_gates", "parse_gate"]
 
@@ -65,7 +65,7 @@ class GateResult:
         value, threshold = (number_words(number, release.quantity) for number in (release.value, self.threshold))
         return (
             f"{self._verdict}: {measured_words(release)} = {value} "
-            f"{'<=' if self.passed else '>'} {threshold}; {self.certainty}{self._limits}"
+            f"{'<=' if self.passed else '>'} {threshold}; {self.certainty}{self._missing}"
         )
 
     @property
@@ -75,8 +75,8 @@ class GateResult:
         return f"gate {'passed' if self.passed else 'failed'}"
 
     @property
-    def _limits(self) -> str:
-        words = limits_words(self.release)
+    def _missing(self) -> str:
+        words = missing_words(self.release)
         return f"; {words}" if self.passed and words else ""
 
 

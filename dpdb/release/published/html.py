@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from dpdb.printable import in_html
 from dpdb.release.published.release_fields import ReleaseFields
-from dpdb.release.published.words import bounds_words, cost_words, limits_words, noise_words, slice_words, value_words
+from dpdb.release.published.words import (
+    bounds_words,
+    cost_words,
+    missing_words,
+    noise_words,
+    promise_words,
+    slice_words,
+    theta_words,
+    value_words,
+)
 
 __all__ = ["html_table", "release_card", "releases_table"]
 
@@ -19,7 +28,7 @@ _WIDTH, _HEIGHT, _ARROW = 320, 18, 6
 
 
 def release_card(release: ReleaseFields) -> str:
-    """One release as a card: value, interval as a bar and in words, slice, cost and guarantee."""
+    """One release as a card: value, interval as a bar and in words, slice, cost and guarantee; the rest is details."""
     where = f"<code>{in_html(release.where)}</code>" if release.where else slice_words(release)
     rule = f" &middot; <code>{in_html(release.shown_constraint)}</code>" if release.shown_constraint else ""
     return (
@@ -29,9 +38,8 @@ def release_card(release: ReleaseFields) -> str:
         f"{in_html(release.quantity)}</div>"
         f"{_bar(release)}"
         f"<div>{in_html(bounds_words(release))}</div>{_warning(release)}"
-        f'<div style="{_FAINT}">estimates {in_html(release.estimand)}; {cost_words(release)}, '
-        f"{in_html(release.mechanism)}, noise scale {noise_words(release)}<br>{in_html(release.guarantee)}</div>"
-        "</div>"
+        f'<div style="{_FAINT}">{cost_words(release)}: {in_html(promise_words(release.guarantee))}'
+        f"{_details(release)}</div></div>"
     )
 
 
@@ -64,13 +72,25 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _cells(release: ReleaseFields) -> list[str]:
     measure = release.measure if release.constraint is None else f"{release.measure} of {release.shown_constraint}"
     value = f"{value_words(release)} {release.quantity}"
-    limits = limits_words(release)
-    interval = f"{bounds_words(release)}; {limits}" if limits else bounds_words(release)
+    missing = missing_words(release)
+    interval = f"{bounds_words(release)}; {missing}" if missing else bounds_words(release)
     return [measure, slice_words(release), value, interval, cost_words(release)]
 
 
+def _details(release: ReleaseFields) -> str:
+    """Return what is not needed to understand the value, folded."""
+    facts = [
+        ("estimates", release.estimand),
+        ("mechanism", f"{release.mechanism}, noise scale {noise_words(release)}"),
+        ("theta", theta_words(release)),
+        ("guarantee", release.guarantee),
+    ]
+    shown = "<br>".join(f"{name}: {in_html(text)}" for name, text in facts if text)
+    return f"<details><summary>details</summary>{shown}</details>"
+
+
 def _warning(release: ReleaseFields) -> str:
-    words = limits_words(release)
+    words = missing_words(release)
     return f"<div>Warning: {in_html(words)}</div>" if words else ""
 
 

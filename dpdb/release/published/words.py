@@ -19,12 +19,15 @@ __all__ = [
     "is_within_noise",
     "limits_words",
     "measured_words",
+    "missing_words",
     "noise_words",
     "number_words",
+    "promise_words",
     "release_words",
     "releases_words",
     "slice_words",
     "sure_words",
+    "theta_words",
     "value_words",
     "words_of",
 ]
@@ -107,6 +110,21 @@ def is_within_noise(release: ReleaseFields) -> bool:
     return release.noise_scale > release.value
 
 
+def promise_words(guarantee: str) -> str:
+    """Return a guarantee without the list of what it covers, which is everything that is released."""
+    return guarantee.partition("; covers ")[0]
+
+
+def missing_words(release: ReleaseFields) -> str:
+    """Announce that conflicts may be missing from the value, as `limits_words` does, without a theta."""
+    if not release.theta_limits:
+        return ""
+    remedy = "more epsilon may show them"
+    if release.theta_from is not None:
+        remedy = "leave the theta out, or give a larger one"
+    return f"many conflicts of few rows may be missing: {remedy}"
+
+
 def limits_words(release: ReleaseFields) -> str:
     """Announce that theta may have left much out; empty where released numbers do not show it."""
     if not release.theta_limits or release.theta is None:
@@ -131,7 +149,7 @@ def release_words(release: ReleaseFields) -> str:
     if release.upper_reason is not None:
         lines.insert(3, f"  no upper  {release.upper_reason}")
     if release.theta is not None:
-        lines.insert(-1, f"  theta     {_theta(release)}")
+        lines.insert(-1, f"  theta     {theta_words(release)}")
     if limits := limits_words(release):
         lines.insert(2, f"  warning   {limits}")
     return "\n".join(lines)
@@ -183,8 +201,10 @@ def _meaning(release: ReleaseFields) -> str:
     return str(words.of_rate if of_rate else words.meaning).format(value=value_words(release))
 
 
-def _theta(release: ReleaseFields) -> str:
+def theta_words(release: ReleaseFields) -> str:
     """Write theta, its source, the interval of the statistic at theta, and why an interval is missing."""
+    if release.theta is None:
+        return ""
     from_where = "" if release.theta_from is None else f" ({release.theta_from})"
     words = f"{release.theta:,}{from_where}"
     if release.estimate_lower is not None and release.estimate_upper is not None:

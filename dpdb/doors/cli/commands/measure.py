@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import AnswerOutput
 from dpdb.doors.cli.intermixed import harmless
-from dpdb.doors.cli.numbers import whole
 from dpdb.doors.cli.options import thresholds
 from dpdb.doors.cli.shared_options import (
     command,
@@ -42,7 +41,6 @@ def add(commands: Any) -> None:
     source_options(parser)
     declared_options(parser)
     release_options(parser)
-    parser.add_argument("--theta", type=whole, metavar="N", help="public threshold of the projection; not chosen then")
     limit_options(parser)
     spending_options(parser)
     harmless(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import UnshownError
-from dpdb.doors.cli.shared_options import command, format_option, quiet_options
+from dpdb.doors.cli.shared_options import command, quiet_options, words_options
 from dpdb.doors.cli.streams import say, show
 from dpdb.errors import DpdbError, ParameterError
 
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--junit", metavar="FILE", help="write gates and warnings as JUnit XML")
     quiet_options(parser)
-    format_option(parser)
+    words_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         from dpdb.doors.cli.junit import check_junit
 
         check_junit(options.junit)
-    shown = JobOutput(job, run_id, options.format)
+    shown = JobOutput(job, run_id, options.format, verbose=options.verbose)
     try:
         progress = step_bar(options, 1 + _STEPS * len(job.releases))
         for outcome in run_job(job, run_id, date=date, new_epoch=options.new_epoch, progress=progress):

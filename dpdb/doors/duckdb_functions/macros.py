@@ -1,0 +1,50 @@
+"""The SQL macros of `dpdb.register`: for each function a scalar macro (one release) and a table macro (a row for each).
+
+They are temporary, so they live and die with the connection and are never written into its file. The scalar macros call
+the registration's Python function directly: as a subquery it would run even in a CASE branch that is not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from dpdb.doors.sql_parameters import PARAMETERS, TABLE
+from dpdb.release import OPTIONS, Kind
+
+__all__ = ["ARGUMENTS", "release_macros"]
+
+_CONSTRAINTS = "constraints"  # a parameter of measures here, where the owner asks; no option of a release
+_TYPES: Mapping[Kind, str] = {
+    "text": "VARCHAR", "amount": "DOUBLE", "keys": "VARCHAR[]", "whole": "BIGINT", "number": "DOUBLE",
+    "flag": "BOOLEAN",
+}  # fmt: skip
+_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()}
+_OPTIONS = "STRUCT(" + ", ".join(f'"{name}" {kind}' for name, kind in _OF_OPTION.items()) + ")"
+# Of the Python function: one row, function, table, constraints, options, database, schema, transaction.
+ARGUMENTS = ("BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", _OPTIONS, "VARCHAR", "VARCHAR", "UBIGINT")
+
+
+def release_macros(function: str) -> str:
+    """Return the statements that create all macros around the Python function of that name."""
+    return "".join(_macros(name, function) for name in PARAMETERS)
+
+
+def _macros(name: str, function: str) -> str:
+    parameters = PARAMETERS[name]
+    defaults = {known: exp.convert(OPTIONS[option].default).sql("duckdb") for known, option in parameters.items()}
+    if name == "dp_inconsistency":
+        names = [*defaults]
+        names.insert(names.index("label"), _CONSTRAINTS)
+        defaults = {known: defaults.get(known, "NULL") for known in names}
+    head = f"CREATE TEMP MACRO {name}({TABLE}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
+    given = {option: known for known, option in parameters.items()}
+    options = ", ".join(f"'{option}': {given.get(option, 'NULL')}::{kind}" for option, kind in _OF_OPTION.items())
+    constraints = _CONSTRAINTS if _CONSTRAINTS in defaults else "NULL"
+    call = (
+        f"'{name}', {TABLE}::VARCHAR, {constraints}::VARCHAR, {{{options}}}, "
+        "current_database(), current_schema(), txid_current()"
+    )
+    rows = f"SELECT unnest({function}(false, {call}), max_depth := 2)"
+    return f"{head} AS {function}(true, {call})[1];\n{head} AS TABLE {rows};\n"
