@@ -9,7 +9,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.suites.banks import Bank, Tested
     from dpdb.suites.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
-    from dpdb.suites.check import CheckRun, check, prepare_check
+    from dpdb.suites.check import CheckRun, prepare_check, run_check
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
@@ -36,12 +36,12 @@ __all__ = [
     "Verdict",
     "bound_of_pass",
     "bound_of_undecided",
-    "check",
     "draw_secret",
     "load_suite",
     "open_session",
     "plan_suite",
     "prepare_check",
+    "run_check",
     "run_level",
     "size_of_failure",
     "spent",
@@ -55,7 +55,7 @@ if not TYPE_CHECKING:
         {
             "banks": "Bank Tested",
             "bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
-            "check": "CheckRun check prepare_check",
+            "check": "CheckRun prepare_check run_check",
             "levels": "draw_secret run_level",
             "load": "load_suite",
             "plan": "SuitePlan",

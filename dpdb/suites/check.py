@@ -1,4 +1,4 @@
-"""`check`: one run of a suite of checks over a session's table: verdicts under one debit, paid for by failures.
+"""`run_check`: one run of a suite of checks over a session's table: verdicts under one debit, paid for by failures.
 
 The debit of all epsilon and the hidden thresholds are one transaction; each level is recorded before anything of it is
 shown; at the end the charge is lowered to the first share and the rings (`dpdb.suites.levels` has the mechanism and its
@@ -33,13 +33,13 @@ from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.state import spent
 from dpdb.suites.suite import Suite
 
-__all__ = ["check", "prepare_check"]
+__all__ = ["CheckRun", "prepare_check", "run_check"]
 
 _CONFIDENCE = 0.99
 _RUNS_KEPT = 365
 
 
-def check(session: Session, run: CheckRun) -> CheckResults:
+def run_check(session: Session, run: CheckRun) -> CheckResults:
     """Run a prepared suite of checks over the session's table.
 
     Raises
@@ -67,9 +67,9 @@ def prepare_check(
     who: str | None = None,
     day: date | str | None = None,
 ) -> CheckRun:
-    """Check everything public about a run of a suite; the result has its plan and charge. Parameters as `check`.
+    """Check everything public about a run of a suite; the result has its plan and charge.
 
-    Reads no row, draws nothing, spends nothing.
+    Parameters as `Session.check`. Reads no row, draws nothing, spends nothing.
     """
     table = session.public
     if not isinstance(suite, Suite):

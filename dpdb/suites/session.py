@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from dpdb import release
-from dpdb.suites.check import check, prepare_check
+from dpdb.suites.check import prepare_check, run_check
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
 
@@ -40,7 +40,7 @@ class Session(release.Session):
             `BudgetExceededError`, `LedgerError`, `ParameterError` or `ConstraintSyntaxError`: nothing is spent.
             `EngineError`: after the debit; the same run id finishes the run.
         """
-        return check(self, prepare_check(self, suite, epsilon=epsilon, **options))
+        return run_check(self, prepare_check(self, suite, epsilon=epsilon, **options))
 
 
 open_session = Session

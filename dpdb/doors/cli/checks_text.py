@@ -43,25 +43,31 @@ def how_many(check: CheckResult) -> str:
     """Return the bounds of a check's statistic in words."""
     if check.since is not None:
         return f"failed on {check.since[:10]}, not re-armed"
-    lower, upper = check.lower, check.upper
-    if check.unit == "rows":
-        what = {"rows in duplicates": " rows in duplicates", "duplicate values": " duplicate values"}
-        unit = what.get(check.statistic, " rows")
-        if lower is not None and lower > 0 and upper is not None:
-            return f"{lower:,g} to {upper:,g}{unit}"
-        if upper is not None:
-            return f"at most {upper:,g}{unit}"
-        return f"at least {lower:,g}{unit}" if lower else "not known"
-    share = f"{100 * check.limit:g}%"
-    if upper is None:
+    if check.upper is None and not check.lower:
         return "not known"
-    if check.verdict != "fail":
-        return f"at most {share}{_and_rows(upper)}"
-    return f"{share} and {max(lower or 0, 0):,g} to {upper:,g} rows more"
+    return _rows(check) if check.unit == "rows" else _share(check)
 
 
-def _and_rows(rows: float) -> str:
-    return f" and {rows:,g} rows more" if rows > 0 else f" less {-rows:,g} rows" if rows < 0 else ""
+def _rows(check: CheckResult) -> str:
+    what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values") else "rows"
+    if check.upper is None:
+        return f"at least {number(check.lower or 0)} {what}"
+    return f"{f'{number(check.lower)} to' if check.lower else 'at most'} {number(check.upper)} {what}"
+
+
+def _share(check: CheckResult) -> str:
+    """A share is not released: only how many rows there are above the limit's share of the rows."""
+    share, lower, upper = f"{100 * check.limit:g}%", check.lower, check.upper
+    if lower is not None and lower >= 0 and upper is not None:
+        return f"{number(lower)} to {number(upper)} rows above {share}"
+    if upper is None:
+        return f"at least {number(lower or 0)} rows above {share}"
+    return f"at most {share}" + (f" and {number(upper)} rows" if upper > 0 else f" less {number(-upper)} rows")
+
+
+def number(value: float) -> str:
+    """Return a bound with at most one decimal, which is all that is useful."""
+    return f"{round(value, 1):,g}" if value < 10**5 else f"{value:,.0f}"
 
 
 def _limit(check: CheckResult) -> str:

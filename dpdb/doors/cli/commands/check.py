@@ -73,10 +73,8 @@ def run(options: argparse.Namespace) -> int:
         results = _checked(options, suite)
         if results is None:
             return 0
-        if options.format == "json":
-            text = json.dumps(results.to_dict(), indent=2) + "\n"
-        else:
-            text = checks_text(results)
+        as_json = options.format == "json"
+        text = json.dumps(results.to_dict(), indent=2) + "\n" if as_json else checks_text(results)
         try:
             output.show(text, ())
         finally:
@@ -89,7 +87,7 @@ def _checked(options: argparse.Namespace, suite: Suite) -> CheckResults | None:
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.options import keys
     from dpdb.doors.cli.progress import step_bar
-    from dpdb.suites import check, prepare_check
+    from dpdb.suites import prepare_check, run_check
 
     rules = [line.rule for line in suite.lines if line.rule is not None]
     asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
@@ -108,7 +106,7 @@ def _checked(options: argparse.Namespace, suite: Suite) -> CheckResults | None:
             say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
         if not options.quiet and options.keep is None and options.ledger is not None:
             say("each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing")
-        return check(session, prepared)
+        return run_check(session, prepared)
 
 
 _ASKED = (

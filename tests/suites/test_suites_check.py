@@ -1,0 +1,306 @@
+"""`Session.check` and `dpdb check`: verdicts against exact counts, one debit, settlements, killed runs, kept suites."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stub_noise import StubNoise
+
+import dpdb
+from dpdb import steps
+from dpdb.doors.cli.main import main
+from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
+from dpdb.ledger import Ledger
+from dpdb.privacy.noise import replaced_noise
+from dpdb.suites import CheckResult, CheckResults, load_suite
+
+ROWS = 4_000
+SUITE = """\
+plain: zip -> city  warn above 0, fail above 20 rows
+clean: UNIQUE(id)
+share: not(t1.age < 0)  fail above 1%
+known: not(t1.age > 90)  fail above 10% of non-null
+many: row_count  fail below 100
+few: row_count WHERE city = 'none'  fail below 300
+twice: UNIQUE(pair)  fail above 300 duplicate values
+"""
+
+
+def table() -> pa.Table:
+    row = range(ROWS)
+    return pa.table(
+        {
+            "id": list(row),
+            "zip": [k // 4 for k in row],
+            "city": ["other" if k % 8 == 0 else f"c{k // 4}" for k in row],  # 500 rows to delete
+            "age": [-1 if k < 400 else None if k < 800 else k % 90 for k in row],  # 400 of 4,000; none above 90
+            "pair": [k // 2 if k < 1_200 else k for k in row],  # 600 values twice
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table(), "t.parquet")
+    Path("suite.txt").write_text(SUITE)
+    Ledger.create("t.ledger", 5).close()
+    return tmp_path
+
+
+def rules() -> list[dpdb.DenialConstraint]:
+    return [line.rule for line in load_suite(SUITE).lines if line.rule is not None]
+
+
+def checked(ledger: str | None = None, **options: object) -> CheckResults:
+    with dpdb.open("t.parquet", constraints=rules(), ledger=ledger) as session:
+        return session.check("suite.txt", **options)
+
+
+def verdicts(results: CheckResults) -> list[tuple[str, str, str]]:
+    return [(each.name, each.severity, each.verdict) for each in results]
+
+
+PLAIN = [
+    ("plain", "warn", "fail"),
+    ("plain", "fail", "fail"),
+    ("clean", "fail", "pass"),
+    ("share", "fail", "fail"),
+    ("known", "fail", "pass"),
+    ("many", "fail", "pass"),
+    ("few", "fail", "fail"),
+    ("twice", "fail", "fail"),
+]
+
+
+@pytest.mark.usefixtures("folder")
+def test_verdicts_and_bounds_against_exact_counts() -> None:
+    """All failures are plain here: the chance of another verdict is below exp(-30) for each."""
+    results = checked(epsilon=1)
+    assert verdicts(results) == PLAIN
+    truth = {"plain": 500, "clean": 0, "share": 400 - 40, "known": -360, "many": ROWS, "few": 0, "twice": 600}
+    held = [
+        (each.lower is None or each.lower <= truth[each.name])
+        and (each.upper is None or truth[each.name] <= each.upper)
+        for each in results
+    ]
+    assert sum(held) >= len(held) - 1  # together at 98%; two misses at once: below 1e-6 with these margins
+    assert 0.25 < results.epsilon < 1
+    assert results.epsilon_reserved == 1
+    assert results.exit_code == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_noise_the_verdicts_are_those_of_the_thresholds() -> None:
+    with replaced_noise(StubNoise()):
+        assert verdicts(checked(epsilon=1)) == PLAIN
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_passes_costs_the_first_share() -> None:
+    Path("clean.txt").write_text("clean: UNIQUE(id)\nmany: row_count  fail below 100\n")
+    with dpdb.open("t.parquet", constraints="UNIQUE(id)", ledger="t.ledger") as session:
+        results = session.check("clean.txt", epsilon=1)
+        assert [each.verdict for each in results] == ["pass", "pass"]
+        assert results.epsilon == 0.25
+        assert session.spent() == 0.25
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_is_answered_again_and_its_secret_is_gone() -> None:
+    first = checked("t.ledger", epsilon=1, run_id="monday")
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().spent == first.epsilon
+        assert [suite.ended is not None for suite in ledger.suites()] == [True]
+    again = checked("t.ledger", epsilon=1, run_id="monday")
+    assert again.to_dict() == first.to_dict()
+    for path in Path().glob("t.ledger*"):
+        assert b'"rho"' not in path.read_bytes(), path
+    with pytest.raises(LedgerError, match="another request"):
+        checked("t.ledger", epsilon=2, run_id="monday")
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def killed_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Names of steps at which the process dies, each once; nothing behind it runs."""
+    wanted: list[str] = []
+
+    def reached(name: str) -> None:
+        if wanted and wanted[0] == name:
+            wanted.pop(0)
+            raise Killed
+
+    from dpdb.ledger import debit
+    from dpdb.ledger.suites import runs
+
+    for module in (steps, debit, runs):
+        if hasattr(module, "reached"):
+            monkeypatch.setattr(module, "reached", reached)
+    yield wanted
+    assert not wanted
+
+
+@pytest.mark.parametrize("step", ["level recorded", "level written", "level drawn", "ending"])
+@pytest.mark.usefixtures("folder")
+def test_a_killed_run_is_finished_by_its_run_id(step: str, killed_at: list[str]) -> None:
+    killed_at[:] = [step, step]
+    for _ in range(2):
+        with pytest.raises(Killed):
+            checked("t.ledger", epsilon=1, run_id="monday")
+    with Ledger.open("t.ledger") as ledger:
+        [suite] = ledger.suites()
+        before = {(each.run_id, each.level): each.answer for each in ledger.suite_levels(suite.number)}
+        secret = ledger._file.rows("SELECT secret FROM suite_secret")[0][0]
+        assert ledger.summary().spent == 1
+    results = checked("t.ledger", epsilon=1, run_id="monday")
+    assert verdicts(results) == PLAIN
+    with Ledger.open("t.ledger") as ledger:
+        after = {(each.run_id, each.level): each.answer for each in ledger.suite_levels(1)}
+        assert before.items() <= after.items()
+        assert len(after) == 23
+        assert ledger.summary().releases == 1
+        assert ledger.summary().spent == results.epsilon
+    assert secret is not None
+    for path in Path().glob("t.ledger*"):
+        assert secret.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_kept_suite_pays_once_and_failures_stand() -> None:
+    first = checked("t.ledger", epsilon=1, keep="nightly")
+    assert verdicts(first) == PLAIN
+    second = checked("t.ledger", epsilon=1, keep="nightly")
+    assert verdicts(second) == PLAIN
+    assert [each.since is not None for each in second] == [each.verdict == "fail" for each in second]
+    with Ledger.open("t.ledger") as ledger:
+        [suite] = ledger.suites()
+        assert (suite.runs, ledger.summary().spent) == (2, 1)
+        assert set(dict(suite.failed)) == {"plain (warn)", "plain (fail)", "share", "few", "twice"}
+        ledger.rearm("nightly", "few")
+    third = checked("t.ledger", epsilon=1, keep="nightly")
+    assert [each.since is None for each in third if each.verdict == "fail"] == [False, False, False, True, False]
+    for other in ({"epsilon": 2}, {"epsilon": 1, "certain": "pass"}, {"epsilon": 1, "confidence": 0.9}):
+        with pytest.raises((LedgerError, ParameterError)):
+            checked("t.ledger", keep="nightly", **other)
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().spent == 1
+        spent = ledger.suites()[0].spent
+        ledger.close_suite("nightly")
+        assert ledger.summary().spent == spent / 10**9
+    with pytest.raises(LedgerError, match="closed"):
+        checked("t.ledger", epsilon=1, keep="nightly")
+
+
+@pytest.mark.usefixtures("folder")
+def test_slices_are_charged_as_one() -> None:
+    Path("by.txt").write_text("plain: zip -> city\n")
+    with dpdb.open("t.parquet", constraints="zip -> city", ledger="t.ledger") as session:
+        results = session.check("by.txt", epsilon=1, by="city", keys=["other", "c1", "c2"])
+        assert [each.key for each in results] == ["other", "c1", "c2"]
+        assert [each.verdict for each in results] == ["pass"] * 3  # rows of one city agree
+        assert session.spent() == 0.25
+
+
+# -- the command line -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_prints_a_line_per_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--quiet"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:9]] == [
+        [{"pass": "pass", "fail": "WARN" if severity == "warn" else "FAIL"}[verdict], name]
+        for name, severity, verdict in PLAIN
+    ]
+    assert lines[9].startswith("8 checks: 3 passed, 5 failed. With 99% ")
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_has_the_documented_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--format", "json", "--run-id", "r"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {"checks", "confidence", "epsilon_reserved", "epsilon", "run_id"} <= found.keys()
+    assert found["run_id"] == "r"
+    fields = {"name", "rule", "verdict", "severity", "limit", "unit", "statistic", "lower", "upper", "level", "since"}
+    assert all(fields <= check.keys() for check in found["checks"])
+
+
+@pytest.mark.usefixtures("folder")
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("clean.txt").write_text("UNIQUE(id)\n")
+    assert main(["check", "t.parquet", "clean.txt", "--quiet"]) == 0
+    Path("warned.txt").write_text("zip -> city  warn above 0\n")
+    assert main(["check", "t.parquet", "warned.txt", "--quiet"]) == 0
+    assert "WARN" in capsys.readouterr().out
+    many = "".join(f"c{k}: zip -> city  fail above {250 + k} rows\n" for k in range(40))
+    Path("many.txt").write_text("clean: UNIQUE(id)\n" + many)  # each ring costs about .05 of the .3 that are left
+    assert main(["check", "t.parquet", "many.txt", "--quiet", "--epsilon", "0.4"]) == 1
+    assert "undecided" in capsys.readouterr().out  # but for a threshold noise of 130 rows: below 1e-6
+
+
+def test_undecided_is_no_success() -> None:
+    def results(*checks: tuple[str, str]) -> CheckResults:
+        made = [
+            CheckResult("a", "a", verdict, severity, 0, "above", "rows", "violations", None, None, 0)  # type: ignore[arg-type]
+            for verdict, severity in checks
+        ]
+        return CheckResults(made, confidence=0.99, epsilon_reserved=1, epsilon=1, run_id="r")
+
+    assert results(("pass", "fail"), ("undecided", "fail")).exit_code == 5
+    assert results(("fail", "fail"), ("undecided", "fail")).exit_code == 1
+    assert results(("pass", "fail"), ("undecided", "warn"), ("fail", "warn")).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--keep", "nightly"], "a suite is kept in a ledger"),
+        (["--runs", "3"], "runs is for a suite that is kept"),
+        (["--by", "city"], "by and keys go together"),
+        (["--certain", "pass"], "would do"),
+        (["--epsilon", "0"], "epsilon"),
+        (["--confidence", "1"], "confidence must be between 0 and 1"),
+        (["--ledger", "z.ledger"], "zcdp"),
+        (["--ledger", "small.ledger"], "refused"),
+        (["--ledger", "t.ledger", "--keep", "nightly", "--where", "id < 5"], "append-only"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_bad_input_is_one_line_and_spends_nothing(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Ledger.create("z.ledger", 1, "zcdp").close()
+    Ledger.create("small.ledger", 0.5).close()
+    assert main(["check", "t.parquet", "suite.txt", "--quiet", *options]) in {2, 4}
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert words in err
+    for name in ("t.ledger", "z.ledger", "small.ledger"):
+        with Ledger.open(name) as ledger:
+            assert ledger.summary().releases == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_second_run_that_does_not_fit_is_refused() -> None:
+    Ledger.create("one.ledger", 1.2).close()
+    checked("one.ledger", epsilon=1)
+    with pytest.raises(BudgetExceededError):
+        checked("one.ledger", epsilon=1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dry_run_spends_and_reads_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--dry-run"]) == 0
+    assert "Nothing was spent" in capsys.readouterr().out
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().releases == 0
