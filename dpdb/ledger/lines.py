@@ -25,8 +25,8 @@ class LedgerEntry:
     `debited` is the original debit if the charge was settled since, else None.
 
     `analyst` (who asked), `label` and `rule_set` (the digest of the constraints) are None where nobody gave them.
-    `answer` has a dict for each published release, as `Release.to_dict` gives it; None if there is no answer, as after
-    a process that was killed between debit and answer.
+    `answer` has a dict for each published release or verdict, as `to_dict` gives it; None if there is no answer, as
+    after a process that was killed between debit and answer.
     """
 
     number: int

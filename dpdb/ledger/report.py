@@ -238,4 +238,5 @@ def _published(answer: str | None) -> list[dict[str, Any]] | None:
     if answer is None:
         return None
     found = json.loads(answer)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    listed = found.get("checks", []) if isinstance(found, dict) else found  # verdicts of a suite, or releases
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
     from dpdb.suites.planned import plan_suite
-    from dpdb.suites.results import CheckResult, CheckResults
+    from dpdb.suites.results import CheckResult, CheckResults, recorded_results
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
@@ -41,6 +41,7 @@ __all__ = [
     "open_session",
     "plan_suite",
     "prepare_check",
+    "recorded_results",
     "run_check",
     "run_level",
     "size_of_failure",
@@ -60,7 +61,7 @@ if not TYPE_CHECKING:
             "load": "load_suite",
             "plan": "SuitePlan",
             "planned": "plan_suite",
-            "results": "CheckResult CheckResults",
+            "results": "CheckResult CheckResults recorded_results",
             "session": "Session open_session",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",

@@ -10,10 +10,11 @@ from typing import Any, Literal, overload
 
 import pyarrow as pa
 
+from dpdb.errors import LedgerError
 from dpdb.suites.bounds import Verdict
 from dpdb.suites.counted import CheckedLimit
 
-__all__ = ["CheckResult", "CheckResults", "result_of"]
+__all__ = ["CheckResult", "CheckResults", "recorded_results", "result_of"]
 
 _DECIDED = ("pass", "fail", "undecided")
 
@@ -163,6 +164,23 @@ class CheckResults(Sequence[CheckResult]):
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in _DECIDED if self.count(verdict))
         return f"<dpdb.CheckResults: {counts}; epsilon {self.epsilon:g}>"
+
+
+def recorded_results(answer: str) -> CheckResults | None:
+    """Return the verdicts that a ledger has recorded as the answer of a run; None if the answer has releases.
+
+    Raises
+    ------
+    LedgerError
+        If the answer has verdicts that no session wrote.
+    """
+    found = json.loads(answer)
+    if not isinstance(found, dict) or "checks" not in found:
+        return None
+    try:
+        return CheckResults.from_dict(found)
+    except (KeyError, TypeError):
+        raise LedgerError("the ledger's answer was not recorded by a session of dpdb and cannot be shown") from None
 
 
 def result_of(

@@ -235,6 +235,21 @@ def test_json_has_the_documented_fields(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_ledger_shows_verdicts_again(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--run-id", "r", "--quiet"])
+    shown = capsys.readouterr().out
+    assert main(["budget", "answers", "t.ledger"]) == 0
+    assert capsys.readouterr().out.split("\n", 1)[1].strip() == shown.strip()
+    assert main(["budget", "answers", "t.ledger", "--format", "json"]) == 0
+    [answer] = json.loads(capsys.readouterr().out)["answers"]
+    assert len(answer["checks"]) == len(PLAIN)
+    assert main(["budget", "history", "t.ledger"]) == 0
+    history = capsys.readouterr().out
+    assert "suite of checks of every row, run id r" in history
+    assert "few: fail (fail)" in history
+
+
+@pytest.mark.usefixtures("folder")
 def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     Path("clean.txt").write_text("UNIQUE(id)\n")
     assert main(["check", "t.parquet", "clean.txt", "--quiet"]) == 0

@@ -14,6 +14,7 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnswer
     from dpdb.release import Releases
+    from dpdb.suites import CheckResults
 
 __all__ = ["add", "run"]
 
@@ -34,7 +35,6 @@ def add(actions: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print recorded answers; spends nothing and draws nothing."""
-    from dpdb.doors.cli.releases_text import releases_text
     from dpdb.ledger import open_to_read
 
     with open_to_read(options.ledger) as ledger:
@@ -46,9 +46,24 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         show(json.dumps({"answers": [_fields(answer, options.release) for answer in found]}, indent=2))
         return 0
-    words = [f"{_head(answer)}\n{releases_text(_releases(answer, options.release), 'text', True)}" for answer in found]
+    words = [f"{_head(answer)}\n{_text(answer, options.release)}" for answer in found]
     show("".join(words).rstrip("\n") if found else "no answers yet")
     return 0
+
+
+def _text(answer: RecordedAnswer, release_id: str | None) -> str:
+    from dpdb.doors.cli.checks_text import checks_text
+    from dpdb.doors.cli.releases_text import releases_text
+
+    checks = _checks(answer)
+    return releases_text(_releases(answer, release_id), "text", True) if checks is None else checks_text(checks)
+
+
+def _checks(answer: RecordedAnswer) -> CheckResults | None:
+    """Return the verdicts of a run of a suite; None for releases."""
+    from dpdb.suites import recorded_results
+
+    return recorded_results(answer.answer)
 
 
 def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
@@ -67,6 +82,11 @@ def _head(answer: RecordedAnswer) -> str:
 
 
 def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
+    checks = _checks(answer)
+    found = {
+        "releases": [] if checks is not None else [one.to_dict() for one in _releases(answer, release_id)],
+        **({} if checks is None else {"checks": checks.to_dict()["checks"]}),
+    }
     return {
         "number": answer.number,
         "reserved": answer.reserved,
@@ -74,5 +94,5 @@ def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
         "analyst": answer.analyst,
         "label": answer.label,
         "request": json.loads(answer.request),
-        "releases": [release.to_dict() for release in _releases(answer, release_id)],
+        **found,
     }

@@ -95,9 +95,13 @@ def _act_words(act: LedgerAct) -> str:
 
 def _fields(entry: LedgerEntry) -> dict[str, Any]:
     """Return a debit for JSON, with the results of each release and the id by which `dpdb budget answers` shows it."""
-    answer = None if entry.answer is None else [{name: one.get(name) for name in _FOUND} for one in entry.answer]
+    answer = None if entry.answer is None else [_found(one) for one in entry.answer]
     fields = asdict(replace(entry, answer=answer))
     return {name: value for name, value in fields.items() if name != "debited" or value is not None}
+
+
+def _found(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer if "verdict" in answer else {name: answer.get(name) for name in _FOUND}
 
 
 def _cells(entry: LedgerEntry, parameter: str) -> list[object]:
@@ -114,6 +118,8 @@ def _act_cells(act: LedgerAct) -> list[object]:
 
 
 def _asked(entry: LedgerEntry) -> str:
+    if "suite" in entry.request:
+        return f"kept suite {entry.request['keep']}" if "keep" in entry.request else "suite of checks"
     return ", ".join(entry.request.get("measures", {})) or str(entry.request.get("measure", "release"))
 
 
@@ -123,5 +129,7 @@ def _answers(entry: LedgerEntry) -> list[str]:
 
     if not entry.answer:
         return []
+    if "suite" in entry.request:
+        return [f"{one.get('name')}: {one.get('verdict')} ({one.get('severity')})" for one in entry.answer]
     releases = recorded_releases(json.dumps(entry.answer))
     return [f"{measured_words(one)} = {value_words(one)} ({bounds_words(one)})" for one in releases]
