@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeAlias
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from dpdb.constraints import sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import GroupForm, RuleStatistic, SortedForm, StatisticKind
 from dpdb.engine.count_sorted import count_sorted
@@ -53,9 +54,9 @@ def count_all(
     return [_found(each, alone, groups) for each in asked]
 
 
-def load_counting(asked: Sequence[RuleStatistic]) -> None:
-    """Load the code that counts statistics, before anything is spent: this module, and kernels."""
-    if any(isinstance(each.form, SortedForm) for each in asked):
+def load_counting(constraints: Iterable[BoundConstraint]) -> None:
+    """Load the code that counts exact statistics of constraints, before anything is spent: this module, and kernels."""
+    if any(sorted_shape(bound.constraint) is not None for bound in constraints):
         load_one_sort()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from dpdb.engine import RuleStatistic, Table, WherePredicate, exact_statistic
+from dpdb.engine import RuleStatistic, Table, WherePredicate
 
 __all__ = ["FewestDeletions"]
 
@@ -41,7 +41,7 @@ class FewestDeletions:
     def _statistic(self) -> RuleStatistic | None:
         """What is counted. Public."""
         rules = self._table.constraints
-        return exact_statistic(rules if self._position is None else rules[self._position :][:1], self._table.schema)
+        return self._table.exact_statistic(rules if self._position is None else rules[self._position :][:1])
 
     @cached_property
     def row_count(self) -> int:

@@ -41,10 +41,7 @@ def extend_chain(values: Numbers, starts: Flags, strict: int, tails: Numbers, st
             tails[length] = value
             length += 1
             continue
-        low, size = (
-            0,
-            length,
-        )  # the first tail that is not below (not strict: above) is in low .. low + size - 1
+        low, size = 0, length  # the first tail that is not below (not strict: that is above) is one of these
         while size > 1:
             half = size >> 1
             probe = tails[low + half - 1]

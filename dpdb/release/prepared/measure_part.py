@@ -12,11 +12,12 @@ from dpdb.engine import (
     BoundConstraint,
     GroupTerm,
     Progress,
+    Table,
     WherePredicate,
     class_histograms,
     degree_terms,
-    exact_statistic,
     has_class_histogram,
+    load_counting,
     no_progress,
 )
 from dpdb.errors import ParameterError
@@ -141,7 +142,7 @@ class MeasurePart(Part):
         found = replace(self, theta_from=public.words, limited=public.limited(position))
         return found if theta is None else found._changed(lambda _, one: at_theta(one, theta))
 
-    def shaped(self, schema: TableSchema, *, named: bool) -> MeasurePart:
+    def shaped(self, table: Table, *, named: bool) -> MeasurePart:
         """Return the same part with the defaults of rules that are counted without a conflict graph.
 
         Where all constraints are on one tuple that is the count of violating rows; where they have a closed form, the
@@ -160,9 +161,9 @@ class MeasurePart(Part):
         pairwise = [bound.constraint for bound in self.rules if not bound.constraint.is_single_tuple]
         if not pairwise and not named:
             return self._changed(lambda *_: VIOLATING_ROWS)
-        if not named and exact_statistic(self.rules, schema) is not None:
+        if not named and table.exact_statistic(self.rules) is not None:
             return self._changed(lambda name, one: FEWEST_DELETIONS if name == "repair" else one)
-        if self.is_counted and exact_statistic(self.rules, schema) is None:
+        if self.is_counted and table.exact_statistic(self.rules) is None:
             name, mechanism = self.measures[0]
             raise ParameterError(
                 f"mechanism {mechanism.name!r} of {name} counts the fewest rows to delete of one dependency, key or "
@@ -221,11 +222,12 @@ class MeasurePart(Part):
     def load(self, *, again: bool) -> None:
         """Load the kernels of its graph, or the code for class histograms."""
         if any(mechanism.has_closed_form for _, mechanism in self.measures):
-            import dpdb.engine.count_all
+            load_counting(self.rules)
         if self.by_rule:
             import dpdb.release.rule_statistics  # noqa: F401 - before the debit
         elif self.reads_graph:
-            load_kernels(self.rules, [mechanism.reads for _, mechanism in self.measures], again=again)
+            read = [mechanism.reads for _, mechanism in self.measures if not mechanism.has_closed_form]
+            load_kernels(self.rules, read, again=again)
 
     def draw(self, slices: PrivateSlices, progress: Progress) -> list[Answer]:
         """Compute the statistics of the slice, then answer."""
