@@ -41,7 +41,7 @@ class Case:
 
 def count(k: int = 1, **fields: object) -> Tested:
     """Return a count that a unit of at most k rows moves, or that fails below."""
-    return Tested(Fraction(0), Fraction(k), fields.pop("direction", "above"), Fraction(0), **fields)
+    return Tested(Fraction(0), Fraction(k), **{"direction": "above", "limit": Fraction(0), **fields})
 
 
 def share(p: Fraction, k: int = 1) -> Tested:
@@ -101,7 +101,7 @@ SLOW_CASES = {
         [(6,), (8,), (-2, 6)],
     ),
     "two counts and one below": lambda: Case(
-        small_plan([count(), BELOW, count()], 1, (1, 1, 2), (2, 1, 0)), [(0,), (0,), (0,)], [(1,), (0, 1), (0,)]
+        small_plan([count(), BELOW, count()], 1, (1, 2), (1, 0)), [(0,), (0,), (0,)], [(1,), (0, 1), (0, 1)]
     ),
     "two slices of two checks": lambda: Case(
         small_plan([count()] * 2, 2, (1,), (0,), keys=2), [(0,), (0,)], [(1,), (0, 1)]
