@@ -10,7 +10,8 @@ import dpdb
 ROOT = Path(dpdb.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
 PRIVATE_ROOMS = (
-    "privacy", "measures", "release", "graph", "remote", "engine", "sources", "database", "predicates", "constraints",
+    "suites", "privacy", "measures", "release", "graph", "remote", "engine", "sources", "database", "predicates",
+    "constraints",
 )  # fmt: skip
 RELEASE_IDS = Path("release/prepared/parts.py")
 LEDGER_KEYS = Path("ledger/store/marks.py")

@@ -1,0 +1,109 @@
+"""Small suites whose exact losses are computed: what is tested, and by how much one unit moves each statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from exact_law import small_plan
+
+from dpdb.suites import SuitePlan, Tested
+
+Tables = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A suite, statistics of a table near the limits (in steps), and what a unit may add to each of them.
+
+    By test; of a kept suite run after run, because a unit may come and go.
+
+    `attained`: with how many rings these statistics show that the bound is tight.
+    """
+
+    plan: SuitePlan
+    bases: Sequence[Sequence[int]]
+    changes: Sequence[Sequence[int]]
+    attained: tuple[int, ...] = (0, 1)
+
+    def pairs(self) -> list[tuple[Tables, Tables]]:
+        """Return pairs of neighbours; of several keys only the first one's statistics change."""
+        others = [(0,) * len(self.plan.tests)] * (self.plan.keys - 1)
+        return [
+            ([base, *others], [tuple(map(sum, zip(base, change, strict=True))), *others])
+            for base in product(*self.bases)
+            for change in product(*self.changes)
+            if any(change)
+        ]
+
+
+def count(k: int = 1, **fields: object) -> Tested:
+    """Return a count that a unit of at most k rows moves, or that fails below."""
+    return Tested(Fraction(0), Fraction(k), **{"direction": "above", "limit": Fraction(0), **fields})
+
+
+def share(p: Fraction, k: int = 1) -> Tested:
+    return Tested(-p * k, (1 - p) * k, "above", Fraction(0), rate=p)
+
+
+HALF = Fraction(1, 2)
+QUARTER = Fraction(1, 4)
+BELOW = count(direction="below")
+ORPHANS = Tested(Fraction(-1), Fraction(0), "above", Fraction(0))
+
+FAR = -40  # quiet but for Z^40
+
+CASES = {
+    "two counts": lambda: Case(small_plan([count()] * 2, 2, (1, 2), (1, 0)), [(-1, 0), (0,)], [(0, 1)] * 2),
+    "a unit of two rows": lambda: Case(small_plan([count(2)] * 2, 1, (1, 2), (1, 0)), [(0,), (-1, 0)], [(0, 2)] * 2),
+    "units of one and two rows": lambda: Case(
+        small_plan([count(), count(2)], 2, (1, 2), (2, 0)), [(FAR, 0), (0,)], [(0, 1), (0, 1, 2)]
+    ),
+    "a share and a count": lambda: Case(
+        small_plan([share(HALF), count()], 1, (1, 2), (1, 0), lattice=2), [(FAR, 0), (0,)], [(-1, 1), (0, 2)]
+    ),
+    "two shares": lambda: Case(
+        small_plan([share(HALF)] * 2, 2, (1,), (0,), lattice=2), [(-1, 0, 1), (-1, 0, 1)], [(-1, 0, 1)] * 2
+    ),
+    "orphans and look-ups in two banks": lambda: Case(
+        small_plan([ORPHANS, count()], 1, (1, 2), (1, 0)), [(0, FAR), (0,)], [(-1, 0), (0, 1)]
+    ),
+    "above and below in two banks": lambda: Case(
+        small_plan([count(), BELOW], 2, (1,), (0,)), [(-1, 0), (0, 1)], [(0, 1)] * 2
+    ),
+    "one ring only": lambda: Case(
+        small_plan([count(severity="warn"), count()], 1, (1, 2), (1, 0), rings=1), [(-1, 0), (-1, 0)], [(0, 1)] * 2
+    ),
+    "kept for three runs, armed again after each": lambda: Case(
+        small_plan([count()], 1, (1,), (0,), runs=3), [(-1, 0), (0,), (0,)], [(0, 1)] * 3, attained=(0, 1, 2)
+    ),
+    "two slices": lambda: Case(small_plan([count()], 2, (1, 2), (1, 0), keys=2), [(-1, 0)], [(1,)], attained=(0,)),
+}
+
+SLOW_CASES = {
+    "three counts, three levels": lambda: Case(
+        small_plan([count()] * 3, 1, (1, 1, 2), (2, 1, 0)),
+        [(0,), (0,), (FAR,)],
+        [(1,), (0, 1), (0, 1)],
+        attained=(0, 1, 2),
+    ),
+    "three levels and two rings at most": lambda: Case(
+        small_plan([count(), count(severity="warn"), count()], 2, (1, 1, 2), (2, 1, 0), rings=2),
+        [(0,), (0,), (-1,)],
+        [(0, 1), (1,), (0,)],
+        attained=(1, 2),
+    ),
+    "a quarter of a share, a unit of two rows": lambda: Case(
+        small_plan([share(QUARTER, 2), count(2), share(QUARTER, 2)], 1, (1, 2), (2, 0), lattice=4),
+        [(FAR,), (0,), (FAR, 0)],
+        [(6,), (8,), (-2, 6)],
+    ),
+    "two counts and one below": lambda: Case(
+        small_plan([count(), BELOW, count()], 1, (1, 2), (1, 0)), [(0,), (0,), (0,)], [(1,), (0, 1), (0, 1)]
+    ),
+    "two slices of two checks": lambda: Case(
+        small_plan([count()] * 2, 2, (1,), (0,), keys=2), [(0,), (0,)], [(1,), (0, 1)]
+    ),
+}
