@@ -190,7 +190,7 @@ def test_a_great_expectations_suite(tmp_path: Path, key: str) -> None:
         "CHECK (code LIKE 'A%')",
         "UNIQUE(id) WHERE live",
     ]
-    assert imported.rules[0].note == "mostly 0.95: gate with --rate --fail-above problematic=0.05"
+    assert (imported.rules[0].limits, imported.rules[0].note) == ("fail above 5%", None)
     assert len(imported.left_out) == 4
 
 
@@ -242,7 +242,7 @@ def test_soda_checks(tmp_path: Path) -> None:
         "state IN states.code",
         "CHECK (NOT (shipped < ordered))",
     ]
-    assert [rule.note for rule in imported.rules][1] == "tolerated there: < 5"
+    assert [rule.limits for rule in imported.rules] == ["", "fail above 4", "", "", "", "fail above 0.9999%", "", ""]
     assert len(imported.left_out) == 2
 
 
@@ -404,11 +404,10 @@ def test_a_condition_that_is_taken_is_bound_by_a_table(tmp_path: Path, condition
 def test_equal_rules_keep_the_origins_and_notes_of_all(tmp_path: Path) -> None:
     tests = "[unique, unique, {unique: {config: {severity: warn}}}, dbt_expectations.expect_column_values_to_be_unique]"
     imported = _imported(tmp_path, "a.yml", f"models: [{{name: t, columns: [{{name: a, data_tests: {tests}}}]}}]")
-    [rule] = imported.rules
-    assert (rule.origin, rule.note) == (
-        "unique(a)",
-        "also unique(a) (severity warn); also dbt_expectations.expect_column_values_to_be_unique(a)",
-    )
+    assert [(rule.name, rule.limits, rule.origin, rule.note) for rule in imported.rules] == [
+        ("unique_t_a", "", "unique(a)", "also dbt_expectations.expect_column_values_to_be_unique(a)"),
+        ("unique_t_a (2)", "warn above 0", "unique(a)", None),
+    ]
 
 
 def test_a_rule_is_compared_with_no_other_one() -> None:
