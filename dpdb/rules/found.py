@@ -96,7 +96,7 @@ class Found:
     def _only_name(self, rule: ImportedRule) -> str | None:
         """Return the name of a rule, with a number where another rule of the table has it."""
         name = comment(rule.name or "")[:_LONGEST_CHECK_NAME]
-        if not name.isprintable() or not name or parse_constraint(rule.text)[0].name is not None:
+        if not name.isprintable() or not name or _has_name(rule):
             return None
         count = self._names[rule.table, name.casefold()] = self._names.get((rule.table, name.casefold()), 0) + 1
         if count == 1:
@@ -161,9 +161,46 @@ class TableRules:
         for text in texts:
             self.found.add(ImportedRule(self.name, text, origin, note, name, kept.limits))
 
+    def count(
+        self,
+        limits: Callable[[], Sequence[str]],
+        where: Callable[[], str | None],
+        origin: str,
+        options: Options,
+        name: str,
+    ) -> None:
+        """Take a check on the number of rows, as one line for each of its limits; else leave it out, with the reason.
+
+        Parameters
+        ----------
+        limits, where
+            Return the limits, and the condition of the rows that are counted.
+        origin, options, name
+            As for `take`.
+        """
+        try:
+            written, among = limits(), where()
+            if among is not None:
+                refuse_unknown_parts(among, is_condition=True)
+            text = readable_line("row_count" if among is None else f"row_count WHERE {among}")
+        except (ParameterError, PredicateError, TypeError, ValueError) as error:
+            self.leave(origin, str(error).splitlines()[0].removeprefix("where: "))
+            return
+        unread = options.unread()
+        if unread:
+            self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
+            return
+        for limit in written:
+            self.found.add(ImportedRule(self.name, text, origin, None, name, limit))
+
     def leave(self, origin: str, reason: str) -> None:
         """Leave a check out, with the reason."""
         self.found.left_out.append(LeftOut(self.name, origin, reason))
+
+
+def _has_name(rule: ImportedRule) -> bool:
+    is_count = rule.text == "row_count" or rule.text.startswith("row_count WHERE ")
+    return not is_count and parse_constraint(rule.text)[0].name is not None
 
 
 def _readable(text: str) -> str:

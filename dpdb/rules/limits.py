@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from dpdb.constraints import VIOLATIONS, Limit, Statistic, is_key, never_null, parse_constraint
 from dpdb.errors import ParameterError
 
-__all__ = ["NOTHING", "ZERO", "Allowed", "Bound", "Counted", "Kept", "above", "number", "reaching"]
+__all__ = ["NOTHING", "ZERO", "Allowed", "Bound", "Counted", "Kept", "Severity", "above", "number", "reaching"]
 
 Severity: TypeAlias = Literal["warn", "fail"]
 

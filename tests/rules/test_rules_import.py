@@ -233,6 +233,7 @@ checks:
 def test_soda_checks(tmp_path: Path) -> None:
     imported = _imported(tmp_path, "checks.yml", SODA)
     assert _texts(imported) == [
+        "row_count",
         "UNIQUE(id, part)",
         "NOT NULL(status)",
         "NOT NULL(email)",
@@ -242,8 +243,10 @@ def test_soda_checks(tmp_path: Path) -> None:
         "state IN states.code",
         "CHECK (NOT (shipped < ordered))",
     ]
-    assert [rule.limits for rule in imported.rules] == ["", "fail above 4", "", "", "", "fail above 0.9999%", "", ""]
-    assert len(imported.left_out) == 2
+    assert [rule.limits for rule in imported.rules] == [
+        "fail below 1", "", "fail above 4", "", "", "", "fail above 0.9999%", "", "",
+    ]  # fmt: skip
+    assert len(imported.left_out) == 1
 
 
 def test_a_soda_contract(tmp_path: Path) -> None:
@@ -304,6 +307,7 @@ def test_an_open_data_contract(tmp_path: Path) -> None:
         "age IN tbl_persons.n_years",
         "CHECK (age IN (1))",
         "UNIQUE(a, b)",
+        "row_count",
         "zip -> city",
         "UNIQUE(c, d)",
         "UNIQUE(c) WHERE d IS NULL",
@@ -311,7 +315,7 @@ def test_an_open_data_contract(tmp_path: Path) -> None:
         "not(t1.c IS NULL & t2.c IS NULL & t1.d IS NULL & t2.d IS NULL)",
         "(id, part) IN tbl_persons(n_years, id)",
     ]
-    assert len(imported.left_out) == 4
+    assert len(imported.left_out) == 3
 
 
 def test_the_text_is_a_constraints_file(tmp_path: Path) -> None:

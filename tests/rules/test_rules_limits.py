@@ -312,6 +312,45 @@ def test_a_check_of_several_rules_has_no_limit_of_its_own(tmp_path: Path) -> Non
     ]
 
 
+ROWS = "expect_table_row_count_to_be_between"
+ROW_COUNTS = [
+    (_suite(ROWS, {"min_value": 10, "max_value": 20}), ["row_count  fail below 10", "row_count  fail above 20"]),
+    (_suite(ROWS, {"min_value": 0, "max_value": 9, "strict_max": True}, severity="info"), ["row_count  warn above 8"]),
+    (_suite("expect_table_row_count_to_equal", {"value": 7}), ["row_count  fail below 7", "row_count  fail above 7"]),
+    (_suite(ROWS, {"min_value": 0}), []),
+    (_suite(ROWS, {"min_value": 5, "max_value": 4}), []),
+    (_suite(ROWS, {"min_value": "many"}), []),
+    (_sodacl("row_count > 0"), ["row_count  fail below 1"]),
+    (_sodacl("row_count between 5 and 10: {filter: b > 1}"),
+     ["row_count WHERE b > 1  fail below 5", "row_count WHERE b > 1  fail above 10"]),
+    (_sodacl("row_count: {warn: when < 9, fail: when = 0}"), ["row_count  warn below 9", "row_count  fail below 1"]),
+    (_sodacl("row_count >= 1: {filter: f(b) > 1}"), []),
+    (_sodacl("row_count != 1"), []),
+    (_sodacl("row_count same as u"), []),
+    (_sodacl("row_count > 0: {never_seen: 1}"), []),
+    ("dataset: d/t\nchecks: [row_count:]", ["row_count  fail below 1"]),
+    ("dataset: d/t\nchecks: [{row_count: {threshold: {level: warn, must_be_between: {greater_than: 3, less_than: 9}}}}"
+     "]",
+     ["row_count  warn below 4", "row_count  warn above 8"]),
+    (_odcs("{metric: rowCount, mustBeBetween: [100, 120], severity: warning}"),
+     ["row_count  warn below 100", "row_count  warn above 120"]),
+    (_odcs("{metric: rowCount, mustBeGreaterOrEqualTo: 3}"), ["row_count  fail below 3"]),
+    (_odcs("{metric: rowCount, mustNotBe: 3}"), []),
+    (f"models: [{{name: t, tests: [dbt_expectations.{ROWS}: {{min_value: 2, config: {{severity: warn}}}}]}}]",
+     ["row_count  warn below 2"]),
+    (f"models: [{{name: t, tests: [dbt_expectations.{ROWS}: {{min_value: 2, group_by: [a]}}]}}]", []),
+    (_on_column("dbt_utils.not_null_proportion: {at_least: 0.95}"), ["NOT NULL(a)  fail above 5%"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "lines"), ROW_COUNTS)
+def test_numbers_of_rows(tmp_path: Path, text: str, lines: list[str]) -> None:
+    imported = _imported(tmp_path, text)
+    assert [f"{rule.text}  {rule.limits}" for rule in imported.rules] == lines
+    assert len(imported.left_out) == (not lines)
+    assert not lines or len(load_suite(imported.text()).lines) == len(lines)
+
+
 def test_names_are_those_of_the_tool(tmp_path: Path) -> None:
     cases = [
         (_on_column("unique"), "unique_t_a"),

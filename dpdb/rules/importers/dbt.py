@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
-from dpdb.rules.importers.dbt_expectations import expectation, why_no_rule
+from dpdb.rules.importers.dbt_expectations import ROW_COUNTS, expectation, limits_of_rows, row_condition, why_no_rule
 from dpdb.rules.importers.dbt_failures import allowed_failures, test_name
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
 from dpdb.rules.importers.sql_parts import identifier, is_always, listed, raw
@@ -107,23 +107,26 @@ def _test(test: object, column: str | None, table: TableRules, source: str | Non
     shown = str(options.shown("column_name") or "")
     origin = f"{name}({shown})" if shown else name
     write, why = _writer(name)
-    if write is None:
-        table.leave(origin, why)
-        return
+    called = test_name(name, table.name, source, mapping(flat))
+    allowed = allowed_failures(name, options, config)
 
-    def written() -> str | list[str]:
+    def among() -> str | None:
         if not options.flag("enabled", True) or not config.flag("enabled", True):
             raise ParameterError("it is not enabled")
-        where = both(options.get("where"), config.get("where"))
-        return write(options, where)
+        return both(options.get("where"), config.get("where"))
 
-    table.take(
-        written,
-        origin,
-        options,
-        name=test_name(name, table.name, source, mapping(flat)),
-        allowed=allowed_failures(name, options, config),
-    )
+    if name in ROW_COUNTS:
+        table.count(
+            lambda: limits_of_rows(name, options, allowed),
+            lambda: row_condition(options, among()),
+            origin,
+            options,
+            called,
+        )
+    elif write is None:
+        table.leave(origin, why)
+    else:
+        table.take(lambda: write(options, among()), origin, options, name=called, allowed=allowed)
 
 
 def _flat(said: object, column: str | None) -> object:
@@ -259,6 +262,7 @@ _GENERIC_TESTS: dict[str, _Write] = {
     "relationships": _relationship,
     "relationships_where": _relationship,
     "mutually_exclusive_ranges": _ranges,
+    "not_null_proportion": lambda o, where: present(o.need("column_name"), where),
 }
 _WHY_NOT = {
     "equality": ACROSS_TABLES,
@@ -268,7 +272,6 @@ _WHY_NOT = {
     "recency": "it depends on the time at which it runs",
     "at_least_one": WHOLE_TABLE,
     "not_constant": WHOLE_TABLE,
-    "not_null_proportion": "take NOT NULL and gate the share of rows: --rate --fail-above problematic=SHARE",
     "sequential_values": WHOLE_TABLE,
 }
 

@@ -47,9 +47,21 @@ def allowed_failures(test: str, options: Options, config: Options) -> Allowed:
     bounds = [Bound("warn", _largest(said["warn_if"], said["limit"]))]
     if str(said["severity"] or "error").lower() != "warn":
         bounds.append(Bound("fail", _largest(said["error_if"], said["limit"])))
+    if test == "dbt_utils.not_null_proportion":
+        return _proportion(options, bounds, words, among=bool(options.shown("where") or config.shown("where")))
     allowed = Allowed(tuple(bounds), _counted(test), words=words)
     is_counted = str(said["fail_calc"] or "count(*)").replace(" ", "").lower() == "count(*)"
     return allowed if is_counted else replace(allowed, counted=NOTHING)
+
+
+def _proportion(options: Options, bounds: list[Bound], words: str, *, among: bool) -> Allowed:
+    """Return what is left of the smallest share of rows that are not NULL; the test has one failure, or none."""
+    words = ", ".join(filter(None, [options.notes("at_least", "at_most"), words]))
+    least, most = number(options.shown("at_least")), number(options.shown("at_most"))
+    is_plain = least is not None and least <= 1 and most in {None, 1} and all(bound.amount == 0 for bound in bounds)
+    amount = 1 - least if is_plain and least is not None else None
+    counted = Counted(VIOLATIONS, None if among else "share")
+    return Allowed(tuple(replace(bound, amount=amount) for bound in bounds), counted, percent=True, words=words)
 
 
 def _counted(test: str) -> Counted:

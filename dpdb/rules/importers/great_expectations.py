@@ -20,6 +20,7 @@ from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.importers.sql_parts import like
 from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, number
 from dpdb.rules.options import Options
+from dpdb.rules.row_counts import RowRange, rows_between, rows_compared
 from dpdb.rules.texts import (
     among,
     between,
@@ -77,6 +78,13 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     named = [options.shown(key) for key in ("column", "column_A", "column_B")]
     shown = ", ".join(texts(options.shown("column_list")) or [str(column) for column in named if column is not None])
     write = _EXPECTATIONS.get(name)
+    if name in _ROW_COUNTS:
+        severity = _severity(item, options)
+        _severity_note(item), _severity_note(options)
+        table.count(
+            lambda: _ROW_COUNTS[name](options).limits(severity), lambda: _row_condition(options), name, item, name
+        )
+        return
     if write is None:
         table.leave(f"{name}({shown})", why_not(name))
         return
@@ -307,6 +315,12 @@ def _sum(options: Options, where: str | None) -> str:
     return _complete(condition, columns, _of_list(options), where)
 
 
+_ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
+    "expect_table_row_count_to_be_between": lambda o: rows_between(
+        o.get("min_value"), o.get("max_value"), strict_low=o.flag("strict_min"), strict_high=o.flag("strict_max")
+    ),
+    "expect_table_row_count_to_equal": lambda o: rows_compared("=", o.need("value")),
+}
 _EXPECTATIONS: dict[str, _Write] = {
     "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column"), where),
     "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),

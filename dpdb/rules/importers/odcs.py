@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
-from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import NO_PATTERNS, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.importers.soda import take_check
 from dpdb.rules.importers.soda_thresholds import largest_allowed
-from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted
+from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity
 from dpdb.rules.options import Options
+from dpdb.rules.row_counts import allowed_rows
 from dpdb.rules.texts import among, between, checked, column_name, found_in, keyed, present
 
 __all__ = ["import_contract", "is_contract"]
@@ -48,7 +49,8 @@ _SILENT_OF_QUALITY = _ABOUT | {"type", "dimension", "businessImpact", "method", 
 _WARNINGS = ("warning", "warn", "info")
 _OPERATORS = {
     "mustBe": "must be", "mustBeLessThan": "must be less than", "mustBeLessOrEqualTo": "must be less than or equal",
-    "mustBeBetween": "must be between",
+    "mustBeBetween": "must be between", "mustBeGreaterThan": "must be greater than",
+    "mustBeGreaterOrEqualTo": "must be greater than or equal",
 }  # fmt: skip
 # The standard does not say whether values or rows are counted.
 _OF_DUPLICATES = ("duplicateValues", "duplicateCount", "unique")
@@ -188,7 +190,13 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
     if "engine" in quality:
         _custom(quality, column, table, origin)
     elif metric == "rowCount":
-        table.leave(origin, WHOLE_TABLE)
+        severity: Severity = "warn" if str(quality.get("severity", "error")).lower() in _WARNINGS else "fail"
+        names = quality.starting("mustBe") + quality.starting("mustNotBe")
+        compared = {_OPERATORS.get(name, name): quality.get(name) for name in names}
+        quality.choice("unit", "rows")
+        table.count(
+            lambda: allowed_rows(compared).limits(severity), lambda: None, origin, quality, _name(quality) or origin
+        )
     elif metric not in _METRICS:
         table.leave(origin, "dpdb does not know this rule")
     else:

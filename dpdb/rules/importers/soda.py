@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
+from dpdb.rules.importers.soda_rows import limits_of_contract_rows, limits_of_rows
 from dpdb.rules.importers.soda_thresholds import threshold_of_contract, threshold_of_metric
 from dpdb.rules.options import Options
 from dpdb.rules.texts import (
@@ -147,6 +148,17 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
             write = partial(_reference, check)
         elif check == "failed rows" and "fail condition" in options:
             write = partial(_failing, "fail condition", options)
+        elif check.split(" ")[0] == "row_count" and "same as" not in check:
+            name = str(options.shown("name") or check)
+            rest = check.removeprefix("row_count").strip()
+            rules.count(
+                lambda: limits_of_rows(rest, options),
+                lambda: both(options.get("filter"), table.where()),
+                check,
+                options,
+                name,
+            )
+            return
         else:
             known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
             rules.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
@@ -226,6 +238,15 @@ def take_check(
         write = partial(_WRITERS[kind], columns, options)
     elif kind in {"failed_row", "failed_rows_expression"} and "expression" in options:
         write = partial(_failing, "expression", options)
+    elif kind == "row":
+        table.count(
+            lambda: limits_of_contract_rows(options),
+            lambda: both(options.first("filter", "filter sql"), where),
+            origin,
+            options,
+            str(options.shown("name") or origin),
+        )
+        return
     elif "reference" in kind:
         table.leave(origin, ACROSS_TABLES)
         return

@@ -18,10 +18,10 @@ from dpdb.rules.importers.shapes import mapping
 from dpdb.rules.limits import Allowed, Bound, Counted, Severity, above, number, reaching
 from dpdb.rules.options import Options
 
-__all__ = ["largest_allowed", "threshold_of_contract", "threshold_of_metric"]
+__all__ = ["BETWEEN", "COMPARED", "largest_allowed", "spaced", "threshold_of_contract", "threshold_of_metric"]
 
-_COMPARED = re.compile(r"(?P<sign>[<>]=?|=|!=|<>)\s*(?P<number>[\d.]+)\s*%?")
-_BETWEEN = re.compile(
+COMPARED = re.compile(r"(?P<sign>[<>]=?|=|!=|<>)\s*(?P<number>[\d.]+)\s*%?")
+BETWEEN = re.compile(
     r"between\s*(?P<open>[\[(]?)\s*(?P<low>[\d.]+)\s*%?\s+and\s+(?P<high>[\d.]+)\s*%?\s*(?P<close>[\])]?)"
 )
 _ZERO = Fraction(0)
@@ -59,13 +59,13 @@ def _met(threshold: str, percent: bool) -> Fraction | None:
     """Return the largest number that meets a threshold such as `< 5`; None if it is not just a largest number."""
     if not threshold:
         return _ZERO
-    said = _COMPARED.fullmatch(threshold)
+    said = COMPARED.fullmatch(threshold)
     if said is not None:
         if said["sign"] == "=":
             return _ZERO if number(said["number"]) == 0 else None
         read = {"<": reaching, "<=": above}.get(said["sign"])
         return None if read is None else read(said["number"], percent=percent)
-    said = _BETWEEN.fullmatch(threshold)
+    said = BETWEEN.fullmatch(threshold)
     if said is None or number(said["low"]) != 0 or said["open"] == "(":
         return None
     return (reaching if said["close"] == ")" else above)(said["high"], percent=percent)
@@ -77,13 +77,13 @@ def _not_met(condition: object, percent: bool, fails_above: Fraction | None = No
     `when between 1 and 10` has one, too, if all above it fail.
     """
     text = str(condition).removeprefix("when ").strip()
-    said = _COMPARED.fullmatch(text)
+    said = COMPARED.fullmatch(text)
     if said is not None:
         if said["sign"] in {"!=", "<>"}:
             return _ZERO if number(said["number"]) == 0 else None
         read = {">=": reaching, ">": above}.get(said["sign"])
         return None if read is None else read(said["number"], percent=percent)
-    said = _BETWEEN.fullmatch(text)
+    said = BETWEEN.fullmatch(text)
     if said is None or fails_above is None:
         return None
     high = (reaching if said["close"] == ")" else above)(said["high"], percent=percent)
@@ -108,8 +108,8 @@ def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_
     """
     names = options.starting("must")
     words = ", ".join(filter(None, [options.notes("threshold"), options.notes(*names)]))
-    said = {name: options.shown(name) for name in names} | _spaced(options.shown("threshold"))
-    also = _spaced(said.pop("additional", None))
+    said = {name: options.shown(name) for name in names} | spaced(options.shown("threshold"))
+    also = spaced(said.pop("additional", None))
     unit = str(said.pop("metric", None) or said.pop("unit", None) or "")
     percent = unit == "percent" or name.endswith("_percent")
     bounds = [_bound(said, percent), *([_bound(also, percent)] if also else [])]
@@ -123,7 +123,8 @@ def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_
     return Allowed(tuple(bounds), counted, percent, words)
 
 
-def _spaced(said: object) -> dict[str, Any]:
+def spaced(said: object) -> dict[str, Any]:
+    """Return options with blanks in their names; none for what is no mapping."""
     return {key.replace("_", " "): item for key, item in mapping(said).items()}
 
 
@@ -152,7 +153,7 @@ def _upper_end(value: object, percent: bool) -> Fraction | None:
     """Return the upper end of a range from zero: `[0, 5]`, or a mapping with `greater_than_or_equal` and another."""
     if isinstance(value, list):
         return above(value[1], percent=percent) if len(value) == 2 and number(value[0]) == 0 else None
-    ends = _spaced(value)
+    ends = spaced(value)
     if number(ends.pop("greater than or equal", None)) != 0 or len(ends) != 1:
         return None
     [(name, high)] = ends.items()
