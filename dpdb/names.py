@@ -15,12 +15,14 @@ __all__ = [
     "close_name",
     "folded",
     "in_double_quotes",
+    "is_one_word",
     "listed_names",
     "most_similar_name",
     "nearest_words",
     "quoted_name",
 ]
 
+_ONE_WORD = re.compile(r"(?![0-9]+(?:[eE][0-9]+)?$)\w+")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 LONGEST_NAME = 200
@@ -37,6 +39,11 @@ def quoted_name(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name):
         return name
     return in_double_quotes(name)
+
+
+def is_one_word(name: str) -> bool:
+    """Return whether a constraint can have a name without quotes: one word, and no number."""
+    return _ONE_WORD.fullmatch(name) is not None
 
 
 def in_double_quotes(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +9,7 @@ from dpdb.constraints.column_ref import ComputedRef, RowExpression
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.predicate import Predicate
 from dpdb.errors import ParameterError
-from dpdb.names import in_double_quotes
+from dpdb.names import in_double_quotes, is_one_word
 
 __all__ = ["MAX_PREDICATES", "DenialConstraint"]
 
@@ -18,7 +17,6 @@ MAX_PREDICATES = 64
 """A constraint with more predicates than this is refused."""
 
 _LONGEST_LABEL = 200
-_ONE_WORD = re.compile(r"(?![0-9]+(?:[eE][0-9]+)?$)\w+")  # a number is no name without quotes
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class DenialConstraint:
     def _named(self, words: str) -> str:
         if self.name is None:
             return words
-        return f"{self.name if _ONE_WORD.fullmatch(self.name) else in_double_quotes(self.name)}: {words}"
+        return f"{self.name if is_one_word(self.name) else in_double_quotes(self.name)}: {words}"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpdb.constraints import RowExpression, parse_constraint
+from dpdb.constraints import MAX_LENGTH, RowExpression, parse_constraint
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
+from dpdb.names import LONGEST_NAME, in_double_quotes, is_one_word
 from dpdb.predicates import refuse_unknown_parts
+from dpdb.rules.limits import ZERO, Allowed
 from dpdb.rules.options import Options
-from dpdb.rules.texts import readable_line
+from dpdb.rules.texts import comment, readable_line
 
 __all__ = ["ACROSS_TABLES", "NO_PATTERNS", "WHOLE_TABLE", "Found", "ImportedRule", "LeftOut", "TableRules"]
 
 # Reasons to leave a check out that several tools give.
 ACROSS_TABLES = "a rule across tables"
 NO_PATTERNS = "dpdb has no regular expressions and formats"
+_LONGEST_CHECK_NAME = LONGEST_NAME - len(" (1000)")
 _LONGEST_NOTE = 500  # characters; a longer note gets no further origin
 WHOLE_TABLE = "it is about the table as a whole, not about rows"
 
@@ -33,13 +36,24 @@ class ImportedRule:
     origin : str
         The check that states the rule, in the file's words.
     note : str or None
-        Settings of the check that dpdb has elsewhere, such as a tolerated share.
+        Settings of the check that the rule does not have, such as a limit on a number that dpdb does not count.
+    name : str or None
+        What the other tool calls the check; no other rule of the table has it.
+    limits : str
+        The limits as a suite has them; empty for `fail above 0`.
     """
 
     table: str
     text: str
     origin: str
     note: str | None = None
+    name: str | None = None
+    limits: str = ""
+
+    def line(self) -> str:
+        """Return the rule as a line of a suite: name, text and limits."""
+        name = "" if self.name is None else f"{self.name if is_one_word(self.name) else in_double_quotes(self.name)}: "
+        return f"{name}{self.text}{'  ' if self.limits else ''}{self.limits}"
 
     def also(self, other: ImportedRule) -> ImportedRule:
         """Return the rule with the origin and note of a second check that states it."""
@@ -68,15 +82,26 @@ class Found:
     rules: list[ImportedRule] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     primary_keys: dict[str, list[str]] = field(default_factory=dict)
-    _places: dict[tuple[str, str], int] = field(default_factory=dict)
+    _places: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    _names: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, rule: ImportedRule) -> None:
-        """Add a rule; if the table has it already, add only its origin and note."""
-        place = self._places.setdefault((rule.table, rule.text), len(self.rules))
+        """Add a rule; if the table has it already with the same limits, add only its origin and note."""
+        place = self._places.setdefault((rule.table, rule.text, rule.limits), len(self.rules))
         if place == len(self.rules):
-            self.rules.append(rule)
+            self.rules.append(replace(rule, name=self._only_name(rule)))
         else:
             self.rules[place] = self.rules[place].also(rule)
+
+    def _only_name(self, rule: ImportedRule) -> str | None:
+        """Return the name of a rule, with a number where another rule of the table has it."""
+        name = comment(rule.name or "")[:_LONGEST_CHECK_NAME]
+        if not name.isprintable() or not name or _has_name(rule):
+            return None
+        count = self._names[rule.table, name.casefold()] = self._names.get((rule.table, name.casefold()), 0) + 1
+        if count == 1:
+            return name
+        return self._only_name(replace(rule, name=f"{name} ({count})"))
 
     def table(self, name: str) -> TableRules:
         """Return the collector of one table's rules."""
@@ -91,7 +116,14 @@ class TableRules:
     name: str
 
     def take(
-        self, write: Callable[[], str | Sequence[str]], origin: str, options: Options, note: str | None = None
+        self,
+        write: Callable[[], str | Sequence[str]],
+        origin: str,
+        options: Options,
+        note: str | None = None,
+        *,
+        name: str | None = None,
+        allowed: Allowed = ZERO,
     ) -> None:
         """Take the rules that a check states, all or none of them, once every option of the check has been read.
 
@@ -106,11 +138,17 @@ class TableRules:
         options
             The options of the check; `write` reads those that matter for which rows fail.
         note
-            A comment beside each rule, such as a tolerated share; by default none.
+            A comment beside each rule; by default none.
+        name
+            What the tool calls the check; by default nothing.
+        allowed
+            What the check tolerates; by default nothing.
         """
         try:
             written = write()
             texts = [_readable(text) for text in ([written] if isinstance(written, str) else written)]
+            if any(len(text) > MAX_LENGTH - _LONGEST_NOTE for text in texts):
+                raise ParameterError("it is too long for a line")
         except (ParameterError, TypeError, ValueError) as error:
             self.leave(origin, str(error).splitlines()[0])
             return
@@ -118,13 +156,51 @@ class TableRules:
         if unread:
             self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
             return
+        kept = allowed.kept(texts)
+        note = "; ".join(filter(None, [kept.note, note])) or None
         for text in texts:
-            rule = ImportedRule(self.name, text, origin, note)
-            self.found.add(rule)
+            self.found.add(ImportedRule(self.name, text, origin, note, name, kept.limits))
+
+    def count(
+        self,
+        limits: Callable[[], Sequence[str]],
+        where: Callable[[], str | None],
+        origin: str,
+        options: Options,
+        name: str,
+    ) -> None:
+        """Take a check on the number of rows, as one line for each of its limits; else leave it out, with the reason.
+
+        Parameters
+        ----------
+        limits, where
+            Return the limits, and the condition of the rows that are counted.
+        origin, options, name
+            As for `take`.
+        """
+        try:
+            written, among = limits(), where()
+            if among is not None:
+                refuse_unknown_parts(among, is_condition=True)
+            text = readable_line("row_count" if among is None else f"row_count WHERE {among}")
+        except (ParameterError, PredicateError, TypeError, ValueError) as error:
+            self.leave(origin, str(error).splitlines()[0].removeprefix("where: "))
+            return
+        unread = options.unread()
+        if unread:
+            self.leave(origin, f"dpdb does not know its option {', '.join(unread)}")
+            return
+        for limit in written:
+            self.found.add(ImportedRule(self.name, text, origin, None, name, limit))
 
     def leave(self, origin: str, reason: str) -> None:
         """Leave a check out, with the reason."""
         self.found.left_out.append(LeftOut(self.name, origin, reason))
+
+
+def _has_name(rule: ImportedRule) -> bool:
+    is_count = rule.text == "row_count" or rule.text.startswith("row_count WHERE ")
+    return not is_count and parse_constraint(rule.text)[0].name is not None
 
 
 def _readable(text: str) -> str:

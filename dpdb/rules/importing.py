@@ -1,4 +1,4 @@
-"""`import_rules`: constraints from files of other tools, recognised by their content."""
+"""`import_rules`: suites from files of other tools, recognised by their content."""
 
 from __future__ import annotations
 
@@ -50,13 +50,14 @@ class ImportedRules:
     left_out: tuple[LeftOut, ...]
 
     def text(self) -> str:
-        """Return the rules as a constraints file, with the checks that were left out as comments."""
+        """Return the rules as a suite file, with the checks that were left out as comments."""
         about = f" for {comment(self.table)}" if self.table else ""
         lines = [f"# rules{about}, from {self.kind}: {len(self.rules)}"]
         for rule in self.rules:
-            note = f" ({rule.note})" if rule.note else ""
-            line = f"{rule.text}  # {comment(rule.origin + note)}"
-            lines.append(line[:MAX_LENGTH])  # it cuts only the comment
+            said = rule.origin if rule.origin != rule.name else ""
+            note = f"({rule.note})" if rule.note else ""
+            about = comment(" ".join(filter(None, [said, note])))
+            lines.append(f"{rule.line()}  # {about}"[:MAX_LENGTH] if about else rule.line())  # it cuts only the comment
         if self.left_out:
             lines += ["", f"# left out: {len(self.left_out)}"]
             lines += [f"# {comment(item.origin)}: {comment(item.reason)}" for item in self.left_out]

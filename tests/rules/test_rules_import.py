@@ -190,7 +190,7 @@ def test_a_great_expectations_suite(tmp_path: Path, key: str) -> None:
         "CHECK (code LIKE 'A%')",
         "UNIQUE(id) WHERE live",
     ]
-    assert imported.rules[0].note == "mostly 0.95: gate with --rate --fail-above problematic=0.05"
+    assert (imported.rules[0].limits, imported.rules[0].note) == ("fail above 5%", None)
     assert len(imported.left_out) == 4
 
 
@@ -233,6 +233,7 @@ checks:
 def test_soda_checks(tmp_path: Path) -> None:
     imported = _imported(tmp_path, "checks.yml", SODA)
     assert _texts(imported) == [
+        "row_count",
         "UNIQUE(id, part)",
         "NOT NULL(status)",
         "NOT NULL(email)",
@@ -242,8 +243,10 @@ def test_soda_checks(tmp_path: Path) -> None:
         "state IN states.code",
         "CHECK (NOT (shipped < ordered))",
     ]
-    assert [rule.note for rule in imported.rules][1] == "tolerated there: < 5"
-    assert len(imported.left_out) == 2
+    assert [rule.limits for rule in imported.rules] == [
+        "fail below 1", "", "fail above 4", "", "", "", "fail above 0.9999%", "", "",
+    ]  # fmt: skip
+    assert len(imported.left_out) == 1
 
 
 def test_a_soda_contract(tmp_path: Path) -> None:
@@ -304,6 +307,7 @@ def test_an_open_data_contract(tmp_path: Path) -> None:
         "age IN tbl_persons.n_years",
         "CHECK (age IN (1))",
         "UNIQUE(a, b)",
+        "row_count",
         "zip -> city",
         "UNIQUE(c, d)",
         "UNIQUE(c) WHERE d IS NULL",
@@ -311,7 +315,7 @@ def test_an_open_data_contract(tmp_path: Path) -> None:
         "not(t1.c IS NULL & t2.c IS NULL & t1.d IS NULL & t2.d IS NULL)",
         "(id, part) IN tbl_persons(n_years, id)",
     ]
-    assert len(imported.left_out) == 4
+    assert len(imported.left_out) == 3
 
 
 def test_the_text_is_a_constraints_file(tmp_path: Path) -> None:
@@ -404,11 +408,10 @@ def test_a_condition_that_is_taken_is_bound_by_a_table(tmp_path: Path, condition
 def test_equal_rules_keep_the_origins_and_notes_of_all(tmp_path: Path) -> None:
     tests = "[unique, unique, {unique: {config: {severity: warn}}}, dbt_expectations.expect_column_values_to_be_unique]"
     imported = _imported(tmp_path, "a.yml", f"models: [{{name: t, columns: [{{name: a, data_tests: {tests}}}]}}]")
-    [rule] = imported.rules
-    assert (rule.origin, rule.note) == (
-        "unique(a)",
-        "also unique(a) (severity warn); also dbt_expectations.expect_column_values_to_be_unique(a)",
-    )
+    assert [(rule.name, rule.limits, rule.origin, rule.note) for rule in imported.rules] == [
+        ("unique_t_a", "", "unique(a)", "also dbt_expectations.expect_column_values_to_be_unique(a)"),
+        ("unique_t_a (2)", "warn above 0", "unique(a)", None),
+    ]
 
 
 def test_a_rule_is_compared_with_no_other_one() -> None:

@@ -431,41 +431,6 @@ def test_a_key_of_a_table_or_column_that_nobody_reads_is_named(tmp_path: Path, t
     assert ["never_seen" in item.origin for item in imported.left_out] == [True]
 
 
-# -- what is kept as a comment ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [
-        (
-            _suite("expect_column_values_to_be_unique", {"column": "a", "mostly": 0.9}, severity="warning"),
-            "mostly 0.9: gate with --rate --fail-above problematic=0.1; severity warning",
-        ),
-        (
-            _on_column("unique: {severity: warn, config: {error_if: '>10', limit: 5}}"),
-            "severity warn; error_if >10, limit 5",
-        ),
-        (_sodacl("duplicate_percent(a) < 5%"), "tolerated there: < 5%"),
-        (_sodacl("duplicate_count(a): {warn: when > 1, fail: when > 5}"), "warn when > 1, fail when > 5"),
-        (
-            "dataset: d/t\ncolumns: [{name: a, checks: [duplicate: {threshold: {metric: percent, must_be_between: "
-            "{greater_than: 1, less_than: 5}}}]}]",
-            "tolerated there: threshold metric percent must_be_between greater_than 1 less_than 5",
-        ),
-        (
-            _ODCS.format(
-                "properties: [{name: a, quality: [{metric: duplicateValues, mustBeLessThan: 5, unit: percent}]}]"
-            ),
-            "tolerated there: mustBeLessThan 5, unit percent",
-        ),
-    ],
-)
-def test_thresholds_and_severities_are_comments(tmp_path: Path, text: str, note: str) -> None:
-    imported = _imported(tmp_path, text)
-    assert [(rule.text, rule.note) for rule in imported.rules] == [("UNIQUE(a)", note)]
-    assert f"({note})" in imported.text()
-
-
 def test_a_share_that_is_none_leaves_the_expectation_out(tmp_path: Path) -> None:
     for mostly in (1.1, -0.3, "One", True):
         text = _suite("expect_column_values_to_be_unique", {"column": "a", "mostly": mostly})

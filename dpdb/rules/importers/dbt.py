@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, WHOLE_TABLE, Found, TableRules
-from dpdb.rules.importers.dbt_expectations import expectation, why_no_rule
+from dpdb.rules.importers.dbt_expectations import ROW_COUNTS, expectation, limits_of_rows, row_condition, why_no_rule
+from dpdb.rules.importers.dbt_failures import allowed_failures, test_name
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
 from dpdb.rules.importers.sql_parts import identifier, is_always, listed, raw
 from dpdb.rules.options import Options
@@ -44,7 +45,6 @@ _SILENT_OF_COLUMN = {
     "data_tests", "tests", "granularity",
 }  # fmt: skip
 _SILENT_OF_CONSTRAINT = {"name", "warn_unenforced", "warn_unsupported"}
-_NOTED = ("severity", "error_if", "warn_if", "fail_calc", "limit")
 
 
 def is_schema(document: object) -> bool:
@@ -55,14 +55,20 @@ def is_schema(document: object) -> bool:
 def import_schema(document: object, found: Found) -> None:
     """Read the tests and constraints of all resources of a file."""
     schema = mapping(document)
-    resources = [item for kind in _RESOURCES for item in sequence(schema.get(kind))]
-    resources += [table for source in sequence(schema.get("sources")) for table in sequence(_get(source, "tables"))]
-    for item in resources:
+    resources: list[tuple[object, str | None]] = [
+        (item, None) for kind in _RESOURCES for item in sequence(schema.get(kind))
+    ]
+    resources += [
+        (table, str(_get(source, "name")))
+        for source in sequence(schema.get("sources"))
+        for table in sequence(_get(source, "tables"))
+    ]
+    for item, source in resources:
         resource = mapping(item)
         table = found.table(str(resource.get("name", "")))
         _tell_unknown("", resource, _SILENT_OF_RESOURCE, table)
         for test in _tests(resource):
-            _test(test, None, table)
+            _test(test, None, table, source)
         for constraint in sequence(resource.get("constraints")):
             _constraint(constraint, [], table)
         for entry in sequence(resource.get("columns")):
@@ -70,7 +76,7 @@ def import_schema(document: object, found: Found) -> None:
             name = str(column.get("name", ""))
             _tell_unknown(f"{name}: ", column, _SILENT_OF_COLUMN, table)
             for test in _tests(column):
-                _test(test, name, table)
+                _test(test, name, table, source)
             for constraint in sequence(column.get("constraints")):
                 _constraint(constraint, [name], table)
 
@@ -89,29 +95,38 @@ def _tests(item: Mapping[str, Any]) -> list[Any]:
     return sequence(item.get("data_tests")) + sequence(item.get("tests"))
 
 
-def _test(test: object, column: str | None, table: TableRules) -> None:
-    """Take one generic test, on a column or (None) on the table."""
+def _test(test: object, column: str | None, table: TableRules, source: str | None) -> None:
+    """Take one generic test, on a column or (None) on the table, which is a model or belongs to a source."""
     name, said, strange = single(test)
     if "test_name" in mapping(test):  # the long form: {name: ..., test_name: unique, ...}
         said, strange = test, []
         name = str(mapping(test)["test_name"])
-    options = Options(_flat(said, column), _SILENT, strange)
+    flat = _flat(said, column)
+    options = Options(flat, _SILENT, strange)
     config = options.inner("config", _SILENT)
     shown = str(options.shown("column_name") or "")
     origin = f"{name}({shown})" if shown else name
     write, why = _writer(name)
-    if write is None:
-        table.leave(origin, why)
-        return
+    called = test_name(name, table.name, source, mapping(flat))
+    allowed = allowed_failures(name, options, config)
 
-    def written() -> str | list[str]:
+    def among() -> str | None:
         if not options.flag("enabled", True) or not config.flag("enabled", True):
             raise ParameterError("it is not enabled")
-        where = both(options.get("where"), config.get("where"))
-        return write(options, where)
+        return both(options.get("where"), config.get("where"))
 
-    notes = [options.notes(*_NOTED), config.notes(*_NOTED)]
-    table.take(written, origin, options, "; ".join(filter(None, notes)) or None)
+    if name in ROW_COUNTS:
+        table.count(
+            lambda: limits_of_rows(name, options, allowed),
+            lambda: row_condition(options, among()),
+            origin,
+            options,
+            called,
+        )
+    elif write is None:
+        table.leave(origin, why)
+    else:
+        table.take(lambda: write(options, among()), origin, options, name=called, allowed=allowed)
 
 
 def _flat(said: object, column: str | None) -> object:
@@ -247,6 +262,7 @@ _GENERIC_TESTS: dict[str, _Write] = {
     "relationships": _relationship,
     "relationships_where": _relationship,
     "mutually_exclusive_ranges": _ranges,
+    "not_null_proportion": lambda o, where: present(o.need("column_name"), where),
 }
 _WHY_NOT = {
     "equality": ACROSS_TABLES,
@@ -256,7 +272,6 @@ _WHY_NOT = {
     "recency": "it depends on the time at which it runs",
     "at_least_one": WHOLE_TABLE,
     "not_constant": WHOLE_TABLE,
-    "not_null_proportion": "take NOT NULL and gate the share of rows: --rate --fail-above problematic=SHARE",
     "sequential_values": WHOLE_TABLE,
 }
 

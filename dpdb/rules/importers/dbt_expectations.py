@@ -15,10 +15,12 @@ from dpdb.rules.found import WHOLE_TABLE
 from dpdb.rules.importers.great_expectations import why_not
 from dpdb.rules.importers.shapes import sequence
 from dpdb.rules.importers.sql_parts import identifier, is_always, like, listed, raw
+from dpdb.rules.limits import Allowed, Severity
 from dpdb.rules.options import Options
+from dpdb.rules.row_counts import RowRange, rows_between, rows_compared
 from dpdb.rules.texts import both, checked, column_name, keyed, keyed_with_nulls, missing, present
 
-__all__ = ["expectation", "why_no_rule"]
+__all__ = ["ROW_COUNTS", "expectation", "limits_of_rows", "row_condition", "why_no_rule"]
 
 Write: TypeAlias = Callable[[Options, str | None], str | list[str]]
 
@@ -29,11 +31,21 @@ def expectation(name: str) -> Write | None:
     if write is None:
         return None
 
-    def with_row_condition(options: Options, where: str | None) -> str | list[str]:
-        condition = options.get("row_condition")
-        return write(options, where if is_always(condition) else both(condition, where))
+    return lambda options, where: write(options, row_condition(options, where))
 
-    return with_row_condition
+
+def row_condition(options: Options, where: str | None) -> str | None:
+    """Return a condition together with that of the rows that a test looks at."""
+    condition = options.get("row_condition")
+    return where if is_always(condition) else both(condition, where)
+
+
+def limits_of_rows(name: str, options: Options, allowed: Allowed) -> list[str]:
+    """Return the limits of a test of the number of rows, which has one failure or none."""
+    if any(bound.amount != 0 for bound in allowed.bounds):
+        raise ParameterError("its failures are no rows")
+    severity: Severity = "fail" if any(bound.severity == "fail" for bound in allowed.bounds) else "warn"
+    return ROW_COUNTS[name](options).limits(severity)
 
 
 def why_no_rule(name: str) -> str:
@@ -127,6 +139,12 @@ def _greater(options: Options, where: str | None) -> str:
     return checked((" >= " if options.flag("or_equal") else " > ").join(_pair(options)), where)
 
 
+ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
+    "dbt_expectations.expect_table_row_count_to_be_between": lambda o: rows_between(
+        o.get("min_value"), o.get("max_value"), strict_low=o.flag("strictly"), strict_high=o.flag("strictly")
+    ),
+    "dbt_expectations.expect_table_row_count_to_equal": lambda o: rows_compared("=", o.need("value")),
+}
 _TESTS: dict[str, Write] = {
     "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column_name"), where),
     "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),

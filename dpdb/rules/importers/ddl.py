@@ -143,7 +143,7 @@ def _unique_index(statement: exp.Create, found: Found) -> None:
     def written() -> str:
         return keyed(_columns(options.get("columns")), None if where is None else _sql(where.this))
 
-    table.take(written, f"unique index {index.name}", options)
+    table.take(written, f"unique index {index.name}", options, name=index.name)
 
 
 def _options(node: exp.Expr | None, strange: Sequence[str] = ()) -> Options:
@@ -161,23 +161,24 @@ def _constraint(kind: exp.Expr | None, columns: list[str], table: TableRules, na
         parts = options.get("expressions")
         key = columns or _names(parts)
         table.found.primary_keys.setdefault(table.name, key)
-        table.take(lambda: _primary(columns or _columns(parts)), f"{shown}PRIMARY KEY ({', '.join(key)})", options)
+        origin = f"{shown}PRIMARY KEY ({', '.join(key)})"
+        table.take(lambda: _primary(columns or _columns(parts)), origin, options, name=named)
     elif isinstance(kind, exp.UniqueColumnConstraint):
         inside = options.get("this")
         parts = inside.expressions if isinstance(inside, exp.Schema) else []
         write = keyed_with_nulls if options.flag("nulls") else keyed
-        table.take(
-            lambda: write(columns or _columns(parts)), f"{shown}UNIQUE ({', '.join(columns or _names(parts))})", options
-        )
+        origin = f"{shown}UNIQUE ({', '.join(columns or _names(parts))})"
+        table.take(lambda: write(columns or _columns(parts)), origin, options, name=named)
     elif isinstance(kind, exp.NotNullColumnConstraint) and not kind.args.get("allow_null"):
-        table.take(lambda: present(columns[0]), f"{shown}NOT NULL {columns[0]}", options)
+        table.take(lambda: present(columns[0]), f"{shown}NOT NULL {columns[0]}", options, name=named)
     elif isinstance(kind, exp.CheckColumnConstraint):
-        table.take(lambda: _check(options.need("this")), f"{shown}CHECK ({_sql(kind.this)})", options)
+        origin = f"{shown}CHECK ({_sql(kind.this)})"
+        table.take(lambda: _check(options.need("this")), origin, options, name=named)
     elif isinstance(kind, exp.ForeignKey):
         columns = columns or _names(options.get("expressions"))
-        _reference(columns, options.need("reference"), table, shown, options.unread())
+        _reference(columns, options.need("reference"), table, named, options.unread())
     elif isinstance(kind, exp.Reference):
-        _reference(columns, kind, table, shown)
+        _reference(columns, kind, table, named)
     elif isinstance(kind, exp.ExcludeColumnConstraint):
         table.leave(f"{shown}EXCLUDE", "write it as a denial constraint: not(t1... & t2...)")
 
@@ -193,17 +194,18 @@ def _check(condition: exp.Expr) -> str:
 
 
 def _reference(
-    columns: list[str], reference: exp.Expr, table: TableRules, shown: str, strange: Sequence[str] = ()
+    columns: list[str], reference: exp.Expr, table: TableRules, named: str, strange: Sequence[str] = ()
 ) -> None:
     """Take a foreign key; without target columns it refers to the primary key that the file has declared before."""
     options = _options(reference, strange)
     target = options.need("this")
     parent = target.this if isinstance(target, exp.Schema) else target
-    named = table.found.primary_keys.get(parent.name, [])
+    targets = table.found.primary_keys.get(parent.name, [])
     if isinstance(target, exp.Schema):
-        named = _names(target.expressions)
+        targets = _names(target.expressions)
     name = f"{parent.db}.{parent.name}" if parent.db else parent.name
-    table.take(lambda: found_in(columns, name, named), f"{shown}REFERENCES of ({', '.join(columns)})", options)
+    origin = f"{f'{named}: ' if named else ''}REFERENCES of ({', '.join(columns)})"
+    table.take(lambda: found_in(columns, name, targets), origin, options, name=named)
 
 
 def _names(parts: Sequence[exp.Expr] | None) -> list[str]:

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from dpdb.constraints import ROWS_IN_DUPLICATES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.importers.sql_parts import like
+from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, number
 from dpdb.rules.options import Options
+from dpdb.rules.row_counts import RowRange, rows_between, rows_compared
 from dpdb.rules.texts import (
     among,
     between,
@@ -45,6 +50,8 @@ _SILENT = {
     "result_format", "catch_exceptions", "include_config", "meta", "notes", "description", "batch_id",
     "output_strftime_format", "unexpected_index_column_names",
 }  # fmt: skip
+_WARNINGS = ("warning", "info")
+_OF_KEYS = ("expect_column_values_to_be_unique", "expect_compound_columns_to_be_unique")
 # Switches that must be off: dpdb compares values as the column holds them.
 _OFF = ("parse_strings_as_datetimes", "allow_cross_type_comparisons", "auto")
 
@@ -71,6 +78,13 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     named = [options.shown(key) for key in ("column", "column_A", "column_B")]
     shown = ", ".join(texts(options.shown("column_list")) or [str(column) for column in named if column is not None])
     write = _EXPECTATIONS.get(name)
+    if name in _ROW_COUNTS:
+        severity = _severity(item, options)
+        _severity_note(item), _severity_note(options)
+        table.count(
+            lambda: _ROW_COUNTS[name](options).limits(severity), lambda: _row_condition(options), name, item, name
+        )
+        return
     if write is None:
         table.leave(f"{name}({shown})", why_not(name))
         return
@@ -82,22 +96,54 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
         return write(options, _row_condition(options))
 
     try:
-        notes = [_mostly(options), item.notes("severity"), options.notes("severity")]
+        allowed, notes = _mostly(name, options), [_severity_note(item), _severity_note(options)]
+        allowed = replace(
+            allowed, bounds=tuple(replace(bound, severity=_severity(item, options)) for bound in allowed.bounds)
+        )
     except ParameterError as error:
         table.leave(f"{name}({shown})", str(error))
     else:
-        table.take(written, f"{name}({shown})", item, "; ".join(filter(None, notes)) or None)
+        note = "; ".join(filter(None, notes)) or None
+        table.take(written, f"{name}({shown})", item, note, name=f"{name}({shown})", allowed=allowed)
 
 
-def _mostly(options: Options) -> str | None:
+def _severity(*places: Options) -> Literal["warn", "fail"]:
+    said = [str(place.shown("severity")).lower() for place in places if "severity" in place]
+    return "warn" if said and all(word in _WARNINGS for word in said) else "fail"
+
+
+def _severity_note(place: Options) -> str | None:
+    """Read a severity; return it for a comment unless `warn` and `fail` say it."""
+    word = str(place.get("severity", "critical")).lower()
+    return None if word in {"critical", "warning"} else f"severity {place.shown('severity')}"
+
+
+def _mostly(name: str, options: Options) -> Allowed:
+    """Read `mostly`, the share that must meet an expectation, of the rows that it looks at.
+
+    Great Expectations divides by the rows that are not NULL for expectations of one column, by all rows for
+    `to_be_null` and `to_not_be_null`, and by the rows that `ignore_row_if` leaves for those of several columns.
+    """
     mostly = options.get("mostly", 1)
     if isinstance(mostly, dict):  # a parameter, known when the suite runs
-        return f"mostly {mostly}"
+        return Allowed((Bound("fail", None),), NOTHING, words=f"mostly {mostly}")
     if isinstance(mostly, bool) or not isinstance(mostly, (int, float)) or not 0 <= mostly <= 1:
         raise ParameterError(f"mostly: {mostly!r} is no share from 0 to 1")
-    if mostly == 1:
+    allowed = 1 - (number(mostly) or Fraction(0))
+    counted = Counted(ROWS_IN_DUPLICATES if name in _OF_KEYS else VIOLATIONS, _share(name, options))
+    return Allowed((Bound("fail", allowed),), counted, percent=True, words=f"mostly {mostly}")
+
+
+def _share(name: str, options: Options) -> Literal["share", "share of non-null"] | None:
+    if options.shown("row_condition"):  # the share is of the rows that meet it
         return None
-    return f"mostly {mostly:g}: gate with --rate --fail-above problematic={round(1 - mostly, 10):g}"
+    if name in {"expect_column_values_to_be_null", "expect_column_values_to_not_be_null"}:
+        return "share"
+    word = str(options.shown("ignore_row_if") or "all")
+    several = "column_A" in options or len(sequence(options.shown("column_list"))) > 1
+    if not several or word.startswith(("any", "either")):
+        return "share of non-null"
+    return "share" if word in {"neither", "never"} else None
 
 
 _CONDITION = re.compile(
@@ -269,6 +315,12 @@ def _sum(options: Options, where: str | None) -> str:
     return _complete(condition, columns, _of_list(options), where)
 
 
+_ROW_COUNTS: dict[str, Callable[[Options], RowRange]] = {
+    "expect_table_row_count_to_be_between": lambda o: rows_between(
+        o.get("min_value"), o.get("max_value"), strict_low=o.flag("strict_min"), strict_high=o.flag("strict_max")
+    ),
+    "expect_table_row_count_to_equal": lambda o: rows_compared("=", o.need("value")),
+}
 _EXPECTATIONS: dict[str, _Write] = {
     "expect_column_values_to_not_be_null": lambda o, where: present(o.need("column"), where),
     "expect_column_values_to_be_null": lambda o, where: checked(f"{_column(o)} IS NULL", where),

@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
+from dpdb.constraints import VIOLATIONS
 from dpdb.errors import ParameterError
-from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.found import NO_PATTERNS, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.importers.soda import take_check
+from dpdb.rules.importers.soda_thresholds import largest_allowed
+from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity
 from dpdb.rules.options import Options
+from dpdb.rules.row_counts import allowed_rows
 from dpdb.rules.texts import among, between, checked, column_name, found_in, keyed, present
 
 __all__ = ["import_contract", "is_contract"]
@@ -40,6 +44,16 @@ _SILENT_OF_PROPERTY = _ABOUT | {
 }  # fmt: skip
 _SILENT_OF_LIMITS = {"format", "timezone", "defaultTimezone"}
 _SILENT_OF_QUALITY = _ABOUT | {"type", "dimension", "businessImpact", "method", "scheduler", "schedule"}
+
+
+_WARNINGS = ("warning", "warn", "info")
+_OPERATORS = {
+    "mustBe": "must be", "mustBeLessThan": "must be less than", "mustBeLessOrEqualTo": "must be less than or equal",
+    "mustBeBetween": "must be between", "mustBeGreaterThan": "must be greater than",
+    "mustBeGreaterOrEqualTo": "must be greater than or equal",
+}  # fmt: skip
+# The standard does not say whether values or rows are counted.
+_OF_DUPLICATES = ("duplicateValues", "duplicateCount", "unique")
 
 
 def is_contract(document: object) -> bool:
@@ -176,12 +190,24 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
     if "engine" in quality:
         _custom(quality, column, table, origin)
     elif metric == "rowCount":
-        table.leave(origin, WHOLE_TABLE)
+        severity: Severity = "warn" if str(quality.get("severity", "error")).lower() in _WARNINGS else "fail"
+        names = quality.starting("mustBe") + quality.starting("mustNotBe")
+        compared = {_OPERATORS.get(name, name): quality.get(name) for name in names}
+        quality.choice("unit", "rows")
+        table.count(
+            lambda: allowed_rows(compared).limits(severity), lambda: None, origin, quality, _name(quality) or origin
+        )
     elif metric not in _METRICS:
         table.leave(origin, "dpdb does not know this rule")
     else:
-        note = _tolerated(quality)
-        table.take(lambda: _METRICS[metric](_columns(quality, column), quality), origin, quality, note)
+        allowed = _allowed(quality, NOTHING if metric in _OF_DUPLICATES else Counted(VIOLATIONS, "share"))
+        table.take(
+            lambda: _METRICS[metric](_columns(quality, column), quality),
+            origin,
+            quality,
+            name=_name(quality),
+            allowed=allowed,
+        )
 
 
 def _columns(quality: Options, column: str | None) -> list[str]:
@@ -195,21 +221,21 @@ def _each_present(columns: list[str], _: Options) -> list[str]:
     return list(map(present, columns))
 
 
-def _none_missing(columns: list[str], quality: Options) -> list[str]:
-    others = [item for item in sequence(quality.inner("arguments").get("missingValues")) if item is not None]
+def _none_missing(columns: list[str], options: Options) -> list[str]:
+    others = [item for item in sequence(options.inner("arguments").get("missingValues")) if item is not None]
     written = list(map(present, columns))
     return written + [checked(among(column, others, inside=False)) for column in columns if others]
 
 
-def _each_valid(columns: list[str], quality: Options) -> list[str]:
-    arguments = quality.inner("arguments")
+def _each_valid(columns: list[str], options: Options) -> list[str]:
+    arguments = options.inner("arguments")
     if "pattern" in arguments or "validValues" not in arguments:
         raise ParameterError(NO_PATTERNS)
     return [checked(among(column, sequence(arguments.get("validValues")))) for column in columns]
 
 
 _METRICS: dict[str, Callable[[list[str], Options], str | list[str]]] = {
-    **dict.fromkeys(["duplicateValues", "duplicateCount", "unique"], lambda columns, _: keyed(columns)),
+    **dict.fromkeys(_OF_DUPLICATES, lambda columns, _: keyed(columns)),
     **dict.fromkeys(["nullValues", "nullCheck"], _each_present),
     "missingValues": _none_missing,
     "invalidValues": _each_valid,
@@ -220,11 +246,12 @@ def _custom(quality: Options, column: str | None, table: TableRules, origin: str
     """Take a rule for a named engine: dpdb's own text, or a check of Soda's."""
     engine, implementation = quality.get("engine"), quality.get("implementation")
     if engine == "dpdb":
-        note = _tolerated(quality)
+        allowed = _allowed(quality, Counted(VIOLATIONS, "share") if implementation else NOTHING)
         lines = implementation.splitlines() if isinstance(implementation, str) else texts(implementation)
         for line in lines:
             if line.strip():
-                table.take(line.strip, f"{column or 'table'}: engine dpdb", quality, note)
+                origin = f"{column or 'table'}: engine dpdb"
+                table.take(line.strip, origin, quality, name=_name(quality), allowed=allowed)
     elif engine == "soda" and isinstance(implementation, Mapping):
         check = mapping(implementation)
         takes_table = column if "columns" not in check else None
@@ -233,9 +260,19 @@ def _custom(quality: Options, column: str | None, table: TableRules, origin: str
         table.leave(origin, f"it is written for {engine}")
 
 
-def _tolerated(quality: Options) -> str | None:
+def _name(quality: Options) -> str | None:
+    said = quality.shown("name") or quality.shown("id")
+    return None if said is None else str(said)
+
+
+def _allowed(quality: Options, counted: Counted) -> Allowed:
+    """Read the limit of a quality rule: a comparison, `unit`, of all rows for percentages, and `severity`."""
     names = quality.starting("mustBe") + quality.starting("mustNotBe")
+    unit = quality.get("unit", "rows")
     words = quality.notes(*names, *(["unit"] if "unit" in quality else []))
-    exact = {name: quality.shown(name) for name in names} in ({}, {"mustBe": 0})
-    said = [None if exact else f"tolerated there: {words}", quality.notes("severity")]
-    return "; ".join(filter(None, said)) or None
+    severity = str(quality.get("severity", "error")).lower()
+    amount = largest_allowed(
+        {_OPERATORS.get(name, name): quality.shown(name) for name in names}, percent=unit == "percent"
+    )
+    bound = Bound("warn" if severity in _WARNINGS else "fail", amount if unit in {"rows", "percent"} else None)
+    return Allowed((bound,), counted, unit == "percent", words)

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 from dpdb.errors import ParameterError
 from dpdb.rules.found import ACROSS_TABLES, NO_PATTERNS, WHOLE_TABLE, Found, TableRules
 from dpdb.rules.importers.shapes import mapping, sequence, single, texts
+from dpdb.rules.importers.soda_rows import limits_of_contract_rows, limits_of_rows
+from dpdb.rules.importers.soda_thresholds import threshold_of_contract, threshold_of_metric
 from dpdb.rules.options import Options
 from dpdb.rules.texts import (
     among,
@@ -35,7 +37,6 @@ _EXISTS = re.compile(
     r"values in (?P<left>\()?(?P<columns>(?(left)[^()]+|[\w\"]+))(?(left)\)) must exist in (?P<parent>[\w.]+) "
     r"(?P<right>\()?(?P<targets>(?(right)[^()]+|[\w\"]+))(?(right)\))"
 )
-_NONE = re.compile(r"(=?\s*0\s*%?)?")
 
 # Without influence on which rows fail; names of options have blanks here (contracts write `_`).
 _SILENT = {
@@ -99,6 +100,11 @@ class _Table:
         self._filter = mapping(file.get(f"filter {name} [{part}]"))
         self._configured = mapping(file.get(f"configurations for {name}"))
 
+    @property
+    def is_part(self) -> bool:
+        """Return whether the checks are about a part of the table."""
+        return self._part is not None
+
     def where(self) -> str | None:
         """Return the condition of the part of the table.
 
@@ -142,18 +148,25 @@ def _sodacl(said: object, table: _Table, rules: TableRules) -> None:
             write = partial(_reference, check)
         elif check == "failed rows" and "fail condition" in options:
             write = partial(_failing, "fail condition", options)
+        elif check.split(" ")[0] == "row_count" and "same as" not in check:
+            name = str(options.shown("name") or check)
+            rest = check.removeprefix("row_count").strip()
+            rules.count(
+                lambda: limits_of_rows(rest, options),
+                lambda: both(options.get("filter"), table.where()),
+                check,
+                options,
+                name,
+            )
+            return
         else:
             known = ("row_count", "schema", "freshness", "avg", "min", "max", "sum", "stddev", "change ", "anomaly")
             rules.leave(check, WHOLE_TABLE if check.startswith(known) else "dpdb does not know this check")
             return
-    rest = match["rest"].strip() if match is not None else ""
-    notes = [None if _NONE.fullmatch(rest) else f"tolerated there: {rest}", options.notes("warn", "fail")]
-    rules.take(
-        lambda: write(both(options.get("filter"), table.where())),
-        check,
-        options,
-        "; ".join(filter(None, notes)) or None,
-    )
+    among = table.is_part or "filter" in options
+    allowed = threshold_of_metric(match, options, among=among)
+    name = str(options.shown("name") or check)
+    rules.take(lambda: write(both(options.get("filter"), table.where())), check, options, name=name, allowed=allowed)
 
 
 def _reference(check: str, where: str | None) -> str:
@@ -225,6 +238,15 @@ def take_check(
         write = partial(_WRITERS[kind], columns, options)
     elif kind in {"failed_row", "failed_rows_expression"} and "expression" in options:
         write = partial(_failing, "expression", options)
+    elif kind == "row":
+        table.count(
+            lambda: limits_of_contract_rows(options),
+            lambda: both(options.first("filter", "filter sql"), where),
+            origin,
+            options,
+            str(options.shown("name") or origin),
+        )
+        return
     elif "reference" in kind:
         table.leave(origin, ACROSS_TABLES)
         return
@@ -232,7 +254,14 @@ def take_check(
         known = kind in {"schema", "row", "freshness", "avg", "aggregate", "metric", "sql_metric", "min", "max", "sum"}
         table.leave(origin, WHOLE_TABLE if known else "dpdb does not know this check")
         return
-    table.take(lambda: write(both(options.first("filter", "filter sql"), where)), origin, options, _threshold(options))
+    among = where is not None or "filter" in options or "filter sql" in options
+    table.take(
+        lambda: write(both(options.first("filter", "filter sql"), where)),
+        origin,
+        options,
+        name=str(options.shown("name") or origin),
+        allowed=threshold_of_contract(name, options, among=among, excludes_values="missing values" in options),
+    )
 
 
 def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,15 +270,6 @@ def _inherited(kind: str, beside: Mapping[str, Any], given: Mapping[str, Any]) -
     if kind == "invalid" and not any(name in given for name in _VALID):
         others += _VALID
     return {name: said for name, said in beside.items() if name in others or name not in (*_MISSING, *_VALID)}
-
-
-def _threshold(options: Options) -> str | None:
-    allowed = options.get("threshold")
-    names = options.starting("must be")
-    said = [None if allowed in (None, {"must_be": 0}) else Options({"threshold": allowed}).notes("threshold")]
-    said.append(options.notes(*names) if {name: options.shown(name) for name in names} != {"must be": 0} else None)
-    options.notes(*names)
-    return f"tolerated there: {', '.join(filter(None, said))}" if any(said) else None
 
 
 # -- the checks as constraints ----------------------------------------------------------------------------------------

@@ -1,0 +1,161 @@
+"""Thresholds of Soda: what SodaCL writes behind a metric and under `warn` and `fail`, and those of data contracts.
+
+`duplicate_count` of SodaCL (version 3) is the number of values that occur more than once, and its percentages are of
+all rows. `duplicate` of a column in a contract (version 4) is the number of rows that are not NULL less that of
+distinct values, which is the fewest rows to delete, and its percentages are of the rows that are not NULL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
+from dpdb.rules.importers.shapes import mapping
+from dpdb.rules.limits import Allowed, Bound, Counted, Severity, above, number, reaching
+from dpdb.rules.options import Options
+
+__all__ = ["BETWEEN", "COMPARED", "largest_allowed", "spaced", "threshold_of_contract", "threshold_of_metric"]
+
+COMPARED = re.compile(r"(?P<sign>[<>]=?|=|!=|<>)\s*(?P<number>[\d.]+)\s*%?")
+BETWEEN = re.compile(
+    r"between\s*(?P<open>[\[(]?)\s*(?P<low>[\d.]+)\s*%?\s+and\s+(?P<high>[\d.]+)\s*%?\s*(?P<close>[\])]?)"
+)
+_ZERO = Fraction(0)
+
+
+def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among: bool) -> Allowed:
+    """Read the threshold of a check of SodaCL.
+
+    Parameters
+    ----------
+    match
+        The parts of a check of a metric: `metric`, `unit` and the `rest`, its threshold; None for other checks.
+    options
+        Those of the check, of which `warn` and `fail` are read.
+    among
+        Whether the check looks at some of the rows, of which its percentages are then.
+    """
+    metric, percent, rest = "", False, ""
+    if match is not None:
+        metric, percent, rest = match["metric"], match["unit"] == "percent", match["rest"].strip()
+    words = ", ".join(filter(None, [rest, options.notes("warn", "fail")]))
+    warn, fail = options.shown("warn"), options.shown("fail")
+    bounds: list[Bound] = []
+    if fail is not None:
+        bounds.append(Bound("fail", None if rest else _not_met(fail, percent)))
+    elif rest or warn is None:
+        bounds.append(Bound("fail", _met(rest, percent)))
+    if warn is not None:
+        bounds.append(Bound("warn", _not_met(warn, percent, bounds[0].amount if bounds else None)))
+    counted = Counted(DUPLICATE_VALUES if metric == "duplicate" else VIOLATIONS, None if among else "share")
+    return Allowed(tuple(bounds), counted, percent, words)
+
+
+def _met(threshold: str, percent: bool) -> Fraction | None:
+    """Return the largest number that meets a threshold such as `< 5`; None if it is not just a largest number."""
+    if not threshold:
+        return _ZERO
+    said = COMPARED.fullmatch(threshold)
+    if said is not None:
+        if said["sign"] == "=":
+            return _ZERO if number(said["number"]) == 0 else None
+        read = {"<": reaching, "<=": above}.get(said["sign"])
+        return None if read is None else read(said["number"], percent=percent)
+    said = BETWEEN.fullmatch(threshold)
+    if said is None or number(said["low"]) != 0 or said["open"] == "(":
+        return None
+    return (reaching if said["close"] == ")" else above)(said["high"], percent=percent)
+
+
+def _not_met(condition: object, percent: bool, fails_above: Fraction | None = None) -> Fraction | None:
+    """Return the largest number that does not meet a condition such as `when > 5`.
+
+    `when between 1 and 10` has one, too, if all above it fail.
+    """
+    text = str(condition).removeprefix("when ").strip()
+    said = COMPARED.fullmatch(text)
+    if said is not None:
+        if said["sign"] in {"!=", "<>"}:
+            return _ZERO if number(said["number"]) == 0 else None
+        read = {">=": reaching, ">": above}.get(said["sign"])
+        return None if read is None else read(said["number"], percent=percent)
+    said = BETWEEN.fullmatch(text)
+    if said is None or fails_above is None:
+        return None
+    high = (reaching if said["close"] == ")" else above)(said["high"], percent=percent)
+    if high is None or high < fails_above:
+        return None
+    return (above if said["open"] == "(" else reaching)(said["low"], percent=percent)
+
+
+def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_values: bool) -> Allowed:
+    """Read the threshold of a check of a contract.
+
+    Parameters
+    ----------
+    name
+        The type of the check, such as `missing` or `duplicate_percent`.
+    options
+        Those of the check, of which `threshold` and all that begin with `must be` are read.
+    among
+        Whether the check looks at some of the rows.
+    excludes_values
+        Whether some values count as missing.
+    """
+    names = options.starting("must")
+    words = ", ".join(filter(None, [options.notes("threshold"), options.notes(*names)]))
+    said = {name: options.shown(name) for name in names} | spaced(options.shown("threshold"))
+    also = spaced(said.pop("additional", None))
+    unit = str(said.pop("metric", None) or said.pop("unit", None) or "")
+    percent = unit == "percent" or name.endswith("_percent")
+    bounds = [_bound(said, percent), *([_bound(also, percent)] if also else [])]
+    if unit not in {"", "count", "percent"} or len({bound.severity for bound in bounds}) < len(bounds):
+        bounds = [replace(bound, amount=None) for bound in bounds]
+    counted = Counted(VIOLATIONS, None if among else "share")
+    if name == "duplicate":
+        counted = Counted(VIOLATIONS, None if among or excludes_values else "share of non-null")
+    elif "duplicate" in name:
+        counted = Counted(DUPLICATE_VALUES, None if among else "share")
+    return Allowed(tuple(bounds), counted, percent, words)
+
+
+def spaced(said: object) -> dict[str, Any]:
+    """Return options with blanks in their names; none for what is no mapping."""
+    return {key.replace("_", " "): item for key, item in mapping(said).items()}
+
+
+def _bound(said: Mapping[str, Any], percent: bool) -> Bound:
+    severity: Severity = "warn" if str(said.get("level", "fail")).lower() == "warn" else "fail"
+    compared = {name: value for name, value in said.items() if name != "level"}
+    return Bound(severity, largest_allowed(compared, percent=percent))
+
+
+def largest_allowed(compared: Mapping[str, Any], *, percent: bool) -> Fraction | None:
+    """Return the largest number that meets a comparison such as `must be less than: 5`; none tolerates nothing."""
+    if not compared:
+        return _ZERO
+    if len(compared) > 1:
+        return None
+    [(name, value)] = compared.items()
+    if name == "must be":
+        return _ZERO if number(value) == 0 else None
+    if name == "must be between":
+        return _upper_end(value, percent)
+    read = {"must be less than": reaching, "must be less than or equal": above}.get(name)
+    return None if read is None else read(value, percent=percent)
+
+
+def _upper_end(value: object, percent: bool) -> Fraction | None:
+    """Return the upper end of a range from zero: `[0, 5]`, or a mapping with `greater_than_or_equal` and another."""
+    if isinstance(value, list):
+        return above(value[1], percent=percent) if len(value) == 2 and number(value[0]) == 0 else None
+    ends = spaced(value)
+    if number(ends.pop("greater than or equal", None)) != 0 or len(ends) != 1:
+        return None
+    [(name, high)] = ends.items()
+    read = {"less than": reaching, "less than or equal": above}.get(name)
+    return None if read is None else read(high, percent=percent)

@@ -1,0 +1,153 @@
+"""Limits of other tools' checks: kept where the number that they are about is a statistic of dpdb.
+
+A check of another tool has a limit of its own kind (`mostly`, `error_if`, `< 5%`, `mustBeLessThan`) on a number of
+its own kind (rows, values that occur more than once, rows that share a value, distinct wrong values). Only where dpdb
+counts the same number, and percentages are of the same rows, the limit means the same here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from math import ceil, floor
+from typing import Literal, TypeAlias
+
+from dpdb.constraints import VIOLATIONS, Limit, Statistic, is_key, never_null, parse_constraint
+from dpdb.errors import ParameterError
+
+__all__ = ["NOTHING", "ZERO", "Allowed", "Bound", "Counted", "Kept", "Severity", "above", "number", "reaching"]
+
+Severity: TypeAlias = Literal["warn", "fail"]
+
+_SEVERITIES: tuple[Severity, ...] = ("warn", "fail")
+_FINEST_SHARE = 10**6
+_LONGEST_NUMBER = 40
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the number of a check counts.
+
+    Attributes
+    ----------
+    statistic : str or None
+        The same number of dpdb, None if there is none.
+    share : str or None
+        What its percentages are of, in a limit's units; None if dpdb has no such denominator.
+    """
+
+    statistic: Statistic | None
+    share: Literal["share", "share of non-null"] | None = None
+
+
+NOTHING = Counted(None)
+"""A number that no statistic of dpdb is."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The largest amount at which a check neither warns nor fails; None if there is no such amount.
+
+    Percentages are shares from 0 to 1.
+    """
+
+    severity: Severity
+    amount: Fraction | None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The limits of a rule as a suite has them (empty for `fail above 0`), and a comment if they are others."""
+
+    limits: str
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a check tolerates.
+
+    Attributes
+    ----------
+    bounds : tuple of Bound
+        At most one that warns and one that fails; none for a check that tolerates nothing.
+    counted : Counted
+    percent : bool
+        Whether the bounds are shares.
+    words : str or None
+        The bounds in the file's words, for a comment where they are not kept.
+    """
+
+    bounds: tuple[Bound, ...] = ()
+    counted: Counted = NOTHING
+    percent: bool = False
+    words: str | None = None
+
+    def kept(self, texts: Sequence[str]) -> Kept:
+        """Return the limits of a check that is written as some rules, in a suite's words."""
+        bounds: dict[Severity, Bound] = {bound.severity: bound for bound in self.bounds}
+        if len(bounds) == 2 and bounds["warn"].amount == bounds["fail"].amount:
+            del bounds["warn"]
+        if all(bound.amount == 0 for bound in bounds.values()):
+            return Kept(_none_at_all(bounds))
+        try:
+            limits = [self._limit(bounds[severity]) for severity in _SEVERITIES if severity in bounds]
+        except ParameterError:
+            limits = []
+        if not limits or not self._is_counted(texts):
+            return Kept(_none_at_all(bounds), f"tolerated there: {self.words}" if self.words else None)
+        return Kept(", ".join(limit.written(self.counted.statistic or VIOLATIONS) for limit in limits))
+
+    def _limit(self, bound: Bound) -> Limit:
+        unit = self.counted.share if self.percent else "rows"
+        if bound.amount is None or unit is None:
+            raise ParameterError("it is no limit of dpdb")
+        return Limit(bound.severity, "above", bound.amount, unit)
+
+    def _is_counted(self, texts: Sequence[str]) -> bool:
+        if self.counted.statistic is None or len(texts) != 1:
+            return False
+        rules = parse_constraint(texts[0])
+        if len(rules) != 1:
+            return False
+        if self.percent and self.counted.share == "share of non-null" and never_null(rules[0]) is not None:
+            return False
+        return self.counted.statistic == VIOLATIONS or is_key(rules[0])
+
+
+ZERO = Allowed()
+"""Nothing is tolerated."""
+
+
+def _none_at_all(severities: dict[Severity, Bound]) -> str:
+    return "warn above 0" if [*severities] == ["warn"] else ""
+
+
+def number(said: object) -> Fraction | None:
+    """Read a number, maybe with a percent sign; None for any other value."""
+    text = str(said).strip().removesuffix("%").strip()
+    if isinstance(said, bool) or not isinstance(said, (int, float, str)) or len(text) > _LONGEST_NUMBER:
+        return None
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return Fraction(value) if value.is_finite() and abs(value.adjusted()) <= _LONGEST_NUMBER else None
+
+
+def above(said: object, *, percent: bool) -> Fraction | None:
+    """Return the largest amount that is not above a number; None for what is no number or leaves nothing."""
+    value = number(said)
+    if value is None or value < 0:
+        return None
+    return value / 100 if percent else Fraction(floor(value))
+
+
+def reaching(said: object, *, percent: bool) -> Fraction | None:
+    """Return the largest amount that is below a number: of shares, the next one that a limit can have."""
+    value = number(said)
+    if value is None or value <= 0:
+        return None
+    return Fraction(ceil(value / 100 * _FINEST_SHARE) - 1, _FINEST_SHARE) if percent else Fraction(ceil(value) - 1)
