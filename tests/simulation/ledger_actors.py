@@ -32,7 +32,10 @@ UNIT = 10**8
 
 # What a ledger may answer when nothing has failed; everything else is a violation.
 PLAIN = ("is being answered by another process", "keep the ledger busy", "was retired", "source has changed",
-         "before the source changed", "another file was put", "locking protocol")  # fmt: skip
+         "before the source changed", "another file was put", "locking protocol", "is being run by another process",
+         "clock is behind the newest run of kept suite", "a secret was overwritten, but other processes",
+         "was closed on", "the owner has closed it")  # fmt: skip
+CLOSED = ("was closed on", "the owner has closed it")
 NOT_MADE = ("no ledger there", "the file is empty", "is left of a ledger", "exists already")
 
 
@@ -56,6 +59,7 @@ class Life:
     content: int = 0
     is_made: bool = False
     may_be_retired: bool = False
+    may_be_closed: bool = False  # some suite
     generation: int = 0  # changes when an old copy is put back with its head, or a log was exchanged
     drawing: dict[str, Actor] = field(default_factory=dict)
     answers: int = 0
@@ -84,6 +88,8 @@ class Life:
         known = next((words for words in PLAIN if words in text), None)
         if known == "was retired" and not self.may_be_retired:
             known = None
+        if known in CLOSED and not self.may_be_closed:
+            known = None
         if known is None and not self.is_made:
             known = next((words for words in NOT_MADE if words in text), None)
         if known is None and (actor.faults or self.newest is not None):
@@ -102,6 +108,8 @@ def process(life: Life, run_ids: list[str]) -> Any:
     """A process that opens the ledger and makes some releases."""
 
     def work(actor: Actor) -> None:
+        import suite_actors  # which knows this module
+
         try:
             generation = life.generation
             with Ledger.open(life.path) as ledger:
@@ -109,7 +117,8 @@ def process(life: Life, run_ids: list[str]) -> Any:
                     raise ViolationError("an old copy without its head was opened")
                 for run_id in run_ids:
                     with suppress_expected(life, actor, run_id):
-                        release(life, actor, ledger, run_id, generation)
+                        make = suite_actors.check if life.model.runs[run_id].suite is not None else release
+                        make(life, actor, ledger, run_id, generation)
         except LedgerError as error:
             life.expected(actor, error)
 
@@ -354,6 +363,7 @@ def put_newest(life: Life) -> None:
     life.model.debited = set(life.newest.model.debited)
     life.model.settled = set(life.newest.model.settled)
     life.model.acts = set(life.newest.model.acts)
+    life.model.rearmed = dict(life.newest.model.rearmed)
     life.model.refused = list(life.newest.model.refused)
     life.head_moves = [move for move in life.head_moves if move[1] < life.newest.step]
     life.newest, life.must_refuse = None, False

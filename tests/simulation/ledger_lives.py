@@ -17,10 +17,12 @@ from unittest.mock import patch
 
 import ledger_actors
 import simulated_sqlite
+import suite_actors
 from ledger_actors import UNIT, Life
 from ledger_model import Model, run
 from simulated_disk import SimulatedDisk
 from simulated_world import SimulatedTime, ViolationError, World
+from suite_model import ended_keys
 
 from dpdb import steps
 from dpdb.files import disk as product_disk
@@ -29,11 +31,12 @@ from dpdb.ledger import Ledger
 from dpdb.ledger import ledger as ledger_module
 from dpdb.ledger.store import clock, connecting
 from dpdb.ledger.store import file as store_file
+from dpdb.ledger.suites import runs as suite_runs
 from dpdb.overlap.bounds import bound
 
 SIMPLE = [{}], [{"a": 0}], [{"a": 1}], [{"b": 0}], [{"a": 1, "b": 1}], [{"a": 0, "c": 1}], [{"a": 0}, {"b": 1}]
 CHAOS_STEPS, CALM_STEPS = 900, 60_000
-RUNS, PROCESSES = 5, 3
+RUNS, PROCESSES, NIGHTS = 5, 3, 2
 
 
 @dataclass
@@ -62,8 +65,12 @@ def live(seed: int, folder: Path, *, faults: bool = True, plain: bool = False) -
     disk = SimulatedDisk(world, folder.resolve() / f"life-{seed}")
     chance = world.chance
     runs = {f"run {n}": run(chance.choice(SIMPLE), chance.randint(1, 4) * UNIT) for n in range(RUNS)}
-    for name in chance.sample(sorted(runs), chance.randint(0, RUNS - 1)):
-        runs[name] = runs[name]._replace(settled=chance.randint(0, runs[name].charge // UNIT) * UNIT)
+    for chosen in chance.sample(sorted(runs), chance.randint(0, RUNS - 1)):
+        runs[chosen] = runs[chosen]._replace(settled=chance.randint(0, runs[chosen].charge // UNIT) * UNIT)
+    covers = run(chance.choice(SIMPLE), chance.randint(2, 5) * UNIT)
+    runs["suite"] = covers._replace(suite="")
+    every, name = run([{}], chance.randint(2, 5) * UNIT), "nightly"
+    runs |= {f"{name} {day}": every._replace(suite=name) for day in range(NIGHTS)}
     life = Life(world, disk, Model(runs, chance.randint(4, 12) * UNIT), append_only=chance.random() < 0.2)
     gc.disable()  # finalizers run where the code says
     try:
@@ -99,7 +106,8 @@ def _in_place(world: World, disk: SimulatedDisk, plain: bool, *, yields: bool) -
         stack.enter_context(patch.object(connecting, "connect", connect))
         stack.enter_context(patch.object(clock, "datetime", world))
         stack.enter_context(patch.object(store_file, "is_mounted_alone", lambda path: False))
-        stack.enter_context(patch.object(ledger_module, "new_key", lambda: world.chance.randbytes(32)))
+        for module in (ledger_module, suite_runs):
+            stack.enter_context(patch.object(module, "new_key", lambda: world.chance.randbytes(32)))
         for module in (file_lock, store_file):
             stack.enter_context(patch.object(module, "time", SimulatedTime(world)))
         stack.enter_context(patch.object(bound, "time", SimulatedTime(world, tick=1e-6)))
@@ -154,11 +162,13 @@ def _owner(life: Life) -> Callable[[Any], None]:
         return ledger_actors.make(life)
     kind = chance.choices(
         ["copy", "raise", "allow", "end allowance", "epoch", "retire", "without its head", "with its head",
-         "only its log", "rest"],
-        [6, 3, 3, 1, 3, 0.15, 2, 0.7, 1, 12],
+         "only its log", "re-arm", "close", "rest"],
+        [6, 3, 3, 1, 3, 0.15, 2, 0.7, 1, 6, 3, 12],
     )[0]  # fmt: skip
     if kind == "rest":
         return lambda actor: [life.world.step("owner rests") for _ in range(20)] and None
+    if kind in ("re-arm", "close"):
+        return suite_actors.rearms(life) if kind == "re-arm" else suite_actors.closes(life)
     if kind == "copy":
         return ledger_actors.copies(life)
     if kind in ("without its head", "with its head", "only its log"):
@@ -197,7 +207,7 @@ def _stop(life: Life) -> None:
     life.world.fault("machine stops", f"keeps {keep}")
     ledger_actors.put_newest(life)
     model = life.model
-    told = [life.generation, *map(len, (model.debited, model.published, model.acts, model.refused))]
+    told = [life.generation, *map(len, (model.debited, model.published, model.acts, model.refused, model.levels))]
     if life.audited != told:  # the end looks at all of it again
         _audited(life)
         life.audited = told
@@ -248,7 +258,10 @@ def _audited(life: Life) -> list[object]:
     with Ledger.open(life.path) as ledger:
         life.model.check(ledger)
         lines = [(line.run_id, line.epoch, line.charge, line.upper, line.reserved) for line in ledger.lines()]
-        return [*lines, sorted(life.model.published.items()), ledger.spent_units()]
+        final = [*lines, sorted(life.model.published.items()), ledger.spent_units()]
+        ended = ended_keys(ledger)
+    suite_actors.look_for(life, ended)  # also what a crash has brought back is gone when nobody uses the ledger
+    return final
 
 
 def main() -> None:

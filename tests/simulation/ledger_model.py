@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from simulated_world import require
+from suite_model import REARM_UNITS, Ended, check_suites, is_rearming, key_of
 
 ROWS = [dict(zip("abc", values, strict=True)) for values in product((0, 1), repeat=3)]
 LENGTHS = {"12h": timedelta(hours=12), "30d": timedelta(days=30)}
@@ -23,6 +24,11 @@ class Run(NamedTuple):
     covers: frozenset[int]
     charge: int
     settled: int | None = None  # what it really costs, as its process finds out
+    suite: str | None = None  # of checks: the name of the kept one, empty of another
+
+    def key(self, run_id: str) -> str:
+        """What stands for its debit."""
+        return self.suite or run_id
 
 
 class Line(NamedTuple):
@@ -73,29 +79,38 @@ class Model:
     settled: set[str] = field(default_factory=set)
     published: dict[str, str] = field(default_factory=dict)
     acts: set[str] = field(default_factory=set)
+    secrets: dict[str, str] = field(default_factory=dict)
+    levels: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    rearmed: dict[str, int] = field(default_factory=dict)
     refused: list[tuple[str, Line, int, int]] = field(default_factory=list)
     forgotten: int = 0
 
     def check(self, ledger: Any) -> None:
         """Compare with what the ledger has."""
         entries, acts = ledger.lines(), ledger._state.acts.done
-        ids, answers = [e.run_id for e in entries], [(found.run_id, found.answer) for found in ledger.answers()]
+        ids = [key_of(entry) for entry in entries]
+        answers = [(ids[found.number - 1], found.answer) for found in ledger.answers()]
         require(len(set(ids)) == len(ids) and len(dict(answers)) == len(answers), "a run has two debits or answers")
         require(self.debited <= set(ids), f"debits are lost: {sorted(self.debited - set(ids))}")
         require(self.published.items() <= dict(answers).items(), "published, and not recorded so")
         require(self.acts <= {act.label for act in acts}, "an act of the owner is lost")
+        runs = [self._run(entry) for entry in entries]
         settled = self._settled(ledger, entries, {found.number for found in ledger.answers()})
+        check_suites(self, ledger, settled)
 
         def lines_at(place: int) -> list[Line]:
-            """The debits that were there, each with what it was charged then."""
-            there = [(e, self.runs[e.run_id]) for e in entries if e.place <= place]
-            charges = [r.settled if settled.get(e.run_id, place) < place else r.charge for e, r in there]
-            times = [datetime.fromisoformat(e.reserved) for e, _ in there]
-            return [Line(r, e.epoch, at, charge) for (e, r), at, charge in zip(there, times, charges, strict=True)]
+            """The debits that were there before, each with what it was charged then."""
+            found = []
+            for entry, run, key in zip(entries, runs, ids, strict=True):
+                if entry.place < place:
+                    end = settled.get(key)
+                    charge = run.charge if end is None or end.place >= place else end.charge
+                    found.append(Line(run, entry.epoch, datetime.fromisoformat(entry.reserved), charge))
+            return found
 
         for number, entry in enumerate(entries):
             budget, allowed, retired = self._terms([act for act in acts if act.after <= number])
-            *before, line = lines_at(entry.place)
+            *before, line = lines_at(entry.place + 1)
             require(line.charge == line.run.charge and not retired, "charged otherwise, or after the end")
             require(fits(before, line, budget, allowed), f"{ids[number]}: a row is above a limit")
         lines = lines_at(ledger._state.lines + 1)
@@ -104,18 +119,28 @@ class Model:
         for run_id, line, place, done in self.refused:
             fitted = fits(lines_at(place + 1), line, *self._terms(acts[:done])[:2])
             require(not fitted, f"{run_id} was refused and fits")
-            require(all(e.place > place for e in entries if e.run_id == run_id), f"{run_id} was refused and debited")
+            require(all(e.place > place for e in entries if key_of(e) == run_id), f"{run_id} was refused and debited")
 
-    def _settled(self, ledger: Any, entries: Sequence[Any], answered: set[int]) -> dict[str, int]:
-        """Per run that was settled the place of that line: once, after its answer, never above the debit."""
-        found: dict[str, int] = {}
+    def _run(self, entry: Any) -> Run:
+        """What was debited; of a kept suite, each of its runs."""
+        if is_rearming(entry):
+            return Run("", frozenset(range(8)), REARM_UNITS)
+        key = key_of(entry)
+        return self.runs.get(key) or next(run for run in self.runs.values() if run.suite == key)
+
+    def _settled(self, ledger: Any, entries: Sequence[Any], answered: set[int]) -> dict[str, Ended]:
+        """Each run that was settled: once, after its answer, never above the debit."""
+        found: dict[str, Ended] = {}
         for number, charge, place in ledger._file.rows("SELECT entry, charge, place FROM settlement"):
             entry = entries[number - 1]
-            run = self.runs[entry.run_id]
-            require(entry.run_id not in found, "settled twice")
+            run, key = self._run(entry), key_of(entry)
+            require(key not in found, "settled twice")
             require(number in answered and place > entry.place, "settled before it was answered")
-            require(charge == run.settled and charge <= run.charge, "settled otherwise, or above the debit")
-            found[entry.run_id] = place
+            is_suite = run.suite is not None or is_rearming(entry)
+            require(
+                charge <= run.charge and (is_suite or charge == run.settled), "settled otherwise, or above the debit"
+            )
+            found[key] = Ended(charge, place)
         require(self.settled <= found.keys(), "a settlement is lost")
         return found
 

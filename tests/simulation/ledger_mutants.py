@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import ledger_actors
+import suite_actors
 from simulated_sqlite import SimulatedFile
 
 from dpdb.files import disk, owned_file
@@ -25,6 +28,7 @@ from dpdb.ledger.store import head as store_head
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.settlements import Settlements
 from dpdb.ledger.store.state import LedgerState
+from dpdb.ledger.suites import acts, ledger_suites, runs
 
 
 def publish_before_record() -> AbstractContextManager[object]:
@@ -109,6 +113,76 @@ def settlement_not_counted() -> AbstractContextManager[object]:
     return patch.object(Settlements, "applied", lambda settlements, line: line)
 
 
+def verdict_before_record() -> AbstractContextManager[object]:
+    def publish(life: Any, ledger: Any, found: Any, level: int, text: str, generation: int, **record: Any) -> None:
+        key = life.model.runs[found.run_id].key(found.run_id)
+        suite_actors.show_level(life, key, found.run_id, level, text, generation)
+        suite_actors.record_level(life, ledger, found, level, text, **record)
+
+    return patch.object(suite_actors, "publish_level", publish)
+
+
+@contextmanager
+def settled_otherwise(change: Callable[[list[Any]], list[Any]]) -> Iterator[None]:
+    """Both where a run ends and where a suite is closed."""
+    rows = runs.settlement_rows
+
+    def changed(state: Any, charges: Any, place: int) -> Any:
+        return rows(state, change(list(charges)), place)
+
+    with patch.object(runs, "settlement_rows", changed), patch.object(acts, "settlement_rows", changed):
+        yield
+
+
+def settled_twice() -> AbstractContextManager[object]:
+    return settled_otherwise(lambda charges: [*charges, charges[-1]])
+
+
+def settled_below_the_rings() -> AbstractContextManager[object]:
+    return settled_otherwise(lambda charges: [(entry, charge // 2) for entry, charge in charges])
+
+
+def secret_drawn_again() -> AbstractContextManager[object]:
+    receipt, drawn = runs._receipt, count()
+
+    def drawn_again(books: Any, suite: Any, run_id: str, answer: str | None) -> Any:
+        found = receipt(books, suite, run_id, answer)
+        return replace(found, secret=f"<secret again {next(drawn)}>") if found.levels else found
+
+    return patch.object(runs, "_receipt", drawn_again)
+
+
+def secret_in_a_reading() -> AbstractContextManager[object]:
+    found = ledger_suites.suites
+
+    def shown(books: Any) -> Any:
+        secrets = dict(books.file.rows("SELECT suite, secret FROM suite_secret"))
+        return [replace(suite, spec=f"{suite.spec} {secrets[suite.number]}") for suite in found(books)]
+
+    return patch.object(ledger_suites, "suites", shown)
+
+
+@contextmanager
+def secret_not_overwritten() -> Iterator[None]:
+    with patch.object(runs, "forget", lambda *suite: None), patch.object(acts, "forget", lambda *suite: None):
+        yield
+
+
+def log_not_truncated() -> AbstractContextManager[object]:
+    return patch.object(LedgerFile, "truncate_log", lambda file: None)
+
+
+def runs_of_a_kept_suite_side_by_side() -> AbstractContextManager[object]:
+    """Each holds its own run id, as a suite that is not kept does, and not the suite."""
+    lock = runs.RunLock
+
+    def by_run(file: Any, name: str, wait: float, kind: str = "run") -> Any:
+        return lock(file, f"{name} {next(counted)}" if kind == "suite" else name, wait)
+
+    counted = count()
+    return patch.object(runs, "RunLock", by_run)
+
+
 def sqlite_syncs_nothing() -> AbstractContextManager[object]:
     """Not of the ledger: a disk that lies, to show that what SQLite syncs is needed."""
     return patch.object(SimulatedFile, "xSync", lambda file, flags: None)
@@ -126,5 +200,13 @@ MUTANTS: dict[str, tuple[Callable[[], AbstractContextManager[object]], int]] = {
     "run id looked up outside the transaction": (run_id_outside_the_transaction, 12),
     "log copied without its file": (log_without_its_file, 25),
     "settlement not counted": (settlement_not_counted, 2),
+    "verdict before record": (verdict_before_record, 0),
+    "suite settled twice": (settled_twice, 0),
+    "suite settled below the rings": (settled_below_the_rings, 0),
+    "secret drawn again": (secret_drawn_again, 0),
+    "secret in a reading": (secret_in_a_reading, 0),
+    "secret not overwritten": (secret_not_overwritten, 0),
+    "log not truncated": (log_not_truncated, 0),
+    "runs of a kept suite side by side": (runs_of_a_kept_suite_side_by_side, 0),
     "a disk that syncs nothing": (sqlite_syncs_nothing, 2),
 }

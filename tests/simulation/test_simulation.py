@@ -22,6 +22,7 @@ FAULTS = {
 }  # fmt: skip
 EVENTS = {
     "owner: raise", "owner: allow", "owner: epoch", "over budget", "old copy refused", "busy", "lock waits", "settled",
+    "suite ended", "rings", "owner: re-arms", "owner: closes",
 }  # fmt: skip
 
 

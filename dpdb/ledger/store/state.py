@@ -169,7 +169,7 @@ class LedgerState:
             self._read_answers()
             self._read_settlements()
             self._read_acts()
-            self._new_places += self.suites.read(self._file, self.terms.key, self._seals)
+            self.suites.read(self._file, self.terms.key, self._seals, self._new_places)
             self._count_places()
             known = self.terms.is_understood and self.acts.is_understood and self.suites.is_understood
             understood = known and self._file.rows(NOT_UNDERSTOOD) == [(0,)]

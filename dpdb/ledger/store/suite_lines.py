@@ -163,8 +163,8 @@ class Suites:
     def _before(self, chain: str, number: int) -> bytes:
         return self._seals[chain][number - 2] if number > 1 else FIRST
 
-    def read(self, file: LedgerFile, key: bytes, entry_seals: list[bytes]) -> list[int]:
-        """Read the lines that follow the newest; return their places.
+    def read(self, file: LedgerFile, key: bytes, entry_seals: list[bytes], places: list[int]) -> None:
+        """Read the lines that follow the newest. Where it fails, what was read stays read.
 
         Parameters
         ----------
@@ -174,13 +174,14 @@ class Suites:
             The ledger's own key.
         entry_seals
             Seals of all debits.
+        places
+            Where the place of each line is added.
 
         Raises
         ------
         ValueError
             A line does not agree with its seal, or is out of order.
         """
-        places = []
         for chain, kind in _LINES.items():
             seals = self._seals[chain]
             query = f"SELECT {', '.join(kind._fields)}, seal FROM {chain} WHERE number > ? ORDER BY number"
@@ -193,7 +194,6 @@ class Suites:
                     self._take(line, sealed)
                     seals.append(sealed)
                     places.append(line.place)
-        return places
 
     def _take(self, line: Any, sealed: bytes) -> None:
         if isinstance(line, SuiteLine):
