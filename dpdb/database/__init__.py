@@ -11,7 +11,7 @@ with unbroken():  # an exception of a signal in the middle of its initialisation
     import duckdb  # noqa: F401
 
 if TYPE_CHECKING:
-    from dpdb.database.database import BATCH_ROWS, Database
+    from dpdb.database.database import BATCH_ROWS, WRITTEN, Database
     from dpdb.database.sql_files import sql_file, sql_statement
     from dpdb.database.sql_functions import (
         add_function,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH_ROWS",
+    "WRITTEN",
     "Database",
     "add_function",
     "add_text_function",
@@ -37,7 +38,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "database": "BATCH_ROWS Database",
+            "database": "BATCH_ROWS Database WRITTEN",
             "sql_files": "sql_file sql_statement",
             "sql_functions": "add_function add_text_function refuse_unusable remove_function remove_macros",
         },

@@ -26,7 +26,7 @@ from dpdb.errors import EngineError, OutOfMemoryError, ParameterError
 from dpdb.files.new_file import WorkFolder
 from dpdb.owner_log import OWNER_LOG
 
-__all__ = ["BATCH_ROWS", "MOST_THREADS", "Database"]
+__all__ = ["BATCH_ROWS", "MOST_THREADS", "WRITTEN", "Database"]
 
 # Batches of 122,880 rows (DuckDB's own) stream 2.7 times slower than these.
 BATCH_ROWS = 1_000_000
@@ -34,6 +34,10 @@ BATCH_ROWS = 1_000_000
 # A thread reads so many before it hands them over: windows come in batches of 2,048 rows.
 _READ_TOGETHER = 100_000
 _LEAST_MEBIBYTES = 31.9  # 32 MiB, as DuckDB may round it
+
+_FORMATS = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER"}
+# Endings of files that can be written.
+WRITTEN = (*_FORMATS, ".duckdb")
 
 # With less DuckDB cannot sort.
 _LEAST_MEMORY = 256 << 20
@@ -188,6 +192,31 @@ class Database:
             names.append(operator["name"])
             pending = operator["children"] + pending
         return names
+
+    def write_query(self, query: str, path: Path, kind: str, table: str) -> None:
+        """Write a query's result in its order of rows into a new file (see `new_file`).
+
+        Parameters
+        ----------
+        query
+            The query.
+        path
+            The file to make.
+        kind
+            One of `WRITTEN`; the path may end otherwise.
+        table
+            Name of the table in a DuckDB file.
+
+        Raises
+        ------
+        EngineError
+            If the query or writing fails.
+        """
+        if kind in _FORMATS:
+            place = exp.Literal.string(str(path)).sql("duckdb")
+            self.execute(f"COPY ({query}) TO {place} ({_FORMATS[kind]})")
+        else:
+            self.write_file(path, {table: query})
 
     def write_file(self, path: Path, tables: Mapping[str, str], views: Mapping[str, str] | None = None) -> None:
         """Write query results as tables, and views of them, into a new DuckDB file (see `new_file`)."""

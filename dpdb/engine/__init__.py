@@ -58,14 +58,13 @@ if TYPE_CHECKING:
         with_settings,
     )
     from dpdb.engine.unit_rows import kept_rows, kept_rows_sql
-    from dpdb.engine.whole_table import WRITTEN, arrow_forgets, read_rows, write_rows
+    from dpdb.engine.whole_table import arrow_forgets, read_rows, write_rows
 
 __all__ = [
     "HASH",
     "LIMITS",
     "NESTED_LOOP_ROWS",
     "SETTINGS",
-    "WRITTEN",
     "BoundConstraint",
     "BoundInclusion",
     "BoundPredicate",
@@ -162,6 +161,6 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "table_spec": "LIMITS ProtectedChange PublicSizes SETTINGS Setting SettingKind TableSettings TableSpec "
             "with_settings",
             "unit_rows": "kept_rows kept_rows_sql",
-            "whole_table": "WRITTEN arrow_forgets read_rows write_rows",
+            "whole_table": "arrow_forgets read_rows write_rows",
         },
     )

@@ -27,7 +27,19 @@ __all__ = ["count_classes"]
 def count_classes(
     database: Database, rows: Rows, constraints: Sequence[BoundConstraint], where: WherePredicate | None
 ) -> tuple[int, list[pa.Table]]:
-    """Count the rows in conflict with themselves, and the classes of the others; see `dpdb.engine.Table`. Private."""
+    """Count the rows in conflict with themselves, and the classes of the others; see `dpdb.engine.Table`. Private.
+
+    Parameters
+    ----------
+    database
+        Where the rows are.
+    rows
+        The rows of the table.
+    constraints
+        What they must satisfy.
+    where
+        The slice; None for all rows.
+    """
     alone = [bound for bound in constraints if bound.constraint.is_single_tuple]
     chosen = [] if where is None else [where.over(CLASS_ROWS)]
     read = set(where.columns if where else ()).union(*(bound.columns for bound in alone))

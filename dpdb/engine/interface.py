@@ -47,7 +47,17 @@ class Engine(Protocol):
         ...
 
     def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> Table:
-        """Open the source of a spec; see `open_table`."""
+        """Open the source of a spec; see `open_table`.
+
+        Parameters
+        ----------
+        spec
+            The source and all settings of its table.
+        rows
+            Which of its rows are wanted.
+        progress
+            Called with the name of each long step.
+        """
         ...
 
 

@@ -67,7 +67,19 @@ class KeyRows(Protocol):
 def count_keys(
     there: KeyRows, histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()
 ) -> pa.Table:
-    """Answer `class_histogram` of a key over some columns; parameters as there. Private."""
+    """Answer `class_histogram` of a key over some columns. Private.
+
+    Parameters
+    ----------
+    there
+        Answers queries over the rows, with hashes of keys or with whole groups.
+    histogram
+        The key, and which rows are in a group.
+    rows
+        The table that holds the rows.
+    conditions
+        Further conditions on a row called `CLASS_ROWS`.
+    """
     row_hash = there.row_hash(histogram.group)
     found = there.hashes(histogram_rows(histogram, rows, conditions).select(exp.alias_(row_hash, HASH.name)))
     if found is None or len(found.shared) * HASHES_PER_SHARED.at > len(found.shared) + found.alone:

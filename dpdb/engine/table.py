@@ -203,7 +203,19 @@ class LocalTable:
         keep_source_row: bool = False,
         keep: Sequence[str] = (),
     ) -> LocalSlice:
-        """Read and rank the rows that a predicate selects; `keep...` is for what only the owner may ask."""
+        """Read and rank the rows that a predicate selects; `keep...` is for what only the owner may ask.
+
+        Parameters
+        ----------
+        where
+            The slice; None for all rows.
+        position
+            Which constraint is measured alone. Default: all together.
+        keep_source_row
+            Whether the place of each row in the source is kept.
+        keep
+            Names of columns whose values are kept.
+        """
         return LocalSlice(
             self.database,
             self.rows,
@@ -337,7 +349,13 @@ class LocalEngine:
         return True
 
     def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> LocalTable:
-        """Open a source in a database of its own; see `open_table`."""
+        """Open a source in a database of its own; see `open_table`.
+
+        Parameters
+        ----------
+        spec, rows, progress
+            As of `Engine.open`.
+        """
         database = own_database(spec.limits)
         try:
             progress("opening the table")
@@ -354,7 +372,17 @@ class LocalEngine:
 
 
 def described(description: str, schema: TableSchema | Mapping[str, str], spec: TableSpec) -> LocalTable:
-    """Make a table without rows of a schema, or of column names with SQL types, called as somebody named it."""
+    """Make a table without rows of a schema, or of column names with SQL types, called as somebody named it.
+
+    Parameters
+    ----------
+    description
+        What messages call the table.
+    schema
+        A schema, or SQL types by column name.
+    spec
+        Constraints, parents and limits; its source is not opened.
+    """
     database = own_database(spec.limits)
     try:
         columns = schema if isinstance(schema, TableSchema) else declared_schema(database, schema)

@@ -291,6 +291,15 @@ class TableSpec:
     ) -> TableSpec:
         """Return what settings by name say of a source; what they leave out has its default.
 
+        Parameters
+        ----------
+        source
+            Where the rows are, or a spec, which must then come alone; None for settings without a source.
+        settings
+            Values by the names of `SETTINGS`.
+        constraints, table
+            Two of the settings, as callers have them in their signatures. Default: as in `settings`.
+
         Raises
         ------
         ParameterError

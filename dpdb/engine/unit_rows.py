@@ -123,7 +123,21 @@ def place_among(equal: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Win
 
 
 def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_hash: RowHash = _our_hash) -> exp.Select:
-    """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare."""
+    """Query of the kept ones among `rows`, which have the columns of a table that dpdb can compare.
+
+    Parameters
+    ----------
+    schema
+        Columns and types of the table.
+    unit
+        Column whose values are the units.
+    most
+        How many rows of one unit are kept.
+    rows
+        The table that holds the rows.
+    row_hash
+        Hash of a row, by which they are chosen. Default: our own.
+    """
     columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in schema.usable]
     owner = exp.column(unit, quoted=True)
     place = place_among([owner], value_order(schema, row_hash))
@@ -134,5 +148,11 @@ def kept_rows(schema: TableSchema, unit: str, most: int, rows: exp.Expr, row_has
 
 
 def kept_rows_sql(schema: TableSchema, unit: str, most: int) -> str:
-    """Return the query of the kept rows, for readers."""
+    """Return the query of the kept rows, for readers.
+
+    Parameters
+    ----------
+    schema, unit, most
+        As of `kept_rows`.
+    """
     return kept_rows(schema, unit, most, exp.to_table("source_row")).sql("duckdb", normalize_functions=False)

@@ -12,13 +12,9 @@ from dpdb.database import Database
 from dpdb.engine.table import LocalTable
 from dpdb.errors import SourceError
 
-__all__ = ["WRITTEN", "arrow_forgets", "read_rows", "write_rows"]
+__all__ = ["arrow_forgets", "read_rows", "write_rows"]
 
 _ROWS = exp.to_table("written_row")
-_FORMATS = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER"}
-
-# Endings of files that can be written.
-WRITTEN = (*_FORMATS, ".duckdb")
 
 
 def read_rows(table: LocalTable) -> pa.Table:
@@ -51,7 +47,7 @@ def write_rows(rows: pa.Table, types: Mapping[str, str], path: Path, kind: str, 
     types
         SQL types of columns that get back a type which Arrow does not know.
     kind : str
-        One of `WRITTEN`; the path may end otherwise.
+        One of `dpdb.database.WRITTEN`; the path may end otherwise.
     table : str
         Name of the table in a DuckDB file.
 
@@ -63,11 +59,7 @@ def write_rows(rows: pa.Table, types: Mapping[str, str], path: Path, kind: str, 
     cells = [_in_type(name, types.get(name)) for name in rows.column_names]
     query = exp.select(*cells).from_(_ROWS.copy()).sql("duckdb")
     with Database() as database, database.arrow_table(_ROWS.name, rows):
-        if kind in _FORMATS:
-            place = exp.Literal.string(str(path)).sql("duckdb")
-            database.execute(f"COPY ({query}) TO {place} ({_FORMATS[kind]})")
-        else:
-            database.write_file(path, {table: query})
+        database.write_query(query, path, kind, table)
 
 
 def arrow_forgets(declared: str) -> bool:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from dpdb.database import WRITTEN
 from dpdb.engine import LocalSlice
 from dpdb.errors import ParameterError
 from dpdb.files.new_file import new_file
 
 __all__ = ["check_ending", "write_query"]
 
-_ENDINGS = (".parquet", ".csv", ".duckdb")
 _INTEGERS = [f"{u}{name}" for u in ("", "U") for name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")]
 _PLAIN = {"VARCHAR", "BOOLEAN", "FLOAT", "DOUBLE", *_INTEGERS}
 _TIMES = {
@@ -31,7 +31,7 @@ def check_ending(path: str | Path) -> Path:
         If it is none of .parquet, .csv and .duckdb.
     """
     target = Path(path)
-    if target.suffix not in _ENDINGS:
+    if target.suffix not in WRITTEN:
         raise ParameterError(f"{target}: the file must end in .parquet, .csv or .duckdb")
     return target
 
@@ -57,14 +57,13 @@ def write_query(part: LocalSlice, query: str, path: str | Path, table: str) -> N
     """
     target = check_ending(path)
     with new_file(target, private=True) as partial:
-        if target.suffix == ".duckdb":
-            part.database.write_file(partial, {table: query})
-        else:
-            _write_batches(part, _as_held(part, query, _HELD[target.suffix]), partial, target.suffix)
+        held = _HELD.get(target.suffix)
+        written = query if held is None else _as_held(part, query, held)
+        part.database.write_query(written, partial, target.suffix, table)
 
 
 def _as_held(part: LocalSlice, query: str, held: set[str]) -> str:
-    """Cast to text what Arrow changes or cannot write: bits, intervals, numbers of 128 bits, infinite days in CSV."""
+    """Cast to text what the file would change: bits, intervals, numbers of 128 bits, infinite days in CSV."""
     columns = [
         exp.column(name, quoted=True)
         if kind in held or kind.startswith("DECIMAL(")
@@ -72,12 +71,3 @@ def _as_held(part: LocalSlice, query: str, held: set[str]) -> str:
         for name, kind in part.database.describe(query)
     ]
     return f"SELECT {', '.join(column.sql('duckdb') for column in columns)} FROM ({query})"
-
-
-def _write_batches(part: LocalSlice, query: str, path: Path, suffix: str) -> None:
-    from pyarrow import csv, parquet
-
-    make = parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter
-    with make(str(path), part.database.arrow_schema(query)) as writer:
-        for batch in part.database.stream(query):
-            writer.write_batch(batch)

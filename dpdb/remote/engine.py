@@ -31,7 +31,13 @@ class RemoteEngine:
         return bool(_kind_of(source).takes_table)
 
     def open(self, spec: TableSpec, rows: Reading, progress: Progress) -> Table:
-        """Open a table there, and let all its rows be read once if they are wanted."""
+        """Open a table there, and let all its rows be read once if they are wanted.
+
+        Parameters
+        ----------
+        spec, rows, progress
+            As of `dpdb.engine.Engine.open`.
+        """
         from dpdb.engine import own_database
         from dpdb.remote.opened import GatheredTable
         from dpdb.sources import Reading

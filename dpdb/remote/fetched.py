@@ -109,7 +109,17 @@ def fetched(
 
 
 def in_parts(asking: Asking, query: exp.Select, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Ask for rows that may not fit in memory: in as many parts as the owner's guess says, by a hash of the row."""
+    """Ask for rows that may not fit in memory: in as many parts as the owner's guess says, by a hash of the row.
+
+    Parameters
+    ----------
+    asking
+        The table, its spelling of SQL, and the owner's guess of how many rows come here.
+    query
+        Selects the rows.
+    columns
+        Columns of the result whose hash tells the parts apart.
+    """
     parts = -(-asking.gather_rows // _PART_ROWS)
     if parts <= 1:
         yield asking.ask(query)

@@ -144,6 +144,15 @@ def order_join(dc: BoundConstraint, shape: BlockShape, alias: str) -> Join:
 
     A conflict of opposite columns is a smaller first value with a larger second one; of columns that must not rise
     together, with a smaller one. What counts as smaller includes equal values where ties count.
+
+    Parameters
+    ----------
+    dc
+        The constraint.
+    shape
+        Its columns that must be equal, and the two that are ordered.
+    alias
+        Name of the joined extremes.
     """
     order = shape.order
     assert order is not None

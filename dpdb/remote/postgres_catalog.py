@@ -88,7 +88,19 @@ def _read(number: int) -> str:
 
 
 def declared_column(name: str, kind: str, required: bool, readable: bool) -> Column:
-    """Name a type as our own database does; one that it has not keeps PostgreSQL's name, which compares nothing."""
+    """Name a type as our own database does; one that it has not keeps PostgreSQL's name, which compares nothing.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    kind
+        Its type in PostgreSQL's words.
+    required
+        Whether it is declared NOT NULL.
+    readable
+        Whether the user may read it.
+    """
     if not readable:
         return Column(name, f"{kind} that the user may not read")
     numeric = _NUMERIC.fullmatch(kind)

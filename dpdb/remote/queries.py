@@ -35,7 +35,19 @@ def row_counts(rows: exp.Expr, slices: Sequence[WherePredicate | None]) -> exp.S
 def self_conflict_counts(
     rows: exp.Expr, schema: TableSchema, constraints: Sequence[BoundConstraint], where: WherePredicate | None
 ) -> exp.Select:
-    """Count the rows of a slice, and those of them that conflict with themselves."""
+    """Count the rows of a slice, and those of them that conflict with themselves.
+
+    Parameters
+    ----------
+    rows
+        The table that holds the rows.
+    schema
+        Its columns and types.
+    constraints
+        Constraints on one tuple.
+    where
+        The slice; None for all rows.
+    """
     asked = exp.select(
         exp.alias_(exp.Count(this=exp.Star()), "count_0"),
         exp.alias_(counted_if(exp.paren(self_conflict(constraints, _ROWS.name))), "count_1"),
@@ -64,7 +76,17 @@ def slice_tuples(
 
 
 def content_query(rows: exp.Expr, schema: TableSchema, spelling: Spelling) -> exp.Select:
-    """Select the number of rows and two order-free digests of them; see `dpdb.sources.content`."""
+    """Select the number of rows and two order-free digests of them; see `dpdb.sources.content`.
+
+    Parameters
+    ----------
+    rows
+        The table that holds the rows.
+    schema
+        Its columns and types, of which those that can be compared count.
+    spelling
+        How its engine writes SQL.
+    """
     row_hash = spelling.row_hash([exp.column(name, quoted=True) for name in schema.usable])
     hashes = exp.select(exp.alias_(row_hash, "row_hash")).from_(rows.copy()).subquery("hashed_row")
     column = exp.column("row_hash")

@@ -42,14 +42,26 @@ class ArrowFile(FileSource):
         return False
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Read the schema; see `FileSource`."""
+        """Read the schema; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
         refuse_table_name(files.place, wanted.table)
         declared_types(database, files.place, (), wanted.types)
         with _reader(files) as reader:
             return copied_stream(database, Stream(files.place, without_batches(reader))), False
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
-        """Copy the file; see `open_source`."""
+        """Copy the file; see `open_source`.
+
+        Parameters
+        ----------
+        database, target, wanted
+            As of `SourceKind.open`.
+        """
         if wanted.rows is Reading.NONE or (wanted.rows is Reading.COMPUTED and target.path is not None):
             found, _ = self.describe(database, target, wanted)
             return found if wanted.rows is Reading.NONE else replace(found, path=target.path, state=target.state())

@@ -37,13 +37,25 @@ class DuckDBFile(FileSource):
         return False
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Attach the file and choose its table; see `FileSource`."""
+        """Attach the file and choose its table; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
         declared_types(database, files.place, (), wanted.types)
         scan, is_computed = _attach(database, files, wanted.table)
         return _with_nullability(database, scanned(database, files.place, scan), scan), is_computed
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
-        """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's."""
+        """Open the table, and forget the file's names after a view was copied: its macro ``hash`` is not dpdb's.
+
+        Parameters
+        ----------
+        database, target, wanted
+            As of `SourceKind.open`.
+        """
         found = super().open(database, target, wanted)
         database.execute("RESET search_path")
         return found

@@ -13,6 +13,15 @@ __all__ = ["needed"]
 def needed(module: str, extra: str, place: str) -> Any:
     """Import a module.
 
+    Parameters
+    ----------
+    module
+        Its name.
+    extra
+        The extra of dpdb that installs it.
+    place
+        What cannot be read without it, for the message.
+
     Raises
     ------
     SourceError

@@ -50,10 +50,30 @@ class FileSource(ABC):
 
     @abstractmethod
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Describe files as a source without reading a row; and say whether its rows are computed (a view's)."""
+        """Describe files as a source without reading a row; and say whether its rows are computed (a view's).
+
+        Parameters
+        ----------
+        database
+            Where the source is to be readable.
+        files
+            The files of the source.
+        wanted
+            What the owner has said of the table, and which rows are wanted.
+        """
 
     def read(self, database: Database, source: Source, files: Files, wanted: Wanted) -> Source:
-        """Read every value that a release can read, as it will read them, and keep nothing but the files."""
+        """Read every value that a release can read, as it will read them, and keep nothing but the files.
+
+        Parameters
+        ----------
+        database
+            Where the source is readable.
+        source
+            What `describe` has returned.
+        files, wanted
+            As of `describe`.
+        """
         del wanted
         if source.schema.usable:
             # One column at a time: where a file has dictionaries, only their values are hashed then.
@@ -72,7 +92,13 @@ class FileSource(ABC):
         return isinstance(target, Files) and target.kind == self.kind
 
     def open(self, database: Database, target: Files, wanted: Wanted) -> Source:
-        """Describe the files, then read or copy them unless no row is wanted; see `open_source`."""
+        """Describe the files, then read or copy them unless no row is wanted; see `open_source`.
+
+        Parameters
+        ----------
+        database, target, wanted
+            As of `SourceKind.open`.
+        """
         state = None if wanted.rows is Reading.NONE else target.settled_state()
         found, is_computed = self._described(database, target, wanted)
         if wanted.rows is Reading.NONE:

@@ -199,7 +199,17 @@ def _key_values(root: Path, path: str) -> list[re.Match[str]]:
 
 
 def refuse_logs(place: str, root: Path, paths: Iterable[str]) -> None:
-    """Raise `SourceError` if the files belong to a table format with a log of its own (Delta, Iceberg, Hudi)."""
+    """Raise `SourceError` if the files belong to a table format with a log of its own (Delta, Iceberg, Hudi).
+
+    Parameters
+    ----------
+    place
+        What messages call the source.
+    root
+        Folder below which the files were found.
+    paths
+        The files.
+    """
     folders = {root}
     for path in paths:
         for folder in Path(path).parents:
@@ -235,7 +245,13 @@ def _log_refused(place: str, name: str, log: str) -> SourceError:
 def partitions(
     place: str, root: Path, paths: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
-    """Read the keys in names of folders below `root`, the same for all files, and each file's values of them."""
+    """Read the keys in names of folders below `root`, the same for all files, and each file's values of them.
+
+    Parameters
+    ----------
+    place, root, paths
+        As of `refuse_logs`.
+    """
     found = [[(pair[1], _value(pair[2])) for pair in _key_values(root, path)] for path in paths]
     keys = [tuple(key for key, _ in pairs) for pairs in found]
     if len(set(keys)) > 1:

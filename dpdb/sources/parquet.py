@@ -42,7 +42,13 @@ class ParquetFiles(FileSource):
         return path.lower().endswith(".parquet")
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Read the files' columns; see `FileSource`."""
+        """Read the files' columns; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
         refuse_table_name(files.place, wanted.table)
         named = parquet_columns(database, files)
         kinds = declared_types(database, files.place, named.folders, wanted.types)
@@ -65,9 +71,18 @@ def parquet_columns(database: Database, files: Files) -> FileColumns:
 
 
 def parquet_scan(files: Files, names: FileColumns, types: Mapping[str, str]) -> exp.Expr:
-    """Scan the files; `types` are the declared ones among the columns from folders, the others are VARCHAR.
+    """Scan the files.
 
     A type would otherwise be guessed from the folders that there are, which is from the rows.
+
+    Parameters
+    ----------
+    files
+        The files to scan.
+    names
+        Names of their own columns, and of those that folders name.
+    types
+        Declared types of the columns that folders name; the others are VARCHAR.
     """
     option = exp.PropertyEQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
     scan = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[_paths(files), option]))

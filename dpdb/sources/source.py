@@ -126,12 +126,32 @@ class SourceKind(Protocol):
         ...
 
     def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
-        """Make the target readable in the database; see `open_source` for the errors."""
+        """Make the target readable in the database; see `open_source` for the errors.
+
+        Parameters
+        ----------
+        database
+            Where the source becomes readable.
+        target
+            What this kind has found behind the name: files, a connection, an Arrow object.
+        wanted
+            What the owner has said of the table, and which rows are wanted.
+        """
         ...
 
 
 def scanned(database: Database, description: str, scan: exp.Expr) -> Source:
-    """Describe what a table expression gives; no row is read."""
+    """Describe what a table expression gives; no row is read.
+
+    Parameters
+    ----------
+    database
+        Where the table can be read.
+    description
+        What messages call the source.
+    scan
+        The table expression.
+    """
     described = database.describe(exp.select("*").from_(scan))
     return Source(description, TableSchema(tuple(Column(name, kind) for name, kind in described)), scan)
 

@@ -77,7 +77,13 @@ class StreamSource(ABC):
         """Return a stream of the columns; no row is read, a query is run with LIMIT 0. Errors as `stream`."""
 
     def open(self, database: Database, target: Any, wanted: Wanted) -> Source:
-        """Copy the stream; see `copied_stream`."""
+        """Copy the stream; see `copied_stream`.
+
+        Parameters
+        ----------
+        database, target, wanted
+            As of `SourceKind.open`.
+        """
         if wanted.types:
             raise SourceError(f"a schema applies to columns without a type: {UNTYPED}")
         stream = (self.empty if wanted.rows is Reading.NONE else self.stream)(target, wanted.table)

@@ -13,7 +13,19 @@ __all__ = ["choose_table", "refuse_table_name"]
 def choose_table(
     description: str, found: list[tuple[str, str, bool]], wanted: str | None, *, preferred: Sequence[str]
 ) -> tuple[str, str, bool]:
-    """Pick the wanted one of (schema, table, is view), or the only one; `preferred` schemas go first."""
+    """Pick the wanted one of (schema, table, is view), or the only one.
+
+    Parameters
+    ----------
+    description
+        What messages call the source.
+    found
+        The tables that it has.
+    wanted
+        The name that was given, with or without a schema; None for the only table.
+    preferred
+        Schemas that go first where a name is in several.
+    """
     names = listed_names([f"{schema}.{name}" for schema, name, _ in found]) or "none"
     if wanted is None:
         chosen = found

@@ -24,6 +24,17 @@ def declared_types(
 ) -> dict[str, str]:
     """Return the types that the owner declares for text columns, in DuckDB's spelling.
 
+    Parameters
+    ----------
+    database
+        Its parser reads the types.
+    place
+        What messages call the source.
+    columns
+        Columns without a type.
+    types
+        SQL types by column name.
+
     Raises
     ------
     SourceError

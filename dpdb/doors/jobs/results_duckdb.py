@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from dpdb.database import Database
 from dpdb.errors import EngineError, ParameterError
-from dpdb.files.disk import sync
 from dpdb.files.file_lock import FileLock
+from dpdb.files.new_file import new_file
 from dpdb.steps import reached
 
 __all__ = ["DuckDBResults"]
@@ -134,17 +134,11 @@ class DuckDBResults:
 
     def _make(self, database: Database) -> None:
         """Make a new file, which appears complete: a killed process leaves no file that cannot be opened."""
-        partial = self._path.with_name(f".{self._path.name}.partial")
         try:
-            for left in (partial, Path(f"{partial}.wal")):  # of a killed process: only the holder of the lock writes
-                left.unlink(missing_ok=True)
-            database.execute(f"ATTACH {exp.Literal.string(str(partial)).sql('duckdb')} AS {_FILE}")
-            database.execute(f"CREATE TABLE {self._quoted} AS FROM {_NEW}")
-            database.execute(f"DETACH {_FILE}")
-            reached("results made")
-            partial.rename(self._path)
-            sync(self._path.parent)
-        except (OSError, EngineError) as error:
+            with new_file(self._path) as partial:
+                database.write_file(partial, {self._table: f"FROM {_NEW}"})
+                reached("results made")
+        except EngineError as error:
             raise ParameterError(f"{self._path}: the results cannot be written: {error}") from None
 
     @contextmanager

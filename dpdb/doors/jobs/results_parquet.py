@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpdb.errors import ParameterError
-from dpdb.files.disk import sync
 from dpdb.files.file_lock import FileLock
+from dpdb.files.new_file import new_file
 from dpdb.steps import reached
 
 __all__ = ["ParquetResults"]
@@ -40,23 +39,15 @@ class ParquetResults:
         name = "/".join(first[key] for key in ("job", "run_id", "release"))
         target = self._path / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.parquet"
         with self._lock():
-            for partial in self._path.glob(".*.parquet.partial"):  # of killed processes: only the lock's holder writes
-                partial.unlink()
             if target.exists():
                 return
-            partial = self._path / f".{target.name}.partial"
             try:
-                with partial.open("wb") as file:
-                    pq.write_table(rows, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                reached("result written")
-                partial.rename(target)
-                sync(self._path)
-            except OSError as error:
+                with new_file(target) as partial:
+                    pq.write_table(rows, partial)
+                    reached("result written")
+            except ParameterError as error:
                 raise ParameterError(
-                    f"{self._path}: the results cannot be written: {error.strerror}; they are in the ledger, run again "
-                    "with the same run id"
+                    f"{error}; the results are in the ledger, run again with the same run id"
                 ) from None
 
     def read(self) -> pa.Table:

@@ -31,7 +31,17 @@ class ParentsOfTable(Protocol):
     def found(
         self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
     ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
-        """Return the constraints in the parents' spelling, and the parents that they name."""
+        """Return the constraints in the parents' spelling, and the parents that they name.
+
+        Parameters
+        ----------
+        database
+            The measured table's.
+        constraints
+            The constraints of the measured table.
+        schema
+            Its columns and types.
+        """
         ...
 
 
@@ -134,7 +144,17 @@ def types_of_parents(
 
 
 def opener_of(spec: TableSpec, types: Mapping[str, str], rows: Reading) -> ParentsOfTable | None:
-    """Return what opens the parents of a table that is opened; None where there is none to open."""
+    """Return what opens the parents of a table that is opened; None where there is none to open.
+
+    Parameters
+    ----------
+    spec
+        What is opened, with the parents that are declared.
+    types
+        Declared types of columns of parents, by names such as ``customers.id``.
+    rows
+        Which rows of the parents are read.
+    """
     if spec.assumes_parents:
         from dpdb.engine.parents.assumed import AssumedParents
 

@@ -22,7 +22,13 @@ class AssumedParents:
     def found(
         self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
     ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
-        """Return the constraints as they are, and for each parent a table without rows."""
+        """Return the constraints as they are, and for each parent a table without rows.
+
+        Parameters
+        ----------
+        database, constraints, schema
+            As of `ParentsOfTable.found`.
+        """
         columns: dict[str, dict[str, Column]] = {}
         for dc in constraints:
             for rule in dc.inclusions:

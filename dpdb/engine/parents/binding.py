@@ -48,6 +48,17 @@ def bound_inclusion(
 ) -> BoundInclusion:
     """Type a rule across tables.
 
+    Parameters
+    ----------
+    dc
+        The constraint that has the rule, for messages.
+    rule
+        The columns, and the parent's columns in which their values must be.
+    schema
+        Of the measured table.
+    parents
+        The opened parents by name.
+
     Raises
     ------
     ConstraintTypeError

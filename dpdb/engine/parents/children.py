@@ -84,7 +84,17 @@ def kept_children(schema: TableSchema, keys: Sequence[ChildKey], most: int, rows
 
 
 def kept_children_sql(schema: TableSchema, rules: Iterable[BoundInclusion], most: int) -> str:
-    """Return the query of the kept rows, for readers."""
+    """Return the query of the kept rows, for readers.
+
+    Parameters
+    ----------
+    schema
+        Of the measured table.
+    rules
+        The rules across tables, of which those of private parents limit the rows.
+    most
+        How many rows of one key are kept.
+    """
     query = kept_children(schema, limited_keys(rules), most, exp.to_table("source_row"))
     return query.sql("duckdb", normalize_functions=False)
 

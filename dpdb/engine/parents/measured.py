@@ -53,7 +53,15 @@ def is_measured_table(measured: MeasuredSource, declared: DeclaredParent) -> boo
 
 
 def are_one_table(measured: MeasuredSource, one: DeclaredParent, other: DeclaredParent) -> bool:
-    """Return whether two parents are one table; a view or a copy is a table of its own here, too."""
+    """Return whether two parents are one table; a view or a copy is a table of its own here, too.
+
+    Parameters
+    ----------
+    measured
+        The source of the measured table.
+    one, other
+        Two parents as they were declared.
+    """
     (mine, name), (theirs, called) = _place(measured, one), _place(measured, other)
     return _same_source(mine, theirs) and (name is None or called is None or _same_name(name, called))
 

@@ -101,6 +101,11 @@ class Parents:
     ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
         """Return the constraints with parents and their columns as these are spelled, and the parents by name.
 
+        Parameters
+        ----------
+        database, constraints, schema
+            As of `ParentsOfTable.found`.
+
         Raises
         ------
         SourceError, ParameterError, UnknownColumnError

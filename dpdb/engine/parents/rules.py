@@ -15,7 +15,17 @@ __all__ = ["refuse_undeclared", "resolved"]
 
 
 def refuse_undeclared(dc: DenialConstraint, rule: Inclusion, declared: Iterable[str]) -> None:
-    """Raise `ParameterError` if nobody has said whether a parent is public or private."""
+    """Raise `ParameterError` if nobody has said whether a parent is public or private.
+
+    Parameters
+    ----------
+    dc
+        The constraint that has the rule, for the message.
+    rule
+        The rule, which names the parent.
+    declared
+        Names of the declared parents, in lower case.
+    """
     known = list(declared)
     if rule.parent.casefold() not in known:
         near = nearest_words(rule.parent, known) if known else ""

@@ -89,6 +89,15 @@ def bind(
 ) -> tuple[BoundConstraint, ...]:
     """Type every comparison of every constraint. Names must already be the schema's (`load_constraints` sees to it).
 
+    Parameters
+    ----------
+    database
+        Its casts type the constants.
+    constraints
+        The constraints to type.
+    schema
+        Columns and types of the table.
+
     Raises
     ------
     ConstraintTypeError

@@ -162,6 +162,8 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
 
     Parameters
     ----------
+    histogram : ClassHistogram
+        The columns of a group, its conditions, and the classes that are counted in it.
     rows : exp.Expr
         A table or subquery without alias that has `histogram.columns`, and what the conditions read.
     conditions : sequence of exp.Expr
@@ -192,7 +194,13 @@ def class_histogram(histogram: ClassHistogram, rows: exp.Expr, conditions: Seque
 
 
 def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> exp.Select:
-    """Query the rows that are in a group; it lacks what to select. Parameters as `class_histogram`."""
+    """Query the rows that are in a group; it lacks what to select.
+
+    Parameters
+    ----------
+    histogram, rows, conditions
+        As of `class_histogram`.
+    """
     known = [is_known(_column(name)) for name in (*histogram.equal, *histogram.known, *histogram.classes)]
     met = [predicate.over((CLASS_ROWS, CLASS_ROWS)) for predicate in histogram.conditions]
     if not (known or met or conditions):
@@ -204,7 +212,15 @@ def histogram_rows(histogram: ClassHistogram, rows: exp.Expr, conditions: Sequen
 def self_conflict_count(
     constraints: Sequence[BoundConstraint], rows: exp.Expr, conditions: Sequence[exp.Expr] = ()
 ) -> exp.Select:
-    """Return the query of how many rows violate a constraint on one tuple; parameters as `class_histogram`. Private."""
+    """Return the query of how many rows violate a constraint on one tuple. Private.
+
+    Parameters
+    ----------
+    constraints
+        Constraints on one tuple.
+    rows, conditions
+        As of `class_histogram`.
+    """
     source = exp.alias_(rows.copy(), CLASS_ROWS, table=True)
     alone = exp.paren(self_conflict(constraints, CLASS_ROWS))
     return exp.select(exp.Count(this=exp.Star())).from_(source).where(*(each.copy() for each in conditions), alone)

@@ -132,7 +132,21 @@ class CodedRows:
     def create_ranked(
         self, target: exp.Table, *, rank: str, columns: Sequence[str], coded: Sequence[str], beside: Sequence[str]
     ) -> None:
-        """Create the table of the rows in canonical order: `rank` from 0, codes or values, and columns beside them."""
+        """Create the table of the rows in canonical order: `rank` from 0, codes or values, and columns beside them.
+
+        Parameters
+        ----------
+        target
+            The table to make.
+        rank
+            Name of its column of ranks.
+        columns
+            Columns of the rows that it has.
+        coded
+            Those of them that it has as codes instead of values.
+        beside
+            Further columns, which have no part in the order.
+        """
         order = self.canonical_order()
         row = free_name("number", [rank, *columns, *beside])
         ranked = {rank: pa.array(np.arange(self.count, dtype=np.uint32)), row: pa.array(order)}

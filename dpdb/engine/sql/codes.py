@@ -38,6 +38,17 @@ def create_codes(database: Database, rows: exp.Table, column: str, target: exp.T
     """Create the table of a column's distinct values, `value`, in order, NULL left out: a value's code is its `rowid`.
 
     Tables keep the order in which they are written.
+
+    Parameters
+    ----------
+    database
+        Where the rows are.
+    rows
+        Their table.
+    column
+        Name of the column.
+    target
+        The table to make.
     """
     value = exp.column(column, quoted=True)
     known = is_known(value)

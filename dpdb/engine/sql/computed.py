@@ -71,10 +71,19 @@ def with_computed_columns(
 ) -> tuple[tuple[DenialConstraint, ...], TableSchema]:
     """Type what constraints compute, and return them with the schema that has it as columns. Reads no row.
 
-    `orphans` types what they say of parents.
-
     The new columns come last, sorted by their texts: the canonical order of rows does not depend on the order in which
     constraints are given.
+
+    Parameters
+    ----------
+    database
+        Its casts and functions type the expressions.
+    constraints
+        Constraints that may compute values from a row or look into parents.
+    schema
+        Columns and types of the table.
+    orphans
+        Types a rule across tables as a column that says whether a row is an orphan.
 
     Raises
     ------

@@ -58,7 +58,19 @@ def ordered_edges(pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.T
 
 
 def edges_of(index: int, pairwise: Sequence[tuple[int, BoundConstraint]], tuples: exp.Table, rank: str) -> exp.Select:
-    """Return the query of the edges whose first violated constraint is `pairwise[index]`, as a plain self-join."""
+    """Return the query of the edges whose first violated constraint is `pairwise[index]`, as a plain self-join.
+
+    Parameters
+    ----------
+    index
+        Which of `pairwise`.
+    pairwise
+        The constraints on two tuples, each with its place among all constraints.
+    tuples
+        The table of the rows in canonical order.
+    rank
+        Name of its column of ranks.
+    """
     position, dc = pairwise[index]
     return plain_pairs(dc, rank).edges(tuples, position, [earlier for _, earlier in pairwise[:index]])
 
@@ -105,7 +117,17 @@ class PairQuery:
         return self
 
     def edges(self, rows: exp.Table, position: int, earlier: Sequence[BoundConstraint]) -> exp.Select:
-        """Return the query of (u, v, dc), without the pairs that violate an earlier constraint."""
+        """Return the query of (u, v, dc), without the pairs that violate an earlier constraint.
+
+        Parameters
+        ----------
+        rows
+            The table of the rows in canonical order.
+        position
+            Place of the constraint among all, which is the edge's `dc`.
+        earlier
+            Constraints whose pairs are left out.
+        """
         u: exp.Expr = self._a.copy()
         v: exp.Expr = self._b.copy()
         if not self._ordered:

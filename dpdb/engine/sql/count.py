@@ -18,6 +18,17 @@ def count_rows(database: Database, source: Rows, slices: Sequence[WherePredicate
     """Count the rows of each slice (None: all rows). Private.
 
     The columns are copied to their comparison types first, as for a conflict graph, so that both see the same slices.
+
+    Parameters
+    ----------
+    database
+        Where the rows are.
+    source
+        The rows of the table.
+    slices
+        One predicate per count.
+    name
+        Name of the copy while it is counted.
     """
     columns = {column for predicate in slices if predicate for column in predicate.columns}
     if not columns:  # also `true` has none: its own condition is what counts, whatever it is

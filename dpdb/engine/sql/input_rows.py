@@ -29,7 +29,18 @@ def read_columns(
     Computed columns are generated ones of the new table: they see its types and calendar, and no collation. So do those
     that say whether a row is an orphan, which are written in the end.
 
-    `position` names a further column for the row's place in the source, from 0.
+    Parameters
+    ----------
+    database
+        Where the source can be read and the table is made.
+    rows
+        The rows of the source.
+    columns
+        Names of the columns to copy, computed ones among them.
+    target
+        The table to make.
+    position
+        Name of a further column for the row's place in the source, from 0. Default: none.
     """
     names, computed, orphans = _stored_and_computed(rows.schema, columns)
     definitions = [_column_def(name, rows.schema[name].type or PRESENCE) for name in names]

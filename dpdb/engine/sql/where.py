@@ -58,6 +58,15 @@ class WherePredicate:
 def parse_where(database: Database, text: str, schema: TableSchema) -> WherePredicate:
     """Check and type a `where` predicate. Reads no row and spends nothing.
 
+    Parameters
+    ----------
+    database
+        Its casts read the literals.
+    text
+        The predicate, in SQL.
+    schema
+        Columns and types of the table.
+
     Raises
     ------
     PredicateError
@@ -107,7 +116,13 @@ class TableTypes:
         return Column(column.name, PRESENCE) if self._tests_nested and column.type is None else self.column(name)
 
     def check(self, column: Column, operator: Operator, value: LiteralValue | None) -> None:
-        """Refuse what text that nobody has declared does not bear."""
+        """Refuse what text that nobody has declared does not bear.
+
+        Parameters
+        ----------
+        column, operator, value
+            As of `dpdb.predicates.bind.Types.check`.
+        """
         problem = untyped_problem(self._schema[column.name], value, ordered=operator.is_order)
         if problem is not None:
             raise PredicateError(f"where: {problem}")
@@ -123,6 +138,15 @@ class TableTypes:
 
 def comparable_column(wanted: str, schema: TableSchema, context: str) -> Column:
     """Find a column whose values can be compared.
+
+    Parameters
+    ----------
+    wanted
+        The name as it was written; case does not count.
+    schema
+        Columns and types of the table.
+    context
+        Where the name was written, for messages.
 
     Raises
     ------
@@ -160,6 +184,11 @@ def unit_column(wanted: str, schema: TableSchema) -> str:
 
 def resolve_column(wanted: str, schema: TableSchema, context: str) -> str:
     """Return the schema's spelling of a column name.
+
+    Parameters
+    ----------
+    wanted, schema, context
+        As of `comparable_column`.
 
     Raises
     ------

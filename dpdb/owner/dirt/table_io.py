@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from dpdb.engine import WRITTEN, write_rows
+from dpdb.database import WRITTEN
+from dpdb.engine import write_rows
 from dpdb.errors import ParameterError
 from dpdb.files.new_file import new_file
 from dpdb.sources import SourceLike

@@ -31,6 +31,17 @@ class CellFiles(FileSource):
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
         """Read all rows, each by itself: columns of text in the order of the schema.
 
+        Parameters
+        ----------
+        files
+            The files of the source.
+        schema
+            Its columns.
+        wanted
+            What the owner has said of the table: its name, types, delimiter.
+        faults
+            Counts the cells and rows that cannot be read, for the owner's log.
+
         Raises
         ------
         SourceError
@@ -38,7 +49,13 @@ class CellFiles(FileSource):
         """
 
     def read(self, database: Database, source: Source, files: Files, wanted: Wanted) -> Source:
-        """Copy the rows, in the types of their columns."""
+        """Copy the rows, in the types of their columns.
+
+        Parameters
+        ----------
+        database, source, files, wanted
+            As of `FileSource.read`.
+        """
         faults = Faults()
         refusals: list[SourceError] = []
         kinds = {c.name: c.declared_type for c in source.schema.columns if not c.is_untyped and c.type is not None}
@@ -85,7 +102,17 @@ def _lost(database: Database, copy: Source, written: Mapping[str, int]) -> dict[
 def text_batch(
     schema: TableSchema, rows: Sequence[Sequence[str | None]], partition: Sequence[str | None] = ()
 ) -> pa.RecordBatch:
-    """Put rows of texts into a batch, and beside each of them the values that the file's folders name."""
+    """Put rows of texts into a batch, and beside each of them the values that the file's folders name.
+
+    Parameters
+    ----------
+    schema
+        Columns of the source.
+    rows
+        The texts of each row; None for NULL.
+    partition
+        The values that the names of the file's folders have. Default: none.
+    """
     columns = [pa.array(cells, pa.string()) for cells in zip(*rows, strict=True)]
     columns += [pa.repeat(pa.scalar(value, pa.string()), len(rows)) for value in partition]
     return pa.record_batch(columns, schema=_texts(schema))

@@ -51,7 +51,13 @@ class ExcelFile(CellFiles):
         return path.lower().endswith(_ENDINGS)
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Read the first row; see `FileSource`."""
+        """Read the first row; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
         with _reading(files, wanted.table) as (names, _, _):
             pass
         kinds = declared_types(database, files.place, names, wanted.types)
@@ -59,7 +65,13 @@ class ExcelFile(CellFiles):
         return Source(files.place, schema, without_rows(schema)), False
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read the rows below the first one; see `CellFiles`."""
+        """Read the rows below the first one; see `CellFiles`.
+
+        Parameters
+        ----------
+        files, schema, wanted, faults
+            As of `CellFiles.batches`.
+        """
         del faults
         with _reading(files, wanted.table) as (names, left, found):
             cells = (row[left : left + len(names)] for row in found)

@@ -53,7 +53,13 @@ class JsonLines(CellFiles):
         return without_compression(path).endswith(_ENDINGS)
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Take the columns that the owner declares; see `FileSource`."""
+        """Take the columns that the owner declares; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
         refuse_table_name(files.place, wanted.table)
         if not wanted.types:
             raise SourceError(
@@ -66,7 +72,13 @@ class JsonLines(CellFiles):
         return Source(files.place, schema, without_rows(schema)), False
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read all lines; see `CellFiles`."""
+        """Read all lines; see `CellFiles`.
+
+        Parameters
+        ----------
+        files, schema, wanted, faults
+            As of `CellFiles.batches`.
+        """
         members = _members(files, wanted)
         for path, partition in zip(files.paths, files.partitions, strict=True):
             for rows in _batched(_lines(files.place, path), members, faults):

@@ -75,7 +75,13 @@ class SQLiteFile(CellFiles):
         return False
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Read the columns that the table declares; see `FileSource`."""
+        """Read the columns that the table declares; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
         with _reading(files) as connection:
             table, _ = _table(connection, files.place, wanted.table)
             found = [
@@ -90,7 +96,13 @@ class SQLiteFile(CellFiles):
         return Source(files.place, schema, without_rows(schema)), False
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read the table as texts; see `CellFiles`."""
+        """Read the table as texts; see `CellFiles`.
+
+        Parameters
+        ----------
+        files, schema, wanted, faults
+            As of `CellFiles.batches`.
+        """
         with _reading(files) as connection:
             table, is_view = _table(connection, files.place, wanted.table)
             patience = _Patience(files) if is_view else None

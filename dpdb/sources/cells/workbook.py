@@ -79,7 +79,17 @@ def _lines(child: subprocess.Popen[bytes]) -> Generator[Any, None, None]:
 
 
 def serve(path: str, sheet: str | None, memory: int) -> None:
-    """Write the names of the sheets and the rows of one of them to standard output: the work of the child."""
+    """Write the names of the sheets and the rows of one of them to standard output: the work of the child.
+
+    Parameters
+    ----------
+    path
+        The workbook.
+    sheet
+        Name of the sheet to read; None for the only one.
+    memory
+        Bytes of memory that this process may take.
+    """
     with contextlib.suppress(ImportError, ValueError, OSError):  # where there is no such limit
         import resource
 

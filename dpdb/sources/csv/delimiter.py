@@ -48,7 +48,19 @@ def told_delimiter(path: str, header: bytes) -> bytes:
 
 
 def delimiter_of(path: str, header: bytes, given: str | None, likely: str | None) -> bytes:
-    """Return the given delimiter; without one a likely one, if the header line has it outside quotes, else as told."""
+    """Return the given delimiter; without one a likely one, if the header line has it outside quotes, else as told.
+
+    Parameters
+    ----------
+    path
+        The file.
+    header
+        Its first line.
+    given
+        The owner's delimiter, if there is one.
+    likely
+        The delimiter of a table that this one belongs to, if it is known.
+    """
     if given is not None:
         return given.encode()
     if likely is not None and _is_in(likely.encode(), header):

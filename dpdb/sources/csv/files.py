@@ -39,7 +39,13 @@ class CsvFiles(CellFiles):
         return named_delimiter(path) is not None
 
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
-        """Read the header lines; see `FileSource`."""
+        """Read the header lines; see `FileSource`.
+
+        Parameters
+        ----------
+        database, files, wanted
+            As of `FileSource.describe`.
+        """
         refuse_table_name(files.place, wanted.table)
         named = csv_rows.csv_columns(files, wanted)
         names = (*named.own, *named.folders)
@@ -48,6 +54,12 @@ class CsvFiles(CellFiles):
         return Source(files.place, schema, without_rows(schema), read_as=named.read_as), False
 
     def batches(self, files: Files, schema: TableSchema, wanted: Wanted, faults: Faults) -> Iterator[pa.RecordBatch]:
-        """Read all rows by the rule of `lines`; see `CellFiles`."""
+        """Read all rows by the rule of `lines`; see `CellFiles`.
+
+        Parameters
+        ----------
+        files, schema, wanted, faults
+            As of `CellFiles.batches`.
+        """
         del schema
         return csv_rows.csv_batches(files, csv_rows.csv_columns(files, wanted), faults, wanted)

@@ -96,6 +96,17 @@ def kept_values(part: LocalSlice, row: str, ending: str, alias: str) -> KeptValu
     """Select the kept columns of the row at a position, each with an ending to its name (and `_` where it is taken).
 
     Taken by a column of the list itself: the others keep their names, and no two have the same.
+
+    Parameters
+    ----------
+    part
+        The slice, which has the kept columns.
+    row
+        SQL of the row's position.
+    ending
+        Added to the name of each column.
+    alias
+        Name of the joined table of kept columns in the query.
     """
     if not part.kept:
         return KeptValues("", "")
