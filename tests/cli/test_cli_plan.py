@@ -32,7 +32,7 @@ def test_text_shows_every_figure_with_its_name(capsys: pytest.CaptureFixture[str
     assert "synthetic table: 500 rows, 0.02 of its cells changed (seed 1)" in out
     assert "distinct values: zip 22, city 22" in out
     assert "each measure alone, epsilon 0.5" in out
-    assert "fractional (default)" in out
+    assert "fewest_deletions (default)" in out
     assert "minimal_inconsistency r2t: not simulated, it needs a public max_degree" in out
     assert "all three together, epsilon 0.5 in total" in out
     # at the largest epsilon even the noise of whole numbers may be 0 in nearly all releases

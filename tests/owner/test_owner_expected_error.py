@@ -169,27 +169,30 @@ def test_every_mechanism_is_simulated_or_said_to_be_skipped():
     with_degree = small(max_degree=100)
     assert {(error.measure, error.mechanism) for error in with_degree.expected} == every
     assert with_degree.skipped == {}
-    assert [error.mechanism for error in with_degree.together] == ["ladder", "ladder", "fractional"]
+    assert [error.mechanism for error in with_degree.together] == ["ladder", "ladder", "fewest_deletions"]
     assert sum(error.epsilon for error in with_degree.together) == pytest.approx(1)
 
 
 def test_the_error_of_repair_is_that_of_its_noise():
-    """E|DLap(2)| / 2 = 0.96 at epsilon 1; the mean of 300 draws with an exponential tail lies outside [0.6, 1.5] with
-    probability below exp(-300 (0.5 - ln 1.5)) + exp(-300 (ln(1 / 0.6) - 0.4)) < 1e-11 each."""
+    """E|DLap(1)| = 0.85 at epsilon 1. With q = 1/e, E exp(t |DLap(1)|) = (1 - q) / (1 + q) (1 + 2 q e^t / (1 - q e^t)),
+    so by Chernoff's bound (t = 0.292, t = -0.444) the mean of 300 draws lies outside [0.5, 1.3] with probability below
+    exp(-300 0.0724) + exp(-300 0.0689) < 2e-9."""
     table = pa.table({"zip": ["1"] * 90, "city": [str(k) for k in range(90)]})
     with dpdb.open(table, constraints=FD) as session:
-        found = Simulation(session, repetitions=300, max_degree=None).alone("repair", "fractional", 1, seconds=600)
-    assert (found.repetitions, found.truth, found.default) == (300, 45, True)
-    assert 0.6 < found.absolute_error < 1.5
+        found = Simulation(session, repetitions=300, max_degree=None).alone(
+            "repair", "fewest_deletions", 1, seconds=600
+        )
+    assert (found.repetitions, found.truth, found.default) == (300, 89, True)
+    assert 0.5 < found.absolute_error < 1.3
     assert found.absolute_error <= found.absolute_error_90
-    assert found.relative_error == found.absolute_error / 45
+    assert found.relative_error == found.absolute_error / 89
     assert found.lower_held > 0.8  # 0.975 expected
 
 
 def test_at_a_huge_epsilon_what_loses_nothing_has_no_error():
     """Noise of scale 1e-3 and less is 0 but with probability exp(-1000)."""
     planned = small(epsilon=100_000, max_degree=399)
-    exact = {("repair", "fractional"), ("minimal_inconsistency", "baseline_max"), ("problematic", "baseline_max")}
+    exact = {("repair", "fewest_deletions"), ("minimal_inconsistency", "baseline_max"), ("problematic", "baseline_max")}
     for error in planned.expected:
         assert error.lower_held == 1
         if (error.measure, error.mechanism) in exact:
@@ -204,7 +207,7 @@ def test_the_truth_is_that_of_the_synthetic_table():
     assert simulation.truth == {
         "minimal_inconsistency": exact.minimal_inconsistency,
         "problematic": exact.problematic,
-        "repair": exact.repair_fractional,
+        "repair": exact.repair_lower,
     }
 
 

@@ -287,7 +287,7 @@ def test_the_commands_take_a_unit(source: Path, tmp_path: Path, capsys: pytest.C
     assert main([*measure, *unit, "--ledger", path]) == 0
     released = {r["measure"]: r for r in json.loads(capsys.readouterr().out)["releases"]}
     expected = exact_measures(table(kept(ROWS, 2)), FD, non_private=True)
-    assert released["repair"]["value"] == expected.repair_fractional
+    assert released["repair"]["value"] == expected.repair_lower == expected.repair_upper
     assert released["minimal_inconsistency"]["value"] <= expected.minimal_inconsistency
     assert "one value of patient" in released["repair"]["guarantee"]
     assert main([*measure, "--ledger", path]) == 2
