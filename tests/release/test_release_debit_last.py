@@ -314,7 +314,7 @@ def test_a_run_that_is_answered_loads_nothing(tmp_path: Path, monkeypatch: pytes
     Ledger.create(tmp_path / "t.ledger", 1).close()
     with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
         first = session.dp_inconsistency("repair", 0.5, run_id="monday")
-        monkeypatch.setattr("dpdb.release.prepared.measure_part.load_kernels", broken)
+        monkeypatch.setattr("dpdb.release.prepared.measure_part.load_counting", broken)
         assert session.dp_inconsistency("repair", 0.5, run_id="monday") == first
 
 
