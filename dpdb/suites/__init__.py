@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.plan import SuitePlan
     from dpdb.suites.planned import plan_suite
+    from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
 
 __all__ = [
     "Bank",
     "LevelVerdicts",
+    "Numbers",
     "Ring",
     "SuitePlan",
     "SuiteState",
@@ -29,11 +31,15 @@ __all__ = [
     "bound_of_pass",
     "bound_of_undecided",
     "draw_secret",
+    "epsilon_for",
+    "numbers_instead",
     "plan_suite",
     "run_level",
     "size_of_failure",
     "spent",
     "state_of",
+    "surely_found",
+    "unsure_rows",
     "verdicts",
 ]
 
@@ -46,6 +52,7 @@ if not TYPE_CHECKING:
             "levels": "draw_secret run_level",
             "plan": "SuitePlan",
             "planned": "plan_suite",
+            "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
         },
     )

@@ -126,7 +126,7 @@ class SuitePlan:
             for name in ("levels", "margins", "thresholds"):
                 record[name] = tuple(record[name])
             return cls(**record)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
             raise ParameterError("the recorded plan of the suite cannot be read") from None
 
 

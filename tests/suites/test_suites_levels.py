@@ -7,52 +7,19 @@ from fractions import Fraction
 
 import pytest
 from suite_cases import BELOW, count, share
+from suite_runs import FAR, LEVELS, plan_of, run
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO
-from dpdb.privacy.noise import replaced_noise
 from dpdb.suites import (
     LevelVerdicts,
     SuiteState,
     draw_secret,
-    plan_suite,
     run_level,
     spent,
     state_of,
     verdicts,
 )
-
-CONFIDENCE = Fraction(99, 100)
-LEVELS = 23
-FAR = 10**9
-
-
-class Nothing:
-    """Adds nothing, and counts."""
-
-    def __init__(self):
-        self.draws = 0
-
-    def laplace(self, value, scale):
-        self.draws += 1
-        return value
-
-
-def plan_of(*tests, **fields):
-    return plan_suite(tests, fields.pop("epsilon", NANO), CONFIDENCE, **fields)
-
-
-def run(plan, statistics, state=None, secret=None):
-    """Run all levels without noise; returns the state, the records and the draws."""
-    noise, state, records = Nothing(), state or SuiteState.start(plan), []
-    with replaced_noise(noise):
-        secret = secret or draw_secret(plan)
-        noise.draws = 0
-        for level in range(1, len(plan.levels) + 1):
-            answer = run_level(plan, secret, level, statistics, state)
-            records.append(answer.to_json())
-            state = state.after(plan, LevelVerdicts.from_json(records[-1]))
-    return state, records, noise.draws
 
 
 @pytest.mark.parametrize("statistics", [[0] * 5, [FAR] * 5, [0, FAR, 40, 0, 1000]])

@@ -1,0 +1,95 @@
+"""Figures in advance, against the design's table and against what the code then finds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from simulated import most_allowed
+from suite_cases import count, share
+from suite_runs import FAR, plan_of, run
+
+from dpdb.errors import ParameterError
+from dpdb.privacy import NANO
+from dpdb.suites import (
+    SuiteState,
+    draw_secret,
+    epsilon_for,
+    numbers_instead,
+    plan_suite,
+    run_level,
+    surely_found,
+    unsure_rows,
+    verdicts,
+)
+
+
+@pytest.mark.parametrize(
+    ("checks", "pure", "zcdp", "approximate", "unsure"),
+    [(5, 31, 7, 29, 42), (25, 196, 18, 75, 48), (400, 4239, 84, 356, 59), (4000, 51597, 298, 1258, 69)],
+)
+def test_the_table_of_the_design(checks, pure, zcdp, approximate, unsure):
+    plan = plan_of(*[count()] * checks)
+    numbers = numbers_instead(plan)
+    assert (numbers.pure, numbers.zcdp, numbers.approximate) == (pure, zcdp, approximate)
+    assert unsure_rows(plan) == unsure
+
+
+def test_numbers_on_a_zcdp_ledger_are_better_up_to_about_50_checks():
+    better = [checks for checks in range(30, 101) if numbers_instead(plan_of(*[count()] * checks)).better_on_zcdp]
+    assert better == list(range(30, better[-1] + 1))
+    assert 40 < better[-1] < 60
+    assert not numbers_instead(plan_of(*[count()] * 5, runs=365)).better_on_zcdp
+
+
+def test_three_close_failures_are_surely_found():
+    plan = plan_of(*[count()] * 25)
+    assert surely_found(plan, 0, unsure_rows(plan)) == 3
+    assert surely_found(plan, 0, unsure_rows(plan) - 1) is None
+    assert surely_found(plan, 0, FAR) > 1000
+
+
+def test_60_failures_by_1000_rows_do_not_fit_in_4000_checks():
+    plan = plan_of(*[count()] * 4000)
+    assert 20 <= surely_found(plan, 0, 1000) < 28
+
+
+@pytest.mark.parametrize("rows", [48, 60, 100, 1000, 30_000])
+def test_as_many_as_are_promised_are_found_with_the_least_noise_and_the_largest_threshold(rows):
+    plan = plan_of(*[count()] * 25)
+    found = surely_found(plan, 0, rows)
+    failing = min(found, 25)
+    secret = f'{{"rho": [[{plan.known}]]}}'
+    state, _, _ = run(plan, [rows] * failing + [0] * (25 - failing), secret=secret)
+    assert [verdict.verdict == "fail" for verdict in verdicts(plan, state)] == [True] * failing + [False] * (
+        25 - failing
+    )
+
+
+def test_promised_failures_are_found_in_real_runs():
+    """25 real runs; a true 2% exceeds `most_allowed` with a chance below 1e-6."""
+    plan = plan_of(*[count()] * 12)
+    failing = surely_found(plan, 0, 200)
+    assert 3 < failing < 12
+    wrong = 0
+    for _ in range(25):
+        secret, state = draw_secret(plan), SuiteState.start(plan)
+        for level in range(1, 24):
+            statistics = [200] * failing + [0] * (12 - failing)
+            state = state.after(plan, run_level(plan, secret, level, statistics, state))
+        found = [verdict.verdict == "fail" for verdict in verdicts(plan, state)]
+        wrong += found != [True] * failing + [False] * (12 - failing)
+    assert wrong <= most_allowed(25, 0.02)
+
+
+@pytest.mark.parametrize(("tests", "rows"), [([count()] * 25, 48), ([count(3), share(Fraction(1, 100))], 500)])
+def test_the_epsilon_for_a_wished_margin_is_the_smallest(tests, rows):
+    epsilon = epsilon_for(tests, rows, Fraction(99, 100))
+    assert unsure_rows(plan_suite(tests, epsilon, Fraction(99, 100))) <= rows
+    assert unsure_rows(plan_suite(tests, epsilon - 1, Fraction(99, 100))) > rows
+    assert epsilon <= NANO or rows != 48
+
+
+def test_no_epsilon_gives_margins_below_zero():
+    with pytest.raises(ParameterError, match="no epsilon"):
+        epsilon_for([count()], -1, Fraction(99, 100))
