@@ -156,6 +156,23 @@ def test_nothing_secret_is_recorded():
     assert low[1][0] == '{"level":1,"rings":{},"untested":[]}'
 
 
+@pytest.mark.parametrize("secret", ["", "4711", '{"rho": 4711}', '{"rho": [[4711]]}', '{"rho": [[4711, -3]]}', "[]"])
+def test_a_damaged_secret_is_refused_and_not_quoted(secret):
+    plan = plan_of(count(), BELOW)
+    with pytest.raises(ParameterError) as refused:
+        run_level(plan, secret, 1, [0, 0], SuiteState.start(plan))
+    assert str(refused.value) == "the suite's secret is damaged"
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
+
+
+def test_verdicts_of_checks_that_a_suite_does_not_have_are_refused():
+    plan = plan_of(count())
+    for damaged in (LevelVerdicts(1, {1: 0}, ()), LevelVerdicts(1, {}, (-1,))):
+        with pytest.raises(ParameterError, match="does not have"):
+            SuiteState.start(plan).after(plan, damaged)
+
+
 def test_each_slice_has_its_threshold_noise():
     plan = plan_of(count(), BELOW, keys=3)
     noises = json.loads(draw_secret(plan))["rho"]

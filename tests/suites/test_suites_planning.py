@@ -93,3 +93,28 @@ def test_the_epsilon_for_a_wished_margin_is_the_smallest(tests, rows):
 def test_no_epsilon_gives_margins_below_zero():
     with pytest.raises(ParameterError, match="no epsilon"):
         epsilon_for([count()], -1, Fraction(99, 100))
+
+
+def test_a_plan_in_words():
+    assert plan_words(plan_of(*[count()] * 25)) == [
+        "epsilon 1 is reserved: 0.25 stays charged if all pass, a failure costs from 0.00012 (plain) to 0.25 (close)",
+        "with 99% for all 25 checks together, no check within its limit fails",
+        "with 99% for all passes together, one that passes is at most 48 rows over its limit",
+        "3 failures by 48 rows are surely found",
+        "3 failures by 100 rows are surely found",
+        "33 failures by 1,000 rows are surely found",
+        "363 failures by 10,000 rows are surely found",
+        "2,897 failures by 100,000 rows are surely found",
+        "a number for each check instead: within 196 rows at this epsilon, 18 on a zCDP ledger at rho 0.5, 75 with "
+        "Gaussian noise at delta 1e-6",
+        "numbers on a zCDP ledger say more than these verdicts, and leave nothing undecided",
+    ]
+
+
+def test_a_certain_pass_in_words():
+    words = plan_words(plan_of(*[count(limit=Fraction(100))] * 25, certain="pass"))
+    assert words[1:4] == [
+        "with 99% for all passes together, no check over its limit passes",
+        "with 99% for all 25 checks together, none that is 48 rows or more within its limit fails",
+        "3 failures by 1 row are surely found",
+    ]
