@@ -17,6 +17,7 @@ from dpdb.suites import (
     epsilon_for,
     numbers_instead,
     plan_suite,
+    plan_words,
     run_level,
     surely_found,
     unsure_rows,
