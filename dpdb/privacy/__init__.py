@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpdb.privacy.handicapped_noise import HandicappedNoise, difference_tail
     from dpdb.privacy.marginal_selection import marginal_choice, thirds_grid, tripling_grid
     from dpdb.privacy.noise import check_samplers, discrete_gaussian, discrete_laplace
-    from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number
+    from dpdb.privacy.notions import GDP, NOTIONS, PURE, ZCDP, Notion, Number, gdp_delta
     from dpdb.privacy.one_sided import one_sided_noises
     from dpdb.privacy.selection import (
         generalized_exponential_mechanism,
@@ -58,6 +58,7 @@ __all__ = [
     "format_epsilon",
     "format_rho",
     "gaussian_tail",
+    "gdp_delta",
     "generalized_exponential_mechanism",
     "height_above",
     "in_units",
@@ -85,7 +86,7 @@ if not TYPE_CHECKING:
             "handicapped_noise": "HandicappedNoise difference_tail",
             "marginal_selection": "marginal_choice thirds_grid tripling_grid",
             "noise": "check_samplers discrete_gaussian discrete_laplace",
-            "notions": "GDP NOTIONS Notion Number PURE ZCDP",
+            "notions": "GDP NOTIONS Notion Number PURE ZCDP gdp_delta",
             "one_sided": "one_sided_noises",
             "selection": "generalized_exponential_mechanism paper_exponential_mechanism paper_grid power_grid",
             "tails": "gaussian_tail laplace_difference_tail laplace_tail",

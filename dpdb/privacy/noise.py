@@ -213,6 +213,7 @@ def check_samplers(*, gaussian: bool) -> None:
     """Load OpenDP and draw once from each sampler that a release may use, so that failures come before a debit."""
     noise = _OpenDPNoise()
     noise.laplace(0, 1.0)
+    noise.laplaces(1, 1.0)
     for negate in (False, True):
         noise.noisy_extreme([0, 1], 1.0, negate=negate, monotonic=False)
     if gaussian:

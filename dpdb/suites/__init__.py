@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
+    from dpdb.suites.plan_words import plan_words
     from dpdb.suites.planned import plan_suite
+    from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.results import CheckResult, CheckResults, recorded_results
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
@@ -26,6 +28,7 @@ __all__ = [
     "CheckRun",
     "LevelVerdicts",
     "Limit",
+    "Numbers",
     "Ring",
     "Session",
     "Suite",
@@ -37,9 +40,12 @@ __all__ = [
     "bound_of_pass",
     "bound_of_undecided",
     "draw_secret",
+    "epsilon_for",
     "load_suite",
+    "numbers_instead",
     "open_session",
     "plan_suite",
+    "plan_words",
     "prepare_check",
     "recorded_results",
     "run_check",
@@ -47,6 +53,8 @@ __all__ = [
     "size_of_failure",
     "spent",
     "state_of",
+    "surely_found",
+    "unsure_rows",
     "verdicts",
 ]
 
@@ -60,7 +68,9 @@ if not TYPE_CHECKING:
             "levels": "draw_secret run_level",
             "load": "load_suite",
             "plan": "SuitePlan",
+            "plan_words": "plan_words",
             "planned": "plan_suite",
+            "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "results": "CheckResult CheckResults recorded_results",
             "session": "Session open_session",
             "state": "LevelVerdicts Ring SuiteState spent state_of",

@@ -37,6 +37,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from dpdb.errors import ParameterError
 from dpdb.privacy import one_sided_noises
 from dpdb.suites.plan import SuitePlan
 from dpdb.suites.state import LevelVerdicts, SuiteState, order_of
@@ -77,10 +78,15 @@ def run_level(
     -------
     LevelVerdicts
         Public; to be recorded before anything of it leaves the process.
+
+    Raises
+    ------
+    ParameterError
+        If the secret is damaged.
     """
     if level != state.level + 1:
         raise ValueError(f"level {level} does not follow level {state.level}")
-    thresholds = _thresholds(plan, json.loads(secret)["rho"][key], level)
+    thresholds = _thresholds(plan, _threshold_noises(plan, secret)[key], level)
     noises = _noises(plan, level)
     left, rings, untested = state.left, {}, []
     for test in order_of(plan):
@@ -96,6 +102,17 @@ def run_level(
             if not state.own[test]:
                 left -= plan.ring_cost(test, level)
     return LevelVerdicts(level, dict(sorted(rings.items())), tuple(sorted(untested)))
+
+
+def _threshold_noises(plan: SuitePlan, secret: str) -> list[list[int]]:
+    """Return rho by key and bank; a message about a damaged secret never quotes it."""
+    try:
+        noises = [[int(noise) for noise in of_key] for of_key in json.loads(secret)["rho"]]
+    except (KeyError, TypeError, ValueError):
+        noises = []
+    if [len(of_key) for of_key in noises] != [len(plan.banks)] * plan.keys or min(map(min, noises)) < 0:
+        raise ParameterError("the suite's secret is damaged") from None
+    return noises
 
 
 def _thresholds(plan: SuitePlan, rho: Sequence[int], level: int) -> list[int]:

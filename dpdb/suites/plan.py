@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -106,7 +106,8 @@ class SuitePlan:
 
     def to_json(self) -> str:
         """Return the record of the plan: a run that continues reads it, and never plans again."""
-        return json.dumps(asdict(self), default=str, separators=(",", ":"))
+        tests = [astuple(test) for test in self.tests]
+        return json.dumps({**asdict(self), "tests": tests}, default=str, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> SuitePlan:
@@ -126,11 +127,11 @@ class SuitePlan:
             for name in ("levels", "margins", "thresholds"):
                 record[name] = tuple(record[name])
             return cls(**record)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
             raise ParameterError("the recorded plan of the suite cannot be read") from None
 
 
-def _tested(record: dict[str, Any]) -> Tested:
-    for name in ("low", "high", "limit", "rate"):
-        record[name] = None if record[name] is None else Fraction(record[name])
-    return Tested(**record)
+def _tested(record: list[Any]) -> Tested:
+    low, high, direction, limit, severity, rate, halves, name = record
+    share = None if rate is None else Fraction(rate)
+    return Tested(Fraction(low), Fraction(high), direction, Fraction(limit), severity, share, halves, name)

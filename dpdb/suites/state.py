@@ -121,6 +121,8 @@ class SuiteState:
         """Return the state after one more level of this run."""
         if verdicts.level != self.level + 1:
             raise ParameterError(f"level {verdicts.level} of the suite is recorded after level {self.level}")
+        if not {*verdicts.rings, *verdicts.untested} <= set(range(len(self.rings))):
+            raise ParameterError(f"level {verdicts.level} of the suite has verdicts of checks that it does not have")
         quiet, rings, own = list(self.quiet), list(self.rings), list(self.own)
         left, number, untested = self.left, self.number, set(verdicts.untested)
         for test in order_of(plan):
@@ -197,7 +199,11 @@ def state_of(plan: SuitePlan, levels: Iterable[LevelVerdicts]) -> SuiteState:
 
 
 def spent(plan: SuitePlan, state: SuiteState) -> int:
-    """Return the nano-epsilon finally charged: the first share and every ring that the suite paid."""
+    """Return the nano-epsilon finally charged: the first share and every ring that the suite paid.
+
+    It is a function of the transcript, whose probability no unit changes by more than exp of it (Theorem 5): a realised
+    loss (ex-post privacy: Ligett, Neel, Roth, Waggoner and Wu 2017). What was reserved beyond it was never lost.
+    """
     return plan.epsilon - state.left
 
 

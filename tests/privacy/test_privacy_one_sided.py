@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dpdb.privacy import one_sided_noises
-from dpdb.privacy.noise import laplace_scale, replaced_noise
+from dpdb.privacy.noise import _laplace, _laplaces, laplace_scale, replaced_noise
 
 
 class Scripted:
@@ -35,6 +35,12 @@ def test_the_scale_is_certified_for_the_whole_shift(sensitivity, epsilon):
         one_sided_noises(2, sensitivity, epsilon)
     assert noise.scales == [laplace_scale(sensitivity, epsilon)] * 2
     assert noise.scales[0] >= sensitivity * 1e9 / epsilon * (1 - 1e-15)
+
+
+def test_many_draws_at_once_are_certified_as_one_is():
+    for scale in (0.1, 4.0, 8.2e9):
+        for shift in (1, 3, 10**6):
+            assert _laplaces(scale).map(shift) == _laplace(scale).map(shift)
 
 
 def test_real_draws_are_geometric():

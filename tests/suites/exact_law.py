@@ -11,6 +11,7 @@ finitely many r with exact weights (`quadrature`).
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -155,10 +156,10 @@ def small_plan(
 ) -> SuitePlan:  # fmt: skip
     """Return a plan with thresholds at the limits, rates in TAU per step, and so many rings at the last level.
 
-    `first` and `amounts` are rates; all banks must have the same R.
+    `first` and `amounts` are rates; those of a bank with a smaller R than others are as many times larger.
     """
     banks = banks_of(tests, lattice)
-    (reach,) = {bank.reach for bank in banks}
+    reach = math.lcm(*(bank.reach for bank in banks))
     first_reach = max(sum(bank.high for bank in banks), sum(-bank.low for bank in banks))
     costs = tuple(amount * TAU * reach for amount in amounts)
     return SuitePlan(

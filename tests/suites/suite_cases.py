@@ -68,10 +68,13 @@ CASES = {
         small_plan([share(HALF)] * 2, 2, (1,), (0,), lattice=2), [(-1, 0, 1), (-1, 0, 1)], [(-1, 0, 1)] * 2
     ),
     "orphans and look-ups in two banks": lambda: Case(
-        small_plan([ORPHANS, count()], 1, (1, 2), (1, 0)), [(0, FAR), (0,)], [(-1, 0), (0, 1)]
+        small_plan([ORPHANS, count()], 1, (1, 2), (1, 0)), [(0,), (0,)], [(-1, 0), (0, 1)]
     ),
     "above and below in two banks": lambda: Case(
         small_plan([count(), BELOW], 2, (1,), (0,)), [(-1, 0), (0, 1)], [(0, 1)] * 2
+    ),
+    "a count and twice as much below": lambda: Case(
+        small_plan([count(), count(2, direction="below")], 1, (1,), (0,)), [(FAR, 0), (-2,)], [(0, 1), (0, 2)]
     ),
     "one ring only": lambda: Case(
         small_plan([count(severity="warn"), count()], 1, (1, 2), (1, 0), rings=1), [(-1, 0), (-1, 0)], [(0, 1)] * 2

@@ -7,52 +7,19 @@ from fractions import Fraction
 
 import pytest
 from suite_cases import BELOW, count, share
+from suite_runs import FAR, LEVELS, plan_of, run
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO
-from dpdb.privacy.noise import replaced_noise
 from dpdb.suites import (
     LevelVerdicts,
     SuiteState,
     draw_secret,
-    plan_suite,
     run_level,
     spent,
     state_of,
     verdicts,
 )
-
-CONFIDENCE = Fraction(99, 100)
-LEVELS = 23
-FAR = 10**9
-
-
-class Nothing:
-    """Adds nothing, and counts."""
-
-    def __init__(self):
-        self.draws = 0
-
-    def laplace(self, value, scale):
-        self.draws += 1
-        return value
-
-
-def plan_of(*tests, **fields):
-    return plan_suite(tests, fields.pop("epsilon", NANO), CONFIDENCE, **fields)
-
-
-def run(plan, statistics, state=None, secret=None):
-    """Run all levels without noise; returns the state, the records and the draws."""
-    noise, state, records = Nothing(), state or SuiteState.start(plan), []
-    with replaced_noise(noise):
-        secret = secret or draw_secret(plan)
-        noise.draws = 0
-        for level in range(1, len(plan.levels) + 1):
-            answer = run_level(plan, secret, level, statistics, state)
-            records.append(answer.to_json())
-            state = state.after(plan, LevelVerdicts.from_json(records[-1]))
-    return state, records, noise.draws
 
 
 @pytest.mark.parametrize("statistics", [[0] * 5, [FAR] * 5, [0, FAR, 40, 0, 1000]])
@@ -187,6 +154,23 @@ def test_nothing_secret_is_recorded():
     high = run(plan, statistics, secret=json.dumps({"rho": [[7, 3]]}))
     assert low[:2] == high[:2]
     assert low[1][0] == '{"level":1,"rings":{},"untested":[]}'
+
+
+@pytest.mark.parametrize("secret", ["", "4711", '{"rho": 4711}', '{"rho": [[4711]]}', '{"rho": [[4711, -3]]}', "[]"])
+def test_a_damaged_secret_is_refused_and_not_quoted(secret):
+    plan = plan_of(count(), BELOW)
+    with pytest.raises(ParameterError) as refused:
+        run_level(plan, secret, 1, [0, 0], SuiteState.start(plan))
+    assert str(refused.value) == "the suite's secret is damaged"
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
+
+
+def test_verdicts_of_checks_that_a_suite_does_not_have_are_refused():
+    plan = plan_of(count())
+    for damaged in (LevelVerdicts(1, {1: 0}, ()), LevelVerdicts(1, {}, (-1,))):
+        with pytest.raises(ParameterError, match="does not have"):
+            SuiteState.start(plan).after(plan, damaged)
 
 
 def test_each_slice_has_its_threshold_noise():

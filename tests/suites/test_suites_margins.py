@@ -90,6 +90,13 @@ def test_each_reach_is_the_least_that_its_exact_sum_allows(first, level, beta):
     assert x < -math.log(beta) / first + 1e-6
 
 
+def test_reaches_on_a_lattice_of_millionths_are_those_of_continuous_noise():
+    first, level, log_chance, steps = 0.25, 0.05, math.log(1000), 10**6
+    continuous = (log_chance + math.log(first / (first + level))) / level
+    assert quiet_reach(first / steps, level / steps, log_chance) / steps == pytest.approx(continuous, abs=1e-5)
+    assert threshold_reach(first / steps, log_chance) / steps == pytest.approx(log_chance / first, abs=1e-5)
+
+
 def test_lower_ends_without_horizon_add_up_to_beta():
     chances = [math.exp(-0.25 * (repeated_reach(0.25, k, -math.log(BETA)) + 1)) for k in range(1, 2000)]
     assert sum(chances) <= BETA

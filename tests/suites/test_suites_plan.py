@@ -8,18 +8,14 @@ from fractions import Fraction
 
 import pytest
 from suite_cases import BELOW, HALF, ORPHANS, count, share
+from suite_runs import plan_of
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO, as_fraction
 from dpdb.privacy.noise import laplace_scale
 from dpdb.suites import SuitePlan, bound_of_pass, plan_suite
 
-CONFIDENCE = Fraction(99, 100)
 PERMILLE = Fraction(1, 1000)
-
-
-def plan_of(*tests, epsilon=NANO, **fields) -> SuitePlan:
-    return plan_suite(tests, epsilon, CONFIDENCE, **fields)
 
 
 @pytest.mark.parametrize(
