@@ -25,7 +25,8 @@ class LedgerEntry:
 
     `analyst` (who asked), `label` and `rule_set` (the digest of the constraints) are None where nobody gave them.
     `answer` has a dict for each published release, as `Release.to_dict` gives it; None if there is no answer, as after
-    a process that was killed between debit and answer.
+    a process that was killed between debit and answer. `suite` says of a suite of checks which it is, and None of a
+    release.
     """
 
     number: int
@@ -41,6 +42,7 @@ class LedgerEntry:
     rule_set: str | None = None
     answer: list[dict[str, Any]] | None = None
     debited: float | None = None
+    suite: str | None = None
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,19 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         show(json.dumps({"answers": [_fields(answer, options.release) for answer in found]}, indent=2))
         return 0
-    words = [f"{_head(answer)}\n{releases_text(_releases(answer, options.release), 'text', True)}" for answer in found]
+    words = [
+        f"{_head(answer)}\n{answer.answer}\n"
+        if _is_suite(answer)
+        else f"{_head(answer)}\n{releases_text(_releases(answer, options.release), 'text', True)}"
+        for answer in found
+    ]
     show("".join(words).rstrip("\n") if found else "no answers yet")
     return 0
+
+
+def _is_suite(answer: RecordedAnswer) -> bool:
+    """Return whether an answer is that of a suite of checks: an object of verdicts, and no list of releases."""
+    return isinstance(json.loads(answer.answer), dict)
 
 
 def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
@@ -67,6 +77,9 @@ def _head(answer: RecordedAnswer) -> str:
 
 
 def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
+    shown: dict[str, Any] = {"suite": json.loads(answer.answer)}
+    if not _is_suite(answer):
+        shown = {"releases": [release.to_dict() for release in _releases(answer, release_id)]}
     return {
         "number": answer.number,
         "reserved": answer.reserved,
@@ -74,5 +87,5 @@ def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
         "analyst": answer.analyst,
         "label": answer.label,
         "request": json.loads(answer.request),
-        "releases": [release.to_dict() for release in _releases(answer, release_id)],
+        **shown,
     }
