@@ -19,6 +19,7 @@ __all__ = [
     "PredicateError",
     "SourceError",
     "StatementRefusedError",
+    "SuiteEndedError",
     "UnknownColumnError",
 ]
 
@@ -85,6 +86,12 @@ class OutOfMemoryError(EngineError, MemoryError):
 
 class LedgerError(DpdbError):
     """A ledger cannot be read or written, is damaged, or belongs to another table; nothing was released."""
+
+
+class SuiteEndedError(LedgerError):
+    """A suite of checks was closed, or has lost its secret, which is never drawn again; nothing was released."""
+
+    exit_code = 3
 
 
 class LittleBudgetWarning(UserWarning):
