@@ -20,6 +20,7 @@ __all__ = [
     "PredicateError",
     "SourceError",
     "StatementRefusedError",
+    "SuiteEndedError",
     "UnknownColumnError",
 ]
 
@@ -90,6 +91,12 @@ class LedgerError(DpdbError):
 
 class IgnoredLimitsWarning(UserWarning):
     """Constraints were read from a suite, whose limits and numbers of rows are tested by a check alone."""
+
+
+class SuiteEndedError(LedgerError):
+    """A suite of checks was closed, or has lost its secret, which is never drawn again; nothing was released."""
+
+    exit_code = 3
 
 
 class LittleBudgetWarning(UserWarning):

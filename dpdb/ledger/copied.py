@@ -1,4 +1,12 @@
-"""`open_to_read`: a ledger opened for reading, also on a read-only disk or in an archive."""
+"""`open_to_read`: a ledger opened for reading, also on a read-only disk or in an archive.
+
+A copy of a ledger, like a backup of its file, has what the file has. While a suite of checks is open that is its
+secret, too: whoever reads it learns from every quiet day what should have cost epsilon, so such a copy is kept as
+closely as the table itself. Closing the suite overwrites the secret in the ledger and in no copy made before: backups
+of closed suites have none, older ones do, and are thrown away or kept like the table. Putting one back is noticed by
+the head beside the ledger, unless that is put back, too. The copy made here lies in a folder of this user alone, and
+is removed with it.
+"""
 
 from __future__ import annotations
 

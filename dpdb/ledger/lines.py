@@ -26,7 +26,8 @@ class LedgerEntry:
 
     `analyst` (who asked), `label` and `rule_set` (the digest of the constraints) are None where nobody gave them.
     `answer` has a dict for each published release or verdict, as `to_dict` gives it; None if there is no answer, as
-    after a process that was killed between debit and answer.
+    after a process that was killed between debit and answer. `suite` says of a suite of checks which it is, and None
+    of a release.
     """
 
     number: int
@@ -42,6 +43,7 @@ class LedgerEntry:
     rule_set: str | None = None
     answer: list[dict[str, Any]] | None = None
     debited: float | None = None
+    suite: str | None = None
 
 
 @dataclass(frozen=True)

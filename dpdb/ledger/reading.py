@@ -8,13 +8,22 @@ from types import TracebackType
 from typing import Self
 
 from dpdb.ledger.books import Books
-from dpdb.ledger.lines import LedgerAct, LedgerEntry, LedgerSummary, RecordedAnswer, UnseenRows
+from dpdb.ledger.lines import (
+    LedgerAct,
+    LedgerEntry,
+    LedgerSummary,
+    RecordedAnswer,
+    RecordedLevel,
+    RecordedSuite,
+    UnseenRows,
+)
 from dpdb.ledger.report import acts, history, little_left, recorded_answers, summary, unseen_rows
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.runs import earlier_try
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.leaves import leaves
 from dpdb.ledger.store.marks import SourceMark
+from dpdb.ledger.suites.acts import suite_levels, suites
 from dpdb.names import check_name
 from dpdb.predicates import Region, region_to_text
 from dpdb.privacy import Notion
@@ -145,6 +154,26 @@ class LedgerReading:
         """
         with self._books.current():
             return recorded_answers(self._file, self._state, release_id, run_id)
+
+    def suites(self) -> list[RecordedSuite]:
+        """Every suite, oldest first: public, without its secret."""
+        with self._books.current():
+            return suites(self._books)
+
+    def kept_suite(self, name: str) -> RecordedSuite | None:
+        """Return the kept suite of a name, open or closed; None if there is none."""
+        return next((suite for suite in self.suites() if suite.name == name), None)
+
+    def suite_levels(self, number: int) -> list[RecordedLevel]:
+        """What the runs of a suite have recorded, in the order of recording; public.
+
+        Parameters
+        ----------
+        number
+            Of the suite, as in `RecordedSuite`.
+        """
+        with self._books.current():
+            return suite_levels(self._books, number)
 
     def lines(self) -> list[EntryLine]:
         """Every debit as its line in the ledger, oldest first."""

@@ -154,6 +154,7 @@ def history(state: LedgerState) -> list[LedgerEntry]:
             rule_set=line.rule_set,
             answer=_published(state.answer(line.number)),
             debited=_debited(state, line.number),
+            suite=_suite(state, line.number),
         )
         for line in state.entries()
     ]
@@ -162,6 +163,16 @@ def history(state: LedgerState) -> list[LedgerEntry]:
 def _debited(state: LedgerState, number: int) -> float | None:
     settled = state.settlements.of(number)
     return None if settled is None else state.terms.notion.value(settled.debited)
+
+
+def _suite(state: LedgerState, number: int) -> str | None:
+    suite = state.suites.by_entry.get(number)
+    if suite is None:
+        return None
+    if suite.line.name is None:
+        return "suite of checks"
+    armed = next((f"{json.loads(act.detail)['check']} re-armed in " for act in suite.acts if act.entry == number), "")
+    return f"{armed}kept suite {suite.line.name}"
 
 
 def acts(state: LedgerState) -> list[LedgerAct]:

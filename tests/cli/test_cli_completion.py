@@ -31,7 +31,7 @@ def completed(folder: Path, *words: str) -> set[str]:
     ("words", "found"),
     [
         (["dpdb", "bu"], {"budget"}),
-        (["dpdb", "budget", "re"], {"retire"}),
+        (["dpdb", "budget", "ret"], {"retire"}),
         (["dpdb", "budget", "history", "a file.csv", "--form"], {"--format"}),
         (["dpdb", "budget", "history", "--format", ""], {"text", "json", "csv"}),
         (["dpdb", "measure", "--format", "=", "j"], {"json"}),

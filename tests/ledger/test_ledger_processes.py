@@ -17,8 +17,8 @@ from dpdb.predicates.region import region_from_text
 DRIVER = Path(__file__).parent / "ledger_driver.py"
 
 
-def drive(*arguments: object) -> dict[str, Any]:
-    command = [sys.executable, str(DRIVER), *map(str, arguments)]
+def drive(*arguments: object, program: Path = DRIVER) -> dict[str, Any]:
+    command = [sys.executable, str(program), *map(str, arguments)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from moving_clock import MovingClock
 from test_ledger_head import change
+from test_ledger_processes import drive
 from text_reader import parse_where
 
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger, SourceMark, SuiteReservation, open_to_read
 from dpdb.ledger.store.leaves import leaf_text
 
+SUITES = Path(__file__).parent / "suite_driver.py"
 SOURCE = SourceMark("table", "content")
 LATER = SourceMark("table", "later content")
 TENTH = 10**8
@@ -386,3 +388,21 @@ def test_no_page_keeps_a_forgotten_secret(tmp_path: Path) -> None:
             found = [n for n in range(60) if not nowhere(path, f"<secret {n}>".encode())]
             assert number not in found
         assert found == []
+
+
+@pytest.mark.parametrize("number", [6, pytest.param(150, marks=pytest.mark.slow)])
+def test_a_suite_killed_at_any_step_is_finished_with_its_secret(number: int, tmp_path: Path) -> None:
+    """And then by two processes at once: one debit, nothing shown that is not recorded, settled once, forgotten."""
+    Ledger.create(tmp_path / "t.ledger", 2).close()
+    done = drive("runs", tmp_path / "t.ledger", tmp_path / "told", number, program=SUITES)
+    assert done["kills"] >= number
+    print(f"{done['kills']} kills over {number} suites")
+
+
+@pytest.mark.parametrize("number", [4, pytest.param(70, marks=pytest.mark.slow)])
+def test_a_kept_suite_killed_at_any_step_goes_on(number: int, tmp_path: Path) -> None:
+    """Its opening, its runs (of two processes), re-armed checks and its closing."""
+    Ledger.create(tmp_path / "t.ledger", 2).close()
+    done = drive("kept", tmp_path / "t.ledger", tmp_path / "told", number, program=SUITES)
+    assert done["kills"] >= 1.5 * number
+    print(f"{done['kills']} kills over {2 * number} runs of a kept suite")

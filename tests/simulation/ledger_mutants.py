@@ -21,14 +21,14 @@ from simulated_sqlite import SimulatedFile
 from dpdb.files import disk, owned_file
 from dpdb.files.file_lock import FileLock
 from dpdb.files.owned_file import open_owned
-from dpdb.ledger import debit
+from dpdb.ledger import debit, reading
 from dpdb.ledger.books import Books
 from dpdb.ledger.store import creation
 from dpdb.ledger.store import head as store_head
 from dpdb.ledger.store.file import LedgerFile
 from dpdb.ledger.store.settlements import Settlements
 from dpdb.ledger.store.state import LedgerState
-from dpdb.ledger.suites import acts, ledger_suites, runs
+from dpdb.ledger.suites import acts, runs
 
 
 def publish_before_record() -> AbstractContextManager[object]:
@@ -153,13 +153,13 @@ def secret_drawn_again() -> AbstractContextManager[object]:
 
 
 def secret_in_a_reading() -> AbstractContextManager[object]:
-    found = ledger_suites.suites
+    found = reading.suites
 
     def shown(books: Any) -> Any:
         secrets = dict(books.file.rows("SELECT suite, secret FROM suite_secret"))
         return [replace(suite, spec=f"{suite.spec} {secrets[suite.number]}") for suite in found(books)]
 
-    return patch.object(ledger_suites, "suites", shown)
+    return patch.object(reading, "suites", shown)
 
 
 @contextmanager
@@ -190,23 +190,23 @@ def sqlite_syncs_nothing() -> AbstractContextManager[object]:
 
 # By name: what is put in place, and the first seed that catches it.
 MUTANTS: dict[str, tuple[Callable[[], AbstractContextManager[object]], int]] = {
-    "publish before record": (publish_before_record, 5),
-    "lock skipped": (lock_skipped, 40),
-    "sync dropped": (sync_dropped, 5),
-    "sync of the log dropped at commits": (normal_instead_of_full, 8),
+    "publish before record": (publish_before_record, 1),
+    "lock skipped": (lock_skipped, 4),
+    "sync dropped": (sync_dropped, 1),
+    "sync of the log dropped at commits": (normal_instead_of_full, 1),
     "folder not synced": (folder_not_synced, 8),
-    "head not moved": (head_not_moved, 21),
-    "rename before sync": (rename_before_sync, 42),
-    "run id looked up outside the transaction": (run_id_outside_the_transaction, 12),
-    "log copied without its file": (log_without_its_file, 25),
+    "head not moved": (head_not_moved, 18),
+    "rename before sync": (rename_before_sync, 10),
+    "run id looked up outside the transaction": (run_id_outside_the_transaction, 35),
+    "log copied without its file": (log_without_its_file, 57),
     "settlement not counted": (settlement_not_counted, 2),
-    "verdict before record": (verdict_before_record, 0),
-    "suite settled twice": (settled_twice, 0),
-    "suite settled below the rings": (settled_below_the_rings, 0),
-    "secret drawn again": (secret_drawn_again, 0),
-    "secret in a reading": (secret_in_a_reading, 0),
-    "secret not overwritten": (secret_not_overwritten, 0),
-    "log not truncated": (log_not_truncated, 0),
-    "runs of a kept suite side by side": (runs_of_a_kept_suite_side_by_side, 0),
-    "a disk that syncs nothing": (sqlite_syncs_nothing, 2),
+    "verdict before record": (verdict_before_record, 5),
+    "suite settled twice": (settled_twice, 2),
+    "suite settled below the rings": (settled_below_the_rings, 2),
+    "secret drawn again": (secret_drawn_again, 5),
+    "secret in a reading": (secret_in_a_reading, 2),
+    "secret not overwritten": (secret_not_overwritten, 2),
+    "log not truncated": (log_not_truncated, 2),
+    "runs of a kept suite side by side": (runs_of_a_kept_suite_side_by_side, 8),
+    "a disk that syncs nothing": (sqlite_syncs_nothing, 1),
 }

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable
 
 from dpdb.errors import ParameterError
 from dpdb.ledger.debit import DECISION_SECONDS, Asked
-from dpdb.ledger.lines import RecordedLevel, RecordedSuite
 from dpdb.ledger.reading import LedgerReading
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RUN_WAIT
 from dpdb.ledger.store.marks import SourceMark
-from dpdb.ledger.suites.acts import close_suite, rearm, suite_levels, suites
+from dpdb.ledger.suites.acts import close_suite, rearm
 from dpdb.ledger.suites.runs import Level, Opened, end_suite, open_suite, record_level
 from dpdb.names import check_name
 from dpdb.predicates import Region
@@ -200,23 +199,3 @@ class LedgerSuites(LedgerReading):
             There is no such suite, another process runs it, or the ledger cannot be used or was retired.
         """
         close_suite(self._books, name, who=who, label=label, wait=wait)
-
-    def suites(self) -> list[RecordedSuite]:
-        """Every suite, oldest first: public, without its secret."""
-        with self._books.current():
-            return suites(self._books)
-
-    def kept_suite(self, name: str) -> RecordedSuite | None:
-        """Return the kept suite of a name, open or closed; None if there is none."""
-        return next((suite for suite in self.suites() if suite.name == name), None)
-
-    def suite_levels(self, number: int) -> list[RecordedLevel]:
-        """What the runs of a suite have recorded, in the order of recording; public.
-
-        Parameters
-        ----------
-        number
-            Of the suite, as in `RecordedSuite`.
-        """
-        with self._books.current():
-            return suite_levels(self._books, number)

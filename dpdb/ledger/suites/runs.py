@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from dpdb.errors import LedgerError, ParameterError
+from dpdb.errors import LedgerError, ParameterError, SuiteEndedError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, Written, debit
@@ -292,7 +292,7 @@ def _secret(books: Books, suite: KnownSuite) -> str:
     salt, secret = rows[0] if rows else (None, None)
     if salt is None or secret is None or _commitment(salt, secret) != suite.line.commitment:
         name = suite.line.name or books.state.entry(suite.line.entry).run_id
-        raise LedgerError(
+        raise SuiteEndedError(
             f"{books.file.shown}: the secret of suite {name!r} is damaged, and it is never drawn again; nothing was "
             f"released. Close it: dpdb budget close {books.file.shown} {name!r}"
         )
@@ -380,7 +380,7 @@ def _refuse_ended(books: Books, suite: KnownSuite) -> None:
     if suite.line.name is None and not suite.acts:
         raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
     what = f"kept suite {suite.line.name!r}" if suite.line.name is not None else "this run"
-    raise LedgerError(
+    raise SuiteEndedError(
         f"{books.file.shown}: {what} was closed on {suite.acts[-1].at[:10]}; nothing was released or spent"
     )
 

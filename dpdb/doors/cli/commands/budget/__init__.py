@@ -7,17 +7,20 @@ from typing import Any
 from dpdb.doors.cli.commands.budget import (
     allow,
     answers,
+    close,
     create,
     epoch,
     history,
     raise_,
+    rearm,
     retire,
     show,
+    suites,
 )
 
 __all__ = ["add"]
 
-_ACTIONS = (create, show, history, epoch, raise_, allow, retire, answers)
+_ACTIONS = (create, show, history, epoch, raise_, allow, retire, answers, suites, rearm, close)
 """In the order of `dpdb budget --help`."""
 
 

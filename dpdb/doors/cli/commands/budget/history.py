@@ -78,6 +78,8 @@ def _words(entry: LedgerEntry, parameter: str) -> str:
     names = {"run id": entry.run_id, "by": entry.analyst, "label": entry.label, "rules": rule_set}
     named = "".join(f", {what} {name}" for what, name in names.items() if name is not None)
     answered = "answered" if entry.answered else "not answered, still spent"
+    if entry.suite is not None and not entry.answered:
+        answered = "open, all of it held"
     if entry.debited is not None:
         answered += f", settled from {parameter} {entry.debited:.9g}"
     head = (
@@ -97,7 +99,7 @@ def _fields(entry: LedgerEntry) -> dict[str, Any]:
     """Return a debit for JSON, with the results of each release and the id by which `dpdb budget answers` shows it."""
     answer = None if entry.answer is None else [_found(one) for one in entry.answer]
     fields = asdict(replace(entry, answer=answer))
-    return {name: value for name, value in fields.items() if name != "debited" or value is not None}
+    return {name: value for name, value in fields.items() if name not in ("debited", "suite") or value is not None}
 
 
 def _found(answer: dict[str, Any]) -> dict[str, Any]:
@@ -118,8 +120,8 @@ def _act_cells(act: LedgerAct) -> list[object]:
 
 
 def _asked(entry: LedgerEntry) -> str:
-    if "suite" in entry.request:
-        return f"kept suite {entry.request['keep']}" if "keep" in entry.request else "suite of checks"
+    if entry.suite is not None:
+        return entry.suite
     return ", ".join(entry.request.get("measures", {})) or str(entry.request.get("measure", "release"))
 
 
