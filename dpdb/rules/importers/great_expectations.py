@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from dpdb.constraints import ROWS_IN_DUPLICATES, VIOLATIONS
 from dpdb.errors import ParameterError
 from dpdb.rules.found import NO_PATTERNS, WHOLE_TABLE, Found, TableRules
+from dpdb.rules.importers.great_expectations_limits import allowed_by_mostly, severity_note, severity_of
 from dpdb.rules.importers.shapes import mapping, sequence, texts
 from dpdb.rules.importers.sql_parts import like
-from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, number
 from dpdb.rules.options import Options
 from dpdb.rules.row_counts import RowRange, rows_between, rows_compared
 from dpdb.rules.texts import (
@@ -50,8 +48,6 @@ _SILENT = {
     "result_format", "catch_exceptions", "include_config", "meta", "notes", "description", "batch_id",
     "output_strftime_format", "unexpected_index_column_names",
 }  # fmt: skip
-_WARNINGS = ("warning", "info")
-_OF_KEYS = ("expect_column_values_to_be_unique", "expect_compound_columns_to_be_unique")
 # Switches that must be off: dpdb compares values as the column holds them.
 _OFF = ("parse_strings_as_datetimes", "allow_cross_type_comparisons", "auto")
 
@@ -79,8 +75,8 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
     shown = ", ".join(texts(options.shown("column_list")) or [str(column) for column in named if column is not None])
     write = _EXPECTATIONS.get(name)
     if name in _ROW_COUNTS:
-        severity = _severity(item, options)
-        _severity_note(item), _severity_note(options)
+        severity = severity_of(item, options)
+        severity_note(item), severity_note(options)
         table.count(
             lambda: _ROW_COUNTS[name](options).limits(severity), lambda: _row_condition(options), name, item, name
         )
@@ -96,54 +92,15 @@ def _expect(name: str, item: Options, options: Options, table: TableRules) -> No
         return write(options, _row_condition(options))
 
     try:
-        allowed, notes = _mostly(name, options), [_severity_note(item), _severity_note(options)]
+        allowed, notes = allowed_by_mostly(name, options), [severity_note(item), severity_note(options)]
         allowed = replace(
-            allowed, bounds=tuple(replace(bound, severity=_severity(item, options)) for bound in allowed.bounds)
+            allowed, bounds=tuple(replace(bound, severity=severity_of(item, options)) for bound in allowed.bounds)
         )
     except ParameterError as error:
         table.leave(f"{name}({shown})", str(error))
     else:
         note = "; ".join(filter(None, notes)) or None
         table.take(written, f"{name}({shown})", item, note, name=f"{name}({shown})", allowed=allowed)
-
-
-def _severity(*places: Options) -> Literal["warn", "fail"]:
-    said = [str(place.shown("severity")).lower() for place in places if "severity" in place]
-    return "warn" if said and all(word in _WARNINGS for word in said) else "fail"
-
-
-def _severity_note(place: Options) -> str | None:
-    """Read a severity; return it for a comment unless `warn` and `fail` say it."""
-    word = str(place.get("severity", "critical")).lower()
-    return None if word in {"critical", "warning"} else f"severity {place.shown('severity')}"
-
-
-def _mostly(name: str, options: Options) -> Allowed:
-    """Read `mostly`, the share that must meet an expectation, of the rows that it looks at.
-
-    Great Expectations divides by the rows that are not NULL for expectations of one column, by all rows for
-    `to_be_null` and `to_not_be_null`, and by the rows that `ignore_row_if` leaves for those of several columns.
-    """
-    mostly = options.get("mostly", 1)
-    if isinstance(mostly, dict):  # a parameter, known when the suite runs
-        return Allowed((Bound("fail", None),), NOTHING, words=f"mostly {mostly}")
-    if isinstance(mostly, bool) or not isinstance(mostly, (int, float)) or not 0 <= mostly <= 1:
-        raise ParameterError(f"mostly: {mostly!r} is no share from 0 to 1")
-    allowed = 1 - (number(mostly) or Fraction(0))
-    counted = Counted(ROWS_IN_DUPLICATES if name in _OF_KEYS else VIOLATIONS, _share(name, options))
-    return Allowed((Bound("fail", allowed),), counted, percent=True, words=f"mostly {mostly}")
-
-
-def _share(name: str, options: Options) -> Literal["share", "share of non-null"] | None:
-    if options.shown("row_condition"):  # the share is of the rows that meet it
-        return None
-    if name in {"expect_column_values_to_be_null", "expect_column_values_to_not_be_null"}:
-        return "share"
-    word = str(options.shown("ignore_row_if") or "all")
-    several = "column_A" in options or len(sequence(options.shown("column_list"))) > 1
-    if not several or word.startswith(("any", "either")):
-        return "share of non-null"
-    return "share" if word in {"neither", "never"} else None
 
 
 _CONDITION = re.compile(
