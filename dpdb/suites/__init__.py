@@ -14,21 +14,26 @@ if TYPE_CHECKING:
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
     from dpdb.suites.planned import plan_suite
+    from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
     from dpdb.suites.results import CheckResult, CheckResults
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
+    from dpdb.suites.table import CHECK_SCHEMA
 
 __all__ = [
+    "CHECK_SCHEMA",
     "Bank",
     "CheckResult",
     "CheckResults",
     "CheckRun",
     "LevelVerdicts",
     "Limit",
+    "RegisteredSuite",
     "Ring",
     "Session",
     "Suite",
+    "SuiteAsk",
     "SuiteLine",
     "SuitePlan",
     "SuiteState",
@@ -42,6 +47,7 @@ __all__ = [
     "open_session",
     "plan_suite",
     "prepare_check",
+    "register_suite",
     "run_level",
     "size_of_failure",
     "spent",
@@ -60,9 +66,11 @@ if not TYPE_CHECKING:
             "load": "load_suite",
             "plan": "SuitePlan",
             "planned": "plan_suite",
+            "registered": "RegisteredSuite SuiteAsk register_suite",
             "results": "CheckResult CheckResults",
             "session": "Session open_session",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
+            "table": "CHECK_SCHEMA",
         },
     )
