@@ -200,6 +200,16 @@ class Session(Verbs):
         self._refuse_closed()
         self._account.check_together(charges, new_epoch=new_epoch)
 
+    @property
+    def has_ledger(self) -> bool:
+        """Whether a ledger remembers what the runs of this session have answered."""
+        return self._has_ledger
+
+    def kept_suite(self, name: str) -> str | None:
+        """Return with what a kept suite of checks was opened, as JSON: public; None if the account keeps none."""
+        self._refuse_closed()
+        return self._account.kept_suite(name)
+
     def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
         """Confirm, as the owner, that changed rows are of the same table, if a draw for one of the charges follows.
 

@@ -9,19 +9,22 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.suites.banks import Bank, Tested
     from dpdb.suites.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
-    from dpdb.suites.check import CheckRun, prepare_check, run_check
+    from dpdb.suites.check import CheckRun, check, prepare_check, run_check
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
     from dpdb.suites.plan_words import plan_words
     from dpdb.suites.planned import plan_suite
     from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
+    from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
     from dpdb.suites.results import CheckResult, CheckResults, recorded_results
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
+    from dpdb.suites.table import CHECK_SCHEMA
 
 __all__ = [
+    "CHECK_SCHEMA",
     "Bank",
     "CheckResult",
     "CheckResults",
@@ -29,9 +32,11 @@ __all__ = [
     "LevelVerdicts",
     "Limit",
     "Numbers",
+    "RegisteredSuite",
     "Ring",
     "Session",
     "Suite",
+    "SuiteAsk",
     "SuiteLine",
     "SuitePlan",
     "SuiteState",
@@ -39,6 +44,7 @@ __all__ = [
     "Verdict",
     "bound_of_pass",
     "bound_of_undecided",
+    "check",
     "draw_secret",
     "epsilon_for",
     "load_suite",
@@ -48,6 +54,7 @@ __all__ = [
     "plan_words",
     "prepare_check",
     "recorded_results",
+    "register_suite",
     "run_check",
     "run_level",
     "size_of_failure",
@@ -64,16 +71,18 @@ if not TYPE_CHECKING:
         {
             "banks": "Bank Tested",
             "bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
-            "check": "CheckRun prepare_check run_check",
+            "check": "CheckRun check prepare_check run_check",
             "levels": "draw_secret run_level",
             "load": "load_suite",
             "plan": "SuitePlan",
             "plan_words": "plan_words",
             "planned": "plan_suite",
             "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
+            "registered": "RegisteredSuite SuiteAsk register_suite",
             "results": "CheckResult CheckResults recorded_results",
             "session": "Session open_session",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
+            "table": "CHECK_SCHEMA",
         },
     )

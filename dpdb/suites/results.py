@@ -13,6 +13,7 @@ import pyarrow as pa
 from dpdb.errors import LedgerError
 from dpdb.suites.bounds import Verdict
 from dpdb.suites.counted import CheckedLimit
+from dpdb.suites.table import checks_table
 
 __all__ = ["CheckResult", "CheckResults", "recorded_results", "result_of"]
 
@@ -154,8 +155,8 @@ class CheckResults(Sequence[CheckResult]):
         )
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per check."""
-        return pa.Table.from_pylist([asdict(check) for check in self._checks])
+        """Return one row per check, in the columns of `dpdb.suites.CHECK_SCHEMA`."""
+        return checks_table(self.to_dict())
 
     def to_pandas(self) -> Any:
         """Return one row per check, as a pandas data frame."""

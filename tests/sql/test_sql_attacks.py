@@ -118,7 +118,7 @@ def test_where_statements_run_there_is_nothing_private_and_no_way_out(
 def test_some_of_them_in_processes(group: str, folder: Path, public: dict[str, Path]) -> None:
     with closing(RemoteDatabase(public, Limits(seconds=5))) as remote:
         for statement in ATTACKS[group][::15]:
-            with remote.statement(placed(statement, folder), []) as process:
+            with remote.statement(placed(statement, folder), {}) as process:
                 try:
                     process.rehearse()
                     shown: object = process.run({}).to_pylist()

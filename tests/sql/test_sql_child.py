@@ -106,7 +106,7 @@ class Running:
 
 def rehearsing(remote: RemoteDatabase, query: str = ENDLESS) -> Running:
     def run() -> None:
-        with remote.statement(query, []) as statement:
+        with remote.statement(query, {}) as statement:
             statement.rehearse()
 
     return Running(run)
@@ -159,7 +159,7 @@ print("yes" if library.unshare(0x40000000) == 0 or library.unshare(0x50000000) =
 
 @linux
 def test_the_zygote_has_one_thread_and_no_network(remote: RemoteDatabase) -> None:
-    with remote.statement("SELECT 1", []) as statement:
+    with remote.statement("SELECT 1", {}) as statement:
         statement.rehearse()
     zygote = Path(f"/proc/{zygote_of(remote)}")
     assert len(list((zygote / "task").iterdir())) == 1  # forking more is not safe
@@ -188,12 +188,12 @@ def test_statements_end_in_time(public: dict[str, Path]) -> None:
     with closing(RemoteDatabase(public, Limits(seconds=0.5))) as remote:
         start = time.monotonic()
         with (
-            remote.statement(ENDLESS, []) as statement,
+            remote.statement(ENDLESS, {}) as statement,
             pytest.raises(StatementRefusedError, match=r"stopped after 0\.5 seconds; nothing was spent"),
         ):
             statement.rehearse()
         assert time.monotonic() - start < 0.5 + PATIENCE
-        with remote.statement("SELECT count(*) AS n FROM states", []) as statement:
+        with remote.statement("SELECT count(*) AS n FROM states", {}) as statement:
             statement.rehearse()
             assert statement.run({}).to_pylist() == [{"n": 3}]
 
@@ -303,14 +303,14 @@ def test_workers_end_with_the_zygote_where_no_signal_tells_them(
 @linux
 def test_an_interrupted_statement_leaves_no_process(remote: RemoteDatabase) -> None:
     def run() -> None:
-        with remote.statement(ENDLESS, []) as statement:
+        with remote.statement(ENDLESS, {}) as statement:
             threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
             statement.rehearse()
 
     with pytest.raises(KeyboardInterrupt):
         run()
     assert workers_of(zygote_of(remote)) == []
-    with remote.statement("SELECT 1", []) as statement:
+    with remote.statement("SELECT 1", {}) as statement:
         statement.rehearse()
 
 
@@ -354,7 +354,7 @@ def test_an_interpreter_that_does_not_start_is_one_error_and_the_owner_is_told_w
     with (
         closing(RemoteDatabase(public, Limits())) as remote,
         pytest.raises(EngineError, match="no process can be started to run statements"),
-        remote.statement("SELECT 1", []),
+        remote.statement("SELECT 1", {}),
     ):
         pass
     assert "no such library" in caplog.text
@@ -368,7 +368,7 @@ def test_a_machine_without_descriptors_or_programs_is_one_error(
 
     with closing(RemoteDatabase(public, Limits())) as remote, monkeypatch.context() as patch:
         patch.setattr("dpdb.doors.sql.child.children.socket.socketpair", full)
-        with pytest.raises(EngineError, match="no process can be started"), remote.statement("SELECT 1", []):
+        with pytest.raises(EngineError, match="no process can be started"), remote.statement("SELECT 1", {}):
             pass
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     with pytest.raises(EngineError, match="no process can be started"):
@@ -455,6 +455,6 @@ def test_answers_arrive_as_they_are(remote: RemoteDatabase) -> None:
         "theta": 2**53 + 1,
     }
     answers = {"release_1": pa.Table.from_pylist([row] * 3_000, schema=RELEASE_SCHEMA)}
-    with remote.statement("SELECT * FROM answers.release_1", ["release_1"]) as statement:
+    with remote.statement("SELECT * FROM answers.release_1", {"release_1": RELEASE_SCHEMA}) as statement:
         statement.rehearse()
         assert statement.run(answers).to_pylist() == [row] * 3_000

@@ -63,7 +63,7 @@ def attacked(target: str, monkeypatch: pytest.MonkeyPatch, *, without: tuple[str
     monkeypatch.setattr("dpdb.doors.sql.child.remote_database.one_line", lambda text: text)  # of any length
     with (
         closing(RemoteDatabase({}, Limits(seconds=20))) as remote,
-        remote.statement(target, []) as statement,
+        remote.statement(target, {}) as statement,
         pytest.raises(StatementRefusedError) as caught,
     ):
         statement.rehearse()
@@ -128,7 +128,7 @@ def test_statements_run_behind_whatever_walls_there_are(
     monkeypatch.setattr("dpdb.doors.sql.child.children._START", _START.replace("main()", f"{start}\nmain()"))
     with closing(RemoteDatabase({}, Limits(seconds=20))) as remote:
         for _ in range(2):
-            with remote.statement("SELECT sum(x) AS n FROM range(1000) t(x)", []) as statement:
+            with remote.statement("SELECT sum(x) AS n FROM range(1000) t(x)", {}) as statement:
                 statement.rehearse()
                 assert statement.run({}).to_pylist() == [{"n": 499500}]
     told = warnings(caplog)

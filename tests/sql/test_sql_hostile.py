@@ -65,7 +65,7 @@ def run_undecided(remote: RemoteDatabase, statement: str, grace: float) -> str:
     form: Form = "explain" if statement.startswith("EXPLAIN ") else "query"
     start = time.monotonic()
     try:
-        with remote.statement(statement.removeprefix("EXPLAIN "), [], form) as process:
+        with remote.statement(statement.removeprefix("EXPLAIN "), {}, form) as process:
             if form == "query":
                 process.rehearse()
                 start = time.monotonic()  # the run has as much time as the rehearsal

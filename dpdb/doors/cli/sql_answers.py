@@ -44,7 +44,7 @@ def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: a
             for statement in statements:
                 results.append(front_end.run(statement))
         except BaseException:
-            tell(release_words(front_end.kept))
+            tell(release_words(front_end.kept, front_end.kept_checks))
             raise
         finally:
             if results:
@@ -55,12 +55,13 @@ def answer_statements(front_end: FrontEnd, statements: Sequence[str], options: a
 
 def _write(output: AnswerOutput, results: list[Result], options: argparse.Namespace) -> None:
     releases = [release for result in results for release in result.releases]
+    words = release_words(releases, [checks for result in results for checks in result.checks])
     try:
         content = _formatted([result.table for result in results], options)
     except Exception as error:  # a value that Python or the format does not have
-        tell(release_words(releases))
+        tell(words)
         raise DpdbError(f"the result could not be written as {options.format}: {error}") from None
-    output.show(content if options.format in BINARY else content.decode(), releases, release_words(releases))
+    output.show(content if options.format in BINARY else content.decode(), releases, words)
 
 
 def _formatted(tables: list[pa.Table], options: argparse.Namespace) -> bytes:

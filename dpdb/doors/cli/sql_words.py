@@ -5,10 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from dpdb.doors.cli.result_formats import as_text
 from dpdb.doors.sql import FrontEnd
 from dpdb.release import Release, release_table
+
+if TYPE_CHECKING:
+    from dpdb.suites import CheckResults
 
 __all__ = ["budget_words", "release_words", "text_width"]
 
@@ -27,11 +31,14 @@ def budget_words(front_end: FrontEnd) -> str:
     return f"privacy budget: {front_end.session.spent():.12g} spent, {left} remaining"
 
 
-def release_words(releases: Iterable[Release]) -> str:
+def release_words(releases: Iterable[Release], checks: Iterable[CheckResults] = ()) -> str:
     """Return in words the answers that were paid for and are in no result; empty if there are none."""
-    kept = tuple(releases)
-    if not kept:
-        return ""
-    table = release_table(kept)
-    columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
-    return f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"
+    words, kept = "", tuple(releases)
+    if kept:
+        table = release_table(kept)
+        columns = ["measure", "value", "lower", "upper", "epsilon", "where", "release_id"]
+        words = f"these releases were made and are paid for:\n{as_text(table.select(columns), _PIPE_WIDTH)}\n"
+    for results in checks:
+        table = results.to_arrow().select(["verdict", "name", "severity", "lower", "upper"])
+        words += f"these checks were run, as {results.run_id!r}:\n{as_text(table, _PIPE_WIDTH)}\n"
+    return words

@@ -1,8 +1,8 @@
-"""Calls of `dp_inconsistency` or `dp_count`, read from a tree as an `Ask`; their arguments are literals."""
+"""Calls of releases and of suites of checks, read from a tree as what they ask; their arguments are literals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Any
@@ -11,16 +11,17 @@ from sqlglot import exp
 
 from dpdb.doors.sql.parse import is_number
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
-from dpdb.doors.sql_parameters import PARAMETERS, TABLE
+from dpdb.doors.sql_parameters import CHECK, CHECK_PARAMETERS, PARAMETERS, TABLE
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
 from dpdb.release import OPTIONS, Ask, Key, Kind
+from dpdb.suites import SuiteAsk
 
-__all__ = ["RELEASES", "read_call", "release_name"]
+__all__ = ["RELEASES", "example", "read_call", "release_name"]
 
 # Parameters in the order in which they may be given without names.
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {function: (TABLE, *parameters) for function, parameters in PARAMETERS.items()}
+    {function: (TABLE, *parameters) for function, parameters in PARAMETERS.items()} | {CHECK: (*CHECK_PARAMETERS,)}
 )
 _ALIASES = {"where": "where_clause", "where_": "where_clause", "by": "by_column", "keys": "group_keys"}
 # Literals of each kind of option, and how they are written.
@@ -41,13 +42,27 @@ def release_name(node: exp.Expr) -> str | None:
     return name if name in RELEASES else None
 
 
-def read_call(node: exp.Expr, table: str) -> Ask:
-    """Read a call; `table` is the private table's public name.
+def example(function: str, table: str) -> str:
+    """Return a call as an analyst may write it."""
+    return f"{CHECK}('SUITE')" if function == CHECK else f"{function}('{table}', epsilon := 0.5)"
+
+
+def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask | SuiteAsk:
+    """Read a call.
+
+    Parameters
+    ----------
+    node : exp.Expr
+        The call.
+    table : str
+        The private table's public name.
+    suites : collection of str
+        Names of the suites that the owner has registered.
 
     Raises
     ------
     StatementRefusedError
-        If an argument is not a literal, has an unknown name, is given twice, or names another table.
+        If an argument is not a literal, has an unknown name, is given twice, or names another table or no suite.
     ParameterError
         As for `Ask`.
     """
@@ -65,10 +80,35 @@ def read_call(node: exp.Expr, table: str) -> Ask:
             name = names[position]
         if name in given:
             raise refused(argument, f"gives {name} a second time")
-        given[name] = _typed(name, value, PARAMETERS[function].get(name))
+        given[name] = _typed(name, value, _kind(function, name))
+    if function == CHECK:
+        return _asked_of_suite(node, given, suites)
     _check_table(node, given.pop(TABLE, None), function, table)
     options = {PARAMETERS[function][name]: value for name, value in given.items() if value is not None}
     return Ask.called(function, options)
+
+
+def _kind(function: str, name: str) -> Kind | None:
+    """Return the kind of a parameter; the table's name, which is no option, has none."""
+    if function == CHECK:
+        return CHECK_PARAMETERS[name]
+    option = PARAMETERS[function].get(name)
+    kind: Kind | None = None if option is None else OPTIONS[option].metadata["kind"]
+    return kind
+
+
+def _asked_of_suite(node: exp.Expr, given: dict[str, Any], suites: Collection[str]) -> SuiteAsk:
+    """Return what is asked of a suite: by the name that its owner gave it, never by a path or a text."""
+    name = given.get("suite")
+    if name is None:
+        raise refused(node, f"does not name its suite: write {example(CHECK, '')}")
+    if name not in suites:
+        known = f" (there are: {', '.join(sorted(suites))})" if suites else "; there is none"
+        raise StatementRefusedError(
+            f"{shown(exp.Literal.string(name))} is no suite that the owner has registered"
+            f"{nearest(name, sorted(suites))}{known}"
+        )
+    return SuiteAsk(**{option: value for option, value in given.items() if value is not None})
 
 
 def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.Expr]:
@@ -85,15 +125,14 @@ def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.
     return name, argument.expression
 
 
-def _typed(name: str, node: exp.Expr, option: str | None) -> Any:
-    """Return the value of a parameter as its option takes it; the table's name is no option."""
+def _typed(name: str, node: exp.Expr, kind: Kind | None) -> Any:
+    """Return the value of a parameter as its option takes it; the table's name, a text, is no option."""
     value = _literal(name, node)
     if value is None:
         return None
-    kind: Kind = "text" if option is None else OPTIONS[option].metadata["kind"]
-    types, wanted = _KINDS[kind]
+    types, wanted = _KINDS[kind or "text"]
     if isinstance(value, bool) != (kind == "flag") or not isinstance(value, types):
-        words = "the table's name in single quotes" if option is None else wanted
+        words = "the table's name in single quotes" if kind is None else wanted
         raise refused(node, f"cannot be {name}: write {words}")
     if isinstance(value, Decimal):
         return float(value) if kind == "number" else str(value)
@@ -139,7 +178,7 @@ def _number(name: str, node: exp.Literal) -> int | Decimal:
 
 def _check_table(node: exp.Expr, named: str | None, function: str, table: str) -> None:
     if named is None:
-        raise refused(node, f"does not name its table: write {function}('{table}', epsilon := 0.5)")
+        raise refused(node, f"does not name its table: write {example(function, table)}")
     if folded(named) != folded(table):
         raise StatementRefusedError(
             f"{shown(exp.Literal.string(named))} is not the private table{nearest(named, [table])}; its name is "

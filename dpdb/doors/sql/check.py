@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from sqlglot import exp
 
-from dpdb.doors.sql.call import RELEASES, release_name
+from dpdb.doors.sql.call import RELEASES, example, release_name
 from dpdb.doors.sql.functions import FUNCTIONS, NAMED_FUNCTIONS
 from dpdb.doors.sql.nodes import EXPRESSIONS, REASONS, STRUCTURES, TYPES
 from dpdb.doors.sql.parse import is_number
@@ -146,7 +146,7 @@ class _Checker:
         if name == self._private:
             raise refused(node, f"is private: ask for a release, such as dp_count('{node.name}', epsilon := 0.1)")
         if name in RELEASES:
-            raise refused(node, f"lacks its arguments: write {name}('{self._private}', epsilon := 0.5)")
+            raise refused(node, f"lacks its arguments: write {example(name, self._private)}")
         if name.startswith(_SYSTEM_TABLES):
             raise refused(node, "is a table of the system, which statements do not read")
         if any(mark in name for mark in _FILE_MARKS):

@@ -8,9 +8,10 @@ the debit leaves the budget unchanged. The statement's SQL itself runs in a proc
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -21,15 +22,16 @@ from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.limits import Limits
 from dpdb.doors.sql.child.remote_database import RemoteDatabase, RemoteStatement
-from dpdb.doors.sql.paid_answers import Identity, PaidAnswers
+from dpdb.doors.sql.paid_answers import Answer, Identity, PaidAnswers
 from dpdb.doors.sql.parse import Statement, parse_statement, placed
+from dpdb.doors.sql.planned_call import PlannedCall, answer_table, checks_of, cost_words, releases_of
 from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
 from dpdb.names import folded
 from dpdb.owner_log import OWNER_LOG
-from dpdb.privacy import as_float, format_rho
-from dpdb.release import Ask, Charge, Release, Session, release_table
+from dpdb.release import Ask, Release, Session
+from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
 
 __all__ = ["FrontEnd", "Result"]
 
@@ -45,19 +47,22 @@ class Result:
     table : pyarrow.Table
     releases : tuple of Release
         The releases of the statement, in the order of the text.
+    checks : tuple of CheckResults
+        The verdicts of its suites, in the order of the text.
     """
 
     table: pa.Table
     releases: tuple[Release, ...]
+    checks: tuple[CheckResults, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Checked:
-    """A checked statement: the SQL that runs, and its releases by the names of their tables."""
+    """A checked statement: the SQL that runs, and what it calls."""
 
     statement: Statement
     query: str
-    releases: Mapping[Identity, tuple[str, Ask, Charge]]
+    calls: Mapping[Identity, PlannedCall]
 
 
 class FrontEnd:
@@ -78,6 +83,8 @@ class FrontEnd:
         How long one statement may run, over empty answers and again over the answers.
     who : str, optional
         Who asks, for the ledger's history.
+    suites : sequence of RegisteredSuite
+        Suites of checks that statements may run by their names; their sessions share the session's account.
 
     Raises
     ------
@@ -93,6 +100,7 @@ class FrontEnd:
         *,
         seconds: float = 60.0,
         who: str | None = None,
+        suites: Sequence[RegisteredSuite] = (),
     ) -> None:
         public = public or {}
         if any(folded(name) == folded(table) for name in public):
@@ -102,8 +110,10 @@ class FrontEnd:
         self._who = who
         self._remote = RemoteDatabase(public, Limits(seconds=seconds))
         self.public = tuple(public)
+        self.suites = {suite.name: suite for suite in suites}
         self._session_lock = threading.Lock()
         self._paid = PaidAnswers()
+        self._unfinished: dict[Identity, str] = {}
 
     def check(self, text: str) -> None:
         """Check one statement: everything except the budget. Reads no private row, draws nothing, spends nothing.
@@ -142,23 +152,29 @@ class FrontEnd:
                 return Result(_with_cost(table, checked) if checked.statement.kind == "explain" else table, ())
             statement.rehearse()
             with self._answers(checked) as answers:
-                table = statement.run(
-                    {name: release_table(answers[identity]) for identity, (name, _, _) in checked.releases.items()}
-                )
-        return Result(table, tuple(release for identity in checked.releases for release in answers[identity]))
+                rows = {call.table: answer_table(answers[identity]) for identity, call in checked.calls.items()}
+                table = statement.run(rows)
+        made = [answers[identity] for identity in checked.calls]
+        return Result(table, releases_of(made), checks_of(made))
 
     @property
     def kept(self) -> tuple[Release, ...]:
         """Answers of statements that failed after the debit: paid for, and not yet part of a result."""
         with self._session_lock:
-            return tuple(self._paid)
+            return releases_of(self._paid)
+
+    @property
+    def kept_checks(self) -> tuple[CheckResults, ...]:
+        """Verdicts of such statements."""
+        with self._session_lock:
+            return checks_of(self._paid)
 
     @contextmanager
     def _admitted(self, text: str) -> Iterator[tuple[_Checked, RemoteStatement]]:
         """Check a statement and start its process; error messages in the block and before it have one line."""
         try:
             checked = self._checked(text)
-            tables = [table for table, _, _ in checked.releases.values()]
+            tables = {call.table: call.schema for call in checked.calls.values()}
             with self._remote.statement(checked.query, tables, checked.statement.kind) as statement:
                 yield checked, statement
         except DpdbError as error:
@@ -180,31 +196,57 @@ class FrontEnd:
         nodes = check_statement(statement.tree, self.table_name, self._remote.public)
         if len(nodes) > _MOST_CALLS:
             raise StatementRefusedError(f"the statement has more than {_MOST_CALLS} calls of releases; split it")
-        releases: dict[Identity, tuple[str, Ask, Charge]] = {}
-        placed: list[tuple[exp.Anonymous, Ask, str]] = []
+        calls: dict[Identity, PlannedCall] = {}
+        placed: list[tuple[exp.Anonymous, Ask | SuiteAsk, str]] = []
         for node in nodes:
-            ask = read_call(node, self.table_name)
+            ask = read_call(node, self.table_name, self.suites)
             with self._session_lock:
-                charge = self.session.prepare(ask, who=self._who).charge
-            identity = charge.request_text, ask.run_id
-            table, known, _ = releases.setdefault(identity, (f"release_{len(releases) + 1}", ask, charge))
-            _refuse_second_label(known, ask)
-            placed.append((node, ask, table))
-        _refuse_shared_runs(ask for _, ask, _ in releases.values())
-        return _Checked(statement, rewritten(statement.tree, placed), releases)
+                identity, call = self._planned(ask, f"release_{len(calls) + 1}")
+            known = calls.setdefault(identity, call)
+            _refuse_second_label(known.ask, ask)
+            placed.append((node, ask, known.table))
+        _refuse_shared_runs(call.ask for call in calls.values())
+        return _Checked(statement, rewritten(statement.tree, placed), calls)
+
+    def _planned(self, ask: Ask | SuiteAsk, table: str) -> tuple[Identity, PlannedCall]:
+        if isinstance(ask, Ask):
+            charge = self.session.prepare(ask, who=self._who).charge
+            make = partial(self.session.release, ask, who=self._who)
+            return (charge.request_text, ask.run_id), PlannedCall(table, ask, charge, False, make)
+        suite = self.suites[ask.suite]
+        run = suite.prepare(ask, who=self._who)
+        identity = run.charge.request_text, ask.run_id
+        if identity in self._unfinished:
+            run = suite.prepare(replace(ask, run_id=self._unfinished[identity]), who=self._who)
+        make_run = partial(self._run_suite, suite, run, identity)
+        return identity, PlannedCall(table, ask, run.charge, suite.is_kept, make_run)
+
+    def _run_suite(self, suite: RegisteredSuite, run: CheckRun, identity: Identity) -> CheckResults:
+        """Run a suite; where that fails after the debit, the next call that asks for the same finishes the run."""
+        run_id = str(run.charge.run_id)
+        try:
+            results = suite.run(run)
+        except BaseException as error:
+            if suite.session.has_ledger:
+                self._unfinished[identity] = run_id
+            if isinstance(error, EngineError) and suite.session.has_ledger:
+                raise EngineError(f"{error}; run_id := {run_id!r} finishes this run") from None
+            raise
+        self._unfinished.pop(identity, None)
+        return results
 
     @contextmanager
-    def _answers(self, checked: _Checked) -> Iterator[Mapping[Identity, tuple[Release, ...]]]:
-        """Charge and draw the releases of a statement; after any later failure they are kept."""
-        answers: dict[Identity, tuple[Release, ...]] = {}
+    def _answers(self, checked: _Checked) -> Iterator[Mapping[Identity, Answer]]:
+        """Charge and draw the answers to a statement's calls; after any later failure they are kept."""
+        answers: dict[Identity, Answer] = {}
         try:
             with self._session_lock:
-                answers |= self._paid.take(checked.releases)
-                new = {identity: one for identity, one in checked.releases.items() if identity not in answers}
+                answers |= self._paid.take(checked.calls)
+                new = {identity: call for identity, call in checked.calls.items() if identity not in answers}
                 if len(new) > 1:  # one release alone is decided by its own debit
-                    self.session.check_together([charge for _, _, charge in new.values()])
-                for identity, (_, ask, _) in new.items():
-                    answers[identity] = self.session.release(ask, who=self._who)
+                    self.session.check_together([call.charge for call in new.values() if not call.is_free])
+                for identity, call in new.items():
+                    answers[identity] = call.make()
             yield answers
         except BaseException:
             with self._session_lock:
@@ -224,7 +266,7 @@ class FrontEnd:
         self.close()
 
 
-def _refuse_shared_runs(asks: Iterable[Ask]) -> None:
+def _refuse_shared_runs(asks: Iterable[Ask | SuiteAsk]) -> None:
     seen = set()
     for ask in asks:
         if ask.run_id is not None and ask.run_id in seen:
@@ -232,7 +274,7 @@ def _refuse_shared_runs(asks: Iterable[Ask]) -> None:
         seen.add(ask.run_id)
 
 
-def _refuse_second_label(one: Ask, other: Ask) -> None:
+def _refuse_second_label(one: Ask | SuiteAsk, other: Ask | SuiteAsk) -> None:
     """Refuse two calls of one release with different labels: the history keeps only one."""
     if one.label != other.label:
         raise StatementRefusedError(
@@ -243,11 +285,7 @@ def _refuse_second_label(one: Ask, other: Ask) -> None:
 
 def _with_cost(plan_rows: pa.Table, checked: _Checked) -> pa.Table:
     """Add a row to an EXPLAIN: the budget that the statement would spend."""
-    charges = [charge for _, _, charge in checked.releases.values()]
-    counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
-    rho = sum(charge.rho or 0 for charge in charges)
-    also = f" and rho {format_rho(rho)}" if rho else ""
-    words = f"epsilon {as_float(sum(charge.epsilon for charge in charges)):.9g}{also} by {counted}"
+    words = cost_words([*checked.calls.values()])
     cost = pa.table({"explain_key": ["privacy_cost"], "explain_value": [words]})
     if plan_rows.schema != cost.schema:
         raise EngineError("the plan is damaged")

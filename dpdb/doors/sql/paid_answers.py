@@ -6,20 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from dpdb.release import Release
+from dpdb.suites import CheckResults
 
-__all__ = ["Identity", "PaidAnswers"]
+__all__ = ["Answer", "Identity", "PaidAnswers"]
 
 # Two calls with the same identity are one release: the whole public request, with defaults filled in, and the run.
 Identity: TypeAlias = tuple[str, str | None]
+
+# Of a call: releases, or the verdicts of one run of a suite.
+Answer: TypeAlias = tuple[Release, ...] | CheckResults
 
 
 class PaidAnswers:
     """Answers by request. Two statements with the same request may have failed, so it can have several answers."""
 
     def __init__(self) -> None:
-        self._answers: dict[Identity, list[tuple[Release, ...]]] = {}
+        self._answers: dict[Identity, list[Answer]] = {}
 
-    def take(self, wanted: Iterable[Identity]) -> dict[Identity, tuple[Release, ...]]:
+    def take(self, wanted: Iterable[Identity]) -> dict[Identity, Answer]:
         """Take one answer to each request that has one; the caller must put it back or show it."""
         taken = {}
         for identity in wanted:
@@ -30,10 +34,10 @@ class PaidAnswers:
                     del self._answers[identity]
         return taken
 
-    def put(self, answers: Mapping[Identity, tuple[Release, ...]]) -> None:
+    def put(self, answers: Mapping[Identity, Answer]) -> None:
         """Keep answers until a statement requests them."""
-        for identity, releases in answers.items():
-            self._answers.setdefault(identity, []).append(releases)
+        for identity, answer in answers.items():
+            self._answers.setdefault(identity, []).append(answer)
 
-    def __iter__(self) -> Iterator[Release]:
-        return (release for kept in self._answers.values() for releases in kept for release in releases)
+    def __iter__(self) -> Iterator[Answer]:
+        return (answer for kept in self._answers.values() for answer in kept)

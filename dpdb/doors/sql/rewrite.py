@@ -10,6 +10,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from dpdb.doors.sql.refusal_words import refused
 from dpdb.errors import StatementRefusedError
 from dpdb.release import Ask
+from dpdb.suites import SuiteAsk
 
 __all__ = ["ANSWERS", "rewritten"]
 
@@ -17,7 +18,7 @@ __all__ = ["ANSWERS", "rewritten"]
 ANSWERS = "answers"
 
 
-def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask, str]]) -> str:
+def rewritten(tree: exp.Expr, calls: Sequence[tuple[exp.Anonymous, Ask | SuiteAsk, str]]) -> str:
     """Return the SQL that runs: every call reads a table of `ANSWERS`.
 
     In FROM a call becomes that table, under the name that the statement gives it; elsewhere it becomes the table's one

@@ -56,6 +56,9 @@ class Account(Protocol):
     def open_suite(self, run: SuiteRun) -> SuiteReservation:
         """Debit all that a suite may cost, with its secret, or go on with a run of it. Errors as `debit`."""
 
+    def kept_suite(self, name: str) -> str | None:
+        """Return with what a kept suite of this name was opened, as JSON; None if there is none."""
+
     def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
         """Keep what one level has found, before anything of it is shown."""
 

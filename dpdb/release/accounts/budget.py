@@ -97,6 +97,9 @@ class Budget:
             failed={},
         )
 
+    def kept_suite(self, name: str) -> None:
+        """Return None: a suite is kept in a ledger."""
+
     def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
         """Keep nothing, as `record`."""
 

@@ -151,7 +151,8 @@ class LedgerAccount:
                 f"checks need a pure ledger, and this one is {self._ledger.notion.name}: what they did not need could "
                 "not be given back; measure instead, or make a ledger of the pure notion"
             )
-        if self.will_draw(charge):
+        opens = run.name is None or self.kept_suite(run.name) is None  # later runs of a kept suite cost nothing
+        if opens and self.will_draw(charge):
             self._budget.check(charge.epsilon)
         held = self._ledger.open_suite(
             charge.coverage,
@@ -166,10 +167,15 @@ class LedgerAccount:
             label=charge.label,
             rule_set=charge.rule_set,
         )
-        if held.answer is None:
+        if opens and held.answer is None:
             self._budget.spend(charge.epsilon)
         self._is_low = held.is_low
         return held
+
+    def kept_suite(self, name: str) -> str | None:
+        """Return with what a kept suite of this name was opened, as JSON; None if there is none."""
+        found = self._ledger.kept_suite(name)
+        return None if found is None else found.spec
 
     def record_level(self, held: SuiteReservation, level: SuiteLevel) -> None:
         """Keep what one level has found in the ledger."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.intermixed import harmless
 from dpdb.doors.cli.shared_options import (
@@ -18,6 +19,9 @@ from dpdb.doors.cli.shared_options import (
 )
 from dpdb.doors.cli.streams import read_input
 from dpdb.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpdb.suites import RegisteredSuite
 
 __all__ = ["add", "run"]
 
@@ -48,6 +52,13 @@ def add(commands: Any) -> None:
         default=[],
         help="a Parquet or CSV file for statements to read",
     )
+    parser.add_argument(
+        "--suite",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        help="a suite of checks for statements to run: FROM dp_check('NAME')",
+    )
     harmless(
         parser.add_argument(
             "--format", choices=["table", "csv", "json", "parquet", "arrow"], default="table", help="output (table)"
@@ -63,19 +74,28 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.sql_answers import BINARY, answer_statements
     from dpdb.doors.sql import FrontEnd, split_statements
     from dpdb.opening import has_tables
+    from dpdb.release import Budget
 
     text = _statements_text(options)
     if options.out is None and options.format in BINARY and sys.stdout is not None and sys.stdout.isatty():
         raise ParameterError(f"--format {options.format} is binary: give --out FILE")
     if options.budget is None and options.ledger is None:
         raise ParameterError("give --budget E or --ledger FILE: without either an analyst could spend without end")
+    name, public, files = _table_name(options), _named("--public", options.public), _named("--suite", options.suite)
+    settings: dict[str, Any] = {
+        "table": options.table if has_tables(options.source) else None,
+        "budget": None if options.budget is None else Budget(options.budget),
+    }
     with (
-        open_session(
-            options,
-            table=options.table if has_tables(options.source) else None,
-            budget=options.budget,
-        ) as session,
-        FrontEnd(session, _table_name(options), _public(options.public), who=options.who) as front_end,
+        ExitStack() as suites,
+        open_session(options, **settings) as session,
+        FrontEnd(
+            session,
+            name,
+            public,
+            who=options.who,
+            suites=[_registered(suite, file, options, settings, suites) for suite, file in files.items()],
+        ) as front_end,
     ):
         if text is None:
             from dpdb.doors.cli.prompt.prompt import run_prompt
@@ -117,14 +137,29 @@ def _table_name(options: argparse.Namespace) -> str:
     return name
 
 
-def _public(texts: list[str]) -> Mapping[str, str]:
-    """Read every `--public NAME=FILE`."""
-    tables: dict[str, str] = {}
+def _named(option: str, texts: list[str]) -> Mapping[str, str]:
+    """Read every NAME=FILE of an option."""
+    files: dict[str, str] = {}
     for text in texts:
         name, equals, path = text.partition("=")
         if not (name.strip() and equals and path):
-            raise ParameterError(f"--public {text!r}: expected NAME=FILE")
-        if name.strip() in tables:
-            raise ParameterError(f"--public {text!r}: the name is taken")
-        tables[name.strip()] = path
-    return tables
+            raise ParameterError(f"{option} {text!r}: expected NAME=FILE")
+        if name.strip() in files:
+            raise ParameterError(f"{option} {text!r}: the name is taken")
+        files[name.strip()] = path
+    return files
+
+
+def _registered(
+    name: str, file: str, options: argparse.Namespace, settings: Mapping[str, Any], opened: ExitStack
+) -> RegisteredSuite:
+    """Return a suite with a session of its own, which `opened` closes."""
+    from dpdb.doors.cli.open_session import open_session
+    from dpdb.suites import register_suite
+
+    def of_rules(rules: Any) -> Any:
+        return open_session(options, **settings, constraints=rules)
+
+    suite = register_suite(name, Path(file), of_rules)
+    opened.enter_context(suite.session)
+    return suite

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpdb.doors.cli.answers import AnswerOutput, UnshownError
 from dpdb.doors.cli.prompt.commands import described, run_command
@@ -17,6 +18,9 @@ from dpdb.errors import DpdbError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release import Release
 from dpdb.stopping import went_on, what_is_spent
+
+if TYPE_CHECKING:
+    from dpdb.suites import CheckResults
 
 __all__ = ["run_prompt"]
 
@@ -58,7 +62,7 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: 
                 show("")
                 return 0
             except KeyboardInterrupt:
-                show(f"\ncancelled; {what_is_spent()}\n{release_words(front_end.kept)}".rstrip("\n"))
+                show(f"\ncancelled; {what_is_spent()}\n{_kept(front_end)}".rstrip("\n"))
                 pending = ""
                 went_on()
 
@@ -66,21 +70,26 @@ def run_prompt(front_end: FrontEnd, read: Callable[[str], str] = input, ledger: 
 def _answer(front_end: FrontEnd, statement: str, output: AnswerOutput) -> None:
     before = front_end.session.spent()
     unseen: Sequence[Release] = ()
+    checks: Sequence[CheckResults] = ()
     try:
         columns = described(front_end, statement)
         if columns is not None:
             show(columns)
             return
         result = front_end.run(statement)
-        unseen = result.releases
-        output.show(f"{as_text(result.table, text_width())}\n", unseen, release_words(unseen))
+        unseen, checks = result.releases, result.checks
+        output.show(f"{as_text(result.table, text_width())}\n", unseen, release_words(unseen, checks))
     except UnshownError:
         raise
     except DpdbError as error:
-        show(f"dpdb: {one_line(str(error))}\n{release_words(front_end.kept)}".rstrip("\n"))
+        show(f"dpdb: {one_line(str(error))}\n{_kept(front_end)}".rstrip("\n"))
     except Exception:
         OWNER_LOG.exception("internal error")
-        kept = release_words([*unseen, *front_end.kept])
+        kept = release_words([*unseen, *front_end.kept], [*checks, *front_end.kept_checks])
         show(f"internal error; the reason is in the owner's log\n{kept}".rstrip("\n"))
     if front_end.session.spent() != before:
         show(budget_words(front_end))
+
+
+def _kept(front_end: FrontEnd) -> str:
+    return release_words(front_end.kept, front_end.kept_checks)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -23,7 +23,6 @@ from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import ANSWERS
 from dpdb.errors import EngineError, StatementRefusedError
 from dpdb.owner_log import OWNER_LOG
-from dpdb.release import RELEASE_SCHEMA
 
 __all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
 
@@ -32,8 +31,6 @@ Form = Literal["query", "explain", "describe"]
 _MOST_REASON = 64 << 10
 _STREAM_END = 1 << 10
 _SIGNALS = frozenset(int(number) for number in signal.Signals)
-# Not `empty_table()`, which imports pandas where there is one.
-_NO_ANSWERS = pa.Table.from_batches([], RELEASE_SCHEMA)
 
 
 class RemoteDatabase:
@@ -70,15 +67,17 @@ class RemoteDatabase:
         return self._public.names
 
     @contextmanager
-    def statement(self, query: str, answers: Sequence[str], form: Form = "query") -> Iterator[RemoteStatement]:
+    def statement(
+        self, query: str, answers: Mapping[str, pa.Schema], form: Form = "query"
+    ) -> Iterator[RemoteStatement]:
         """Run the process of one statement while the block lasts.
 
         Parameters
         ----------
         query : str
             One query; it may read the public tables, and answers as tables of the schema `ANSWERS`.
-        answers : sequence of str
-            Names of the tables of answers, which are empty until `RemoteStatement.run`.
+        answers : mapping of str to pyarrow.Schema
+            Names and columns of the tables of answers, which are empty until `RemoteStatement.run`.
         form : str
             ``"query"`` to run the query, ``"explain"`` for its query plan, ``"describe"`` for its columns.
 
@@ -97,7 +96,7 @@ class RemoteDatabase:
             "limits": dataclasses.asdict(self._limits),
         }
         with self._children.child() as child:
-            yield RemoteStatement(child, request, self._limits, self._lacking)
+            yield RemoteStatement(child, request, answers, self._limits, self._lacking)
 
     def close(self) -> None:
         """End all processes and drop the public tables. May be called twice."""
@@ -122,9 +121,18 @@ class _Lacking:
 class RemoteStatement:
     """A statement in its process: rehearse and run it, or show its plan or columns. `RemoteDatabase` makes it."""
 
-    def __init__(self, child: Child, request: Mapping[str, object], limits: Limits, lacking: _Lacking) -> None:
+    def __init__(
+        self,
+        child: Child,
+        request: Mapping[str, object],
+        answers: Mapping[str, pa.Schema],
+        limits: Limits,
+        lacking: _Lacking,
+    ) -> None:
         self._child = child
         self._request = request
+        # Not `empty_table()`, which imports pandas where there is one.
+        self._no_answers = {name: pa.Table.from_batches([], schema) for name, schema in answers.items()}
         self._limits = limits
         self._lacking = lacking
 
@@ -159,11 +167,9 @@ class RemoteStatement:
         return read_result(self._exchange(answers, messages.RESULT), self._limits)
 
     def _before_spending(self, wanted: bytes) -> bytearray:
-        names = self._request["answers"]
-        assert isinstance(names, list)
         try:
             request = json.dumps(self._request).encode()
-            return self._exchange(dict.fromkeys(names, _NO_ANSWERS), wanted, request)
+            return self._exchange(self._no_answers, wanted, request)
         except EngineError as error:
             raise StatementRefusedError(f"{error}; nothing was spent") from None
 

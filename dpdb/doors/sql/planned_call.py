@@ -1,0 +1,76 @@
+"""`PlannedCall`: a call of a statement that was checked: its cost, the columns of its answer, and how it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow as pa
+
+from dpdb.doors.sql.paid_answers import Answer
+from dpdb.privacy import as_float, format_epsilon, format_rho
+from dpdb.release import RELEASE_SCHEMA, Ask, Charge, Release, release_table
+from dpdb.suites import CHECK_SCHEMA, CheckResults, SuiteAsk
+
+__all__ = ["PlannedCall", "answer_table", "checks_of", "cost_words", "releases_of"]
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A call that was checked.
+
+    Attributes
+    ----------
+    table : str
+        The name of the table that will hold its answer.
+    ask : Ask or SuiteAsk
+    charge : Charge
+        What is debited at once, unless it is free.
+    is_free : bool
+        Whether it is a run of a kept suite, which was paid for when its owner opened it.
+    make : callable
+        Makes the answer, and pays for it.
+    """
+
+    table: str
+    ask: Ask | SuiteAsk
+    charge: Charge
+    is_free: bool
+    make: Callable[[], Answer]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the answer."""
+        return CHECK_SCHEMA if isinstance(self.ask, SuiteAsk) else RELEASE_SCHEMA
+
+
+def answer_table(answer: Answer) -> pa.Table:
+    """Return an answer as rows."""
+    return answer.to_arrow() if isinstance(answer, CheckResults) else release_table(answer)
+
+
+def releases_of(answers: Iterable[Answer]) -> tuple[Release, ...]:
+    """Return all releases among answers, in order."""
+    return tuple(chain.from_iterable(answer for answer in answers if not isinstance(answer, CheckResults)))
+
+
+def checks_of(answers: Iterable[Answer]) -> tuple[CheckResults, ...]:
+    """Return the verdicts among answers, by run, in order."""
+    return tuple(answer for answer in answers if isinstance(answer, CheckResults))
+
+
+def cost_words(calls: Sequence[PlannedCall]) -> str:
+    """Return what a statement would spend: of releases their sum, of suites the most that a run costs."""
+    charges = [call.charge for call in calls if not isinstance(call.ask, SuiteAsk)]
+    words = []
+    if charges or len(charges) == len(calls):
+        counted = "1 release" if len(charges) == 1 else f"{len(charges)} releases"
+        rho = sum(charge.rho or 0 for charge in charges)
+        also = f" and rho {format_rho(rho)}" if rho else ""
+        words.append(f"epsilon {as_float(sum(charge.epsilon for charge in charges)):.9g}{also} by {counted}")
+    for call in calls:
+        if isinstance(call.ask, SuiteAsk):
+            most = f"at most epsilon {format_epsilon(call.charge.epsilon)} by suite {call.ask.suite!r}"
+            words.append(f"nothing by kept suite {call.ask.suite!r}" if call.is_free else most)
+    return "; ".join(words)
