@@ -9,7 +9,7 @@ from dpdb.faces import lazy_names
 if TYPE_CHECKING:
     from dpdb.suites.banks import Bank, Tested
     from dpdb.suites.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
-    from dpdb.suites.check import CheckRun, check, prepare_check, run_check
+    from dpdb.suites.check import CheckRun, prepare_check, run_check
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
@@ -44,7 +44,6 @@ __all__ = [
     "Verdict",
     "bound_of_pass",
     "bound_of_undecided",
-    "check",
     "draw_secret",
     "epsilon_for",
     "load_suite",
@@ -71,7 +70,7 @@ if not TYPE_CHECKING:
         {
             "banks": "Bank Tested",
             "bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
-            "check": "CheckRun check prepare_check run_check",
+            "check": "CheckRun prepare_check run_check",
             "levels": "draw_secret run_level",
             "load": "load_suite",
             "plan": "SuitePlan",

@@ -96,7 +96,6 @@ def _notes(results: CheckResults) -> Iterator[str]:
 
 def plan_text(prepared: CheckRun) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
-    plan = prepared.plan
-    lines = [f"{len(plan.tests)} checks, epsilon {plan.epsilon / 1e9:g}, {100 * float(plan.confidence):g}% sure:"]
-    lines.append("Nothing was spent.")
-    return "\n".join(lines) + "\n"
+    from dpdb.suites import plan_words
+
+    return "\n".join([*plan_words(prepared.plan), "Nothing was spent."]) + "\n"
