@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
-    from dpdb.suites.plan_words import plan_words
+    from dpdb.suites.plan_words import plan_words, planned_words
     from dpdb.suites.planned import plan_suite
     from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
@@ -51,6 +51,7 @@ __all__ = [
     "open_session",
     "plan_suite",
     "plan_words",
+    "planned_words",
     "prepare_check",
     "recorded_results",
     "register_suite",
@@ -74,7 +75,7 @@ if not TYPE_CHECKING:
             "levels": "draw_secret run_level",
             "load": "load_suite",
             "plan": "SuitePlan",
-            "plan_words": "plan_words",
+            "plan_words": "plan_words planned_words",
             "planned": "plan_suite",
             "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "registered": "RegisteredSuite SuiteAsk register_suite",

@@ -12,7 +12,7 @@ from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
-__all__ = ["CheckedLimit", "CountedSuite", "counted_suite"]
+__all__ = ["CheckedLimit", "CountedSuite", "counted_suite", "tests_without_table"]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
         raise ParameterError("checks do not go with private parents yet: a unit there moves rows of several tables")
     lines = tuple(_counted(table, line) for line in suite.lines)
     limits = [
-        CheckedLimit(place, limit, _name(line, limit), _tested(table, line, counted, limit))
+        CheckedLimit(place, limit, _name(line, limit), _tested(line, limit, table.unit.rows, halves=counted.is_cover))
         for place, (line, counted) in enumerate(zip(suite.lines, lines, strict=True))
         for limit in line.limits
     ]
@@ -155,8 +155,12 @@ def _counted(table: PublicTable, line: SuiteLine) -> _Counted:
     return _Counted(position, statistic, None, known)
 
 
-def _tested(table: PublicTable, line: SuiteLine, counted: _Counted, limit: Limit) -> Tested:
-    unit = table.unit.rows
+def tests_without_table(suite: Suite) -> list[Tested]:
+    """Return what is tested where a row is the unit and every rule has a closed form, before a table is known."""
+    return [_tested(line, limit, 1, halves=False) for line in suite.lines for limit in line.limits]
+
+
+def _tested(line: SuiteLine, limit: Limit, unit: int, *, halves: bool) -> Tested:
     high = Fraction(2 if line.statistic == "rows in duplicates" else 1)
     shares = limit.unit != "rows"
     low = -limit.amount if shares else Fraction(0)
@@ -169,7 +173,7 @@ def _tested(table: PublicTable, line: SuiteLine, counted: _Counted, limit: Limit
         limit=Fraction(0) if shares else limit.amount,
         severity=limit.severity,
         rate=limit.amount if shares else None,
-        halves=counted.is_cover,
+        halves=halves,
         name=line.name,
     )
 

@@ -6,16 +6,45 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpdb.privacy import NANO, format_epsilon
-from dpdb.suites.plan import SuitePlan
+from dpdb.privacy import NANO, format_epsilon, parse_epsilon
+from dpdb.release import Epsilon
+from dpdb.suites.counted import tests_without_table
+from dpdb.suites.plan import Certain, SuitePlan
+from dpdb.suites.planned import plan_suite
 from dpdb.suites.planning import numbers_instead, surely_found, unsure_rows
+from dpdb.suites.suite import Suite
 
-__all__ = ["plan_words"]
+__all__ = ["plan_words", "planned_words"]
 
 
 def plan_words(plan: SuitePlan) -> list[str]:
     """Return the lines; all of it is public, and nothing is read or spent."""
     return [_cost(plan), *_margins(plan), *_found(plan), *_numbers(plan)]
+
+
+def planned_words(suite: Suite, epsilon: Epsilon, rows: int, *, runs: int = 1, certain: Certain = "fail") -> list[str]:
+    """Plan a suite before there is a table: a row is the unit, and every rule has a closed form.
+
+    Parameters
+    ----------
+    suite : Suite
+    epsilon : number
+        To reserve.
+    rows : int
+        A guess of the number of rows.
+    runs : int
+        How often a kept suite will run.
+    certain : str
+        As of `plan_suite`.
+
+    Raises
+    ------
+    ParameterError
+        As `plan_suite`.
+    """
+    plan = plan_suite(tests_without_table(suite), parse_epsilon(epsilon), Fraction(99, 100), certain=certain, runs=runs)
+    share = 100 * float(unsure_rows(plan)) / rows
+    return [*plan_words(plan), f"of {rows:,} rows, {_rows(unsure_rows(plan))} are {share:.2g}%", "nothing was spent"]
 
 
 def _cost(plan: SuitePlan) -> str:
@@ -42,6 +71,9 @@ def _found(plan: SuitePlan) -> Iterator[str]:
     least = 1 if plan.certain == "pass" else math.ceil(unsure_rows(plan))
     for rows in (least, *(size for size in (100, 1000, 10_000, 100_000) if size > least)):
         found = surely_found(plan, 0, rows)
+        if found is not None and found >= len(plan.tests):
+            yield f"all checks that fail by {rows:,} row{'s' * (rows > 1)} are surely found, however many"
+            return
         if found is not None:
             yield f"{found:,} failures by {rows:,} row{'s' * (rows > 1)} are surely found"
 

@@ -316,6 +316,15 @@ def test_a_second_run_that_does_not_fit_is_refused() -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_dry_run_spends_and_reads_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--dry-run"]) == 0
-    assert "Nothing was spent" in capsys.readouterr().out
+    assert "nothing was spent" in capsys.readouterr().out
     with Ledger.open("t.ledger") as ledger:
         assert ledger.summary().releases == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--suite", "suite.txt", "--rows", "4000"]) == 0
+    assert "no check within its limit fails" in capsys.readouterr().out
+    assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
+    assert main(["plan", "--rows", "4000"]) == 2
+    assert capsys.readouterr().err.count("\n") == 2

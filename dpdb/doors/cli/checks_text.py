@@ -98,4 +98,4 @@ def plan_text(prepared: CheckRun) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
     from dpdb.suites import plan_words
 
-    return "\n".join([*plan_words(prepared.plan), "Nothing was spent."]) + "\n"
+    return "\n".join([*plan_words(prepared.plan), "nothing was spent"]) + "\n"

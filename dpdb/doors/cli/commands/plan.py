@@ -10,7 +10,8 @@ from dpdb.doors.cli.numbers import real, whole
 from dpdb.doors.cli.options import distinct, table_settings
 from dpdb.doors.cli.shared_options import command, declared_options, format_option, setting_options, shape_options
 from dpdb.doors.cli.streams import show
-from dpdb.engine import LIMITS
+from dpdb.engine import LIMITS, SETTINGS
+from dpdb.errors import ParameterError
 
 __all__ = ["add", "run"]
 
@@ -25,12 +26,14 @@ def add(commands: Any) -> None:
         "dpdb plan visits.parquet --constraints rules.txt --epsilon 1 --rows 10000 --error-rate 0.01",
     )
     parser.add_argument("source", metavar="SOURCE", nargs="?", help="as of `dpdb measure`; only its schema is read")
-    shape_options(parser, "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE")
+    types = "column types, such as 'age INTEGER, day DATE': of a CSV file, or in place of SOURCE"
+    shape_options(parser, types, constraints=False)
+    constraints = SETTINGS["constraints"]
+    parser.add_argument("--constraints", metavar=constraints.letter, action="append", help=constraints.words)
+    parser.add_argument("--suite", metavar="FILE", help="plan a suite of checks instead: needs --rows and no SOURCE")
     parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost to plan for (1)")
     parser.add_argument("--rows", type=whole, required=True, metavar="N", help="a guess of the number of rows")
-    parser.add_argument(
-        "--error-rate", type=real, required=True, metavar="A", help="guessed share of wrong cells, such as 0.01"
-    )
+    parser.add_argument("--error-rate", type=real, metavar="A", help="guessed share of wrong cells, such as 0.01")
     parser.add_argument(
         "--distinct",
         metavar="COLUMN=K",
@@ -48,7 +51,12 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the errors to expect."""
+    """Print the errors to expect, or what a suite of checks will be able to tell apart."""
+    if options.suite is not None:
+        return _suite(options)
+    for name in ("constraints", "error_rate"):
+        if getattr(options, name) is None:
+            raise ParameterError(f"{_option(name)} is missing (or give --suite FILE)")
     from dpdb.owner import plan
 
     planned = plan(
@@ -65,3 +73,17 @@ def run(options: argparse.Namespace) -> int:
     )
     show(json.dumps(planned.to_dict(), indent=2) if options.format == "json" else str(planned))
     return 0
+
+
+def _suite(options: argparse.Namespace) -> int:
+    from dpdb.suites import load_suite, planned_words
+
+    for name in ("source", "constraints", "error_rate", "target"):
+        if getattr(options, name) is not None:
+            raise ParameterError(f"--suite is planned without {'SOURCE' if name == 'source' else _option(name)}")
+    show("\n".join(planned_words(load_suite(options.suite), options.epsilon, options.rows)))
+    return 0
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
