@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from dpdb.suites.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.plan import SuitePlan
-    from dpdb.suites.plan_words import plan_words
     from dpdb.suites.planned import plan_suite
     from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
+    from dpdb.suites.words import plan_words
 
 __all__ = [
     "Bank",
@@ -53,9 +53,9 @@ if not TYPE_CHECKING:
             "bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
             "levels": "draw_secret run_level",
             "plan": "SuitePlan",
-            "plan_words": "plan_words",
             "planned": "plan_suite",
             "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
+            "words": "plan_words",
         },
     )
