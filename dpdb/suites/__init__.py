@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
-    from dpdb.suites.plan_words import plan_words, planned_words
     from dpdb.suites.planned import plan_suite
     from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
+    from dpdb.suites.words import plan_words, planned_words
 
 __all__ = [
     "CHECK_SCHEMA",
@@ -75,7 +75,6 @@ if not TYPE_CHECKING:
             "levels": "draw_secret run_level",
             "load": "load_suite",
             "plan": "SuitePlan",
-            "plan_words": "plan_words planned_words",
             "planned": "plan_suite",
             "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "registered": "RegisteredSuite SuiteAsk register_suite",
@@ -84,5 +83,6 @@ if not TYPE_CHECKING:
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
+            "words": "plan_words planned_words",
         },
     )

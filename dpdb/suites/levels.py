@@ -57,7 +57,8 @@ def run_level(
 ) -> LevelVerdicts:
     """Test every check that is due at a level, in public order, each with fresh noise.
 
-    As many noises are drawn as the suite has tests, whatever rings or is not run.
+    As many noises are drawn as the suite has tests, whatever rings or is not run. A run goes through all levels, also
+    when no test is due any more, so that how long it takes says nothing either.
 
     Parameters
     ----------

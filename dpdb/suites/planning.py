@@ -51,11 +51,11 @@ def unsure_rows(plan: SuitePlan) -> Fraction:
     return Fraction(max(plan.margins) + plan.known, plan.lattice)
 
 
-def surely_found(plan: SuitePlan, test: int, rows: int | Fraction) -> int | None:
+def surely_found(plan: SuitePlan, test: int, rows: int | Fraction, *, others_decided: bool = False) -> int | None:
     """Return how many checks like this one may be over their limits by so many rows and all be found.
 
-    With the confidence of the bounds (1 - 2 beta), while every other check is within its limit; those may be left
-    undecided. None if the excess is too small to be surely found at all.
+    With the confidence of the bounds (1 - 2 beta), while every other check is within its limit. None if the excess is
+    too small to be surely found at all.
 
     Notes
     -----
@@ -71,6 +71,8 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction) -> int | None
         The place of one of the checks.
     rows : int or Fraction
         By how much each of them is over its limit (or under it, where it fails below).
+    others_decided : bool
+        Whether a test at the last level shall be left for all others, which are undecided without it.
     """
     limit = int(plan.tests[test].limit * plan.lattice) * plan.tests[test].sign
     excess = limit + math.floor(rows * plan.lattice) - plan.thresholds[test] - plan.known
@@ -79,8 +81,11 @@ def surely_found(plan: SuitePlan, test: int, rows: int | Fraction) -> int | None
     if level is None:
         return None
     left, last = plan.epsilon - plan.first_share, plan.levels[-1]
-    found = 0 if level == len(offsets) - 1 else max(0, left - last) // plan.levels[level]
-    return found + (left - found * plan.levels[level]) // last
+    cost = plan.levels[level]
+    if others_decided:
+        return max(0, left - last) // cost
+    found = 0 if level == len(offsets) - 1 else max(0, left - last) // cost
+    return found + (left - found * cost) // last
 
 
 def epsilon_for(tests: Sequence[Tested], rows: int | Fraction, confidence: Decimal | Fraction, **options: Any) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from exact_law import Z, losses, quadrature
-from suite_cases import CASES, SLOW_CASES
+from exact_law import TAU, Z, losses, quadrature
+from suite_cases import BELOW, CASES, FAR, SLOW_CASES, Case, count
+
+from dpdb.suites import plan_suite
 
 
 def check_loss(case):
@@ -19,6 +22,16 @@ def check_loss(case):
 @pytest.mark.parametrize("name", CASES)
 def test_no_transcript_loses_more_than_it_is_finally_charged(name):
     check_loss(CASES[name]())
+
+
+@pytest.mark.parametrize("tests", [[count()] * 2, [count(), count(2)], [count(), BELOW]])
+@pytest.mark.parametrize("certain", ["fail", "pass"])
+def test_a_suite_as_it_is_planned_loses_what_it_is_charged(tests, certain):
+    """One level of `plan_suite`, whose thresholds are margins away from the limits."""
+    tests = [replace(test, limit=Fraction(10**4)) for test in tests]
+    plan = plan_suite(tests, 16 * TAU, Fraction(99, 100), certain=certain, levels=1)
+    at = [threshold * test.sign for threshold, test in zip(plan.thresholds, tests, strict=True)]
+    check_loss(Case(plan, [(at[0], at[0] + FAR), (at[1],)], [(0, int(test.high)) for test in tests]))
 
 
 @pytest.mark.slow

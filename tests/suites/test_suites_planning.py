@@ -55,10 +55,11 @@ def test_60_failures_by_1000_rows_do_not_fit_in_4000_checks():
     assert 20 <= surely_found(plan, 0, 1000) < 28
 
 
+@pytest.mark.parametrize("others_decided", [False, True])
 @pytest.mark.parametrize("rows", [48, 60, 100, 1000, 30_000])
-def test_as_many_as_are_promised_are_found_with_the_least_noise_and_the_largest_threshold(rows):
+def test_as_many_as_are_promised_are_found_with_the_least_noise_and_the_largest_threshold(rows, others_decided):
     plan = plan_of(*[count()] * 25)
-    found = surely_found(plan, 0, rows)
+    found = surely_found(plan, 0, rows, others_decided=others_decided)
     failing = min(found, 25)
     secret = f'{{"rho": [[{plan.known}]]}}'
     state, _, _ = run(plan, [rows] * failing + [0] * (25 - failing), secret=secret)
@@ -101,11 +102,11 @@ def test_a_plan_in_words():
         "epsilon 1 is reserved: 0.25 stays charged if all pass, a failure costs from 0.00012 (plain) to 0.25 (close)",
         "with 99% for all 25 checks together, no check within its limit fails",
         "with 99% for all passes together, one that passes is at most 48 rows over its limit",
-        "3 failures by 48 rows are surely found",
-        "3 failures by 100 rows are surely found",
-        "33 failures by 1,000 rows are surely found",
-        "363 failures by 10,000 rows are surely found",
-        "2,897 failures by 100,000 rows are surely found",
+        "3 failures by 48 rows are surely found; 2 leave none undecided",
+        "3 failures by 100 rows are surely found; 2 leave none undecided",
+        "33 failures by 1,000 rows are surely found; 32 leave none undecided",
+        "363 failures by 10,000 rows are surely found; 362 leave none undecided",
+        "2,897 failures by 100,000 rows are surely found; 2,896 leave none undecided",
         "a number for each check instead: within 196 rows at this epsilon, 18 on a zCDP ledger at rho 0.5, 75 with "
         "Gaussian noise at delta 1e-6",
         "numbers on a zCDP ledger say more than these verdicts, and leave nothing undecided",
@@ -117,5 +118,5 @@ def test_a_certain_pass_in_words():
     assert words[1:4] == [
         "with 99% for all passes together, no check over its limit passes",
         "with 99% for all 25 checks together, none that is 48 rows or more within its limit fails",
-        "3 failures by 1 row are surely found",
+        "3 failures by 1 row are surely found; 2 leave none undecided",
     ]

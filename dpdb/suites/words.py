@@ -70,12 +70,13 @@ def _margins(plan: SuitePlan) -> Iterator[str]:
 def _found(plan: SuitePlan) -> Iterator[str]:
     least = 1 if plan.certain == "pass" else math.ceil(unsure_rows(plan))
     for rows in (least, *(size for size in (100, 1000, 10_000, 100_000) if size > least)):
-        found = surely_found(plan, 0, rows)
-        if found is not None and found >= len(plan.tests):
+        found, decided = surely_found(plan, 0, rows), surely_found(plan, 0, rows, others_decided=True)
+        if found is not None and decided is not None and decided >= len(plan.tests):
             yield f"all checks that fail by {rows:,} row{'s' * (rows > 1)} are surely found, however many"
             return
         if found is not None:
-            yield f"{found:,} failures by {rows:,} row{'s' * (rows > 1)} are surely found"
+            size = f"{rows:,} row{'s' * (rows > 1)}"
+            yield f"{found:,} failures by {size} are surely found; {decided:,} leave none undecided"
 
 
 def _numbers(plan: SuitePlan) -> Iterator[str]:
