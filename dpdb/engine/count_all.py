@@ -85,7 +85,7 @@ class _Counting:
             counts = [exp.CountIf(this=self_conflict(each, CLASS_ROWS)) for each in together]
             query = exp.select(*counts).from_(exp.alias_(self._typed(*together), CLASS_ROWS, table=True))
             [numbers] = self._database.rows(query.where(*self._chosen) if self._chosen else query)
-            found |= zip(together, map(int, numbers), strict=True)
+            found |= zip(together, (int(number or 0) for number in numbers), strict=True)  # NULL of no row
         return found
 
     def groups(self, form: GroupForm | SortedForm, alone: _Alone) -> dict[StatisticKind, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,10 +14,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+import sqlglot
 from case_share import fifth
+from sqlglot import exp
 
 from dpdb.engine import RuleStatistic, StatisticKind, Table, exact_statistic
-from dpdb.opening import open_table
+from dpdb.engine.sql.rule_counts import group_count
+from dpdb.opening import declared_table, open_table
 
 Row = tuple[Any, ...]
 Conflict = Callable[[Row, Row], bool]
@@ -127,6 +131,9 @@ SHAPES = [
 ]
 
 
+SHAPES_BY_NAME = {shape.name: shape for shape in SHAPES}
+
+
 def rows_of(shape: Shape, rng: random.Random) -> list[Row]:
     """A table of up to nine rows of few values, so that rows meet."""
     values = rng.choice([(0, 1, None), (0, 1, 2, None)])
@@ -181,3 +188,108 @@ def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> No
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_fewest_rows_to_delete_of_ten_thousand_tables_are_found(shape: Shape, tmp_path: Path) -> None:
     found_in(tmp_path, shape, 10_000)
+
+
+@pytest.mark.parametrize("kind", ["duplicate values", "rows in duplicates"])
+def test_duplicates_of_a_key_are_counted(kind: StatisticKind, tmp_path: Path) -> None:
+    """A value is a row's columns together, none of them NULL, among the rows that meet the condition."""
+    shape, rng = SHAPES_BY_NAME["unique on some rows"], random.Random(5)
+    tables = [rows_of(shape, rng) for _ in range(40)]
+    with opened(tmp_path, shape, tables) as table:
+        found = counted(table, [statistic_of(table, kind), statistic_of(table)], range(len(tables)))
+    for rows, (duplicates, fewest_rows) in zip(tables, found, strict=True):
+        times = Counter(row[0] for row in rows if row[1] == 1 and row[0] is not None)
+        several = [count for count in times.values() if count > 1]
+        assert duplicates == (len(several) if kind == "duplicate values" else sum(several))
+        assert fewest_rows == sum(count - 1 for count in several)
+
+
+SMALL: dict[str, tuple[Sequence[Any], ...]] = {  # values of each column
+    "fd": ([0, None], [0, 1, None]),
+    "unique on some rows": ([0, 1, None], [1, 0]),
+    "fd of one row": ([0], [0, 1, None], [0, 1]),
+    "two right-hand columns": ([0], [0, 1, None], [0, None]),
+    "chain": ([0], [0, 1, None], [0, 1]),
+    "primary key": ([0, None], [0, 1]),
+}
+
+
+@pytest.mark.parametrize("most", [3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", fifth(list(SMALL)))
+def test_one_row_changes_a_statistic_within_its_bounds_in_every_small_table(
+    name: str, most: int, tmp_path: Path
+) -> None:
+    """Every multiset of rows and each of its rows removed, through SQL; both ends are attained."""
+    shape = SHAPES_BY_NAME[name]
+    kinds: list[StatisticKind] = ["violations"]
+    if name == "unique on some rows":
+        kinds += ["duplicate values", "rows in duplicates"]
+    every = list(itertools.product(*SMALL[name]))
+    tables = [rows for size in range(most + 1) for rows in itertools.combinations_with_replacement(every, size)]
+    with opened(tmp_path, shape, tables) as table:
+        asked = [statistic_of(table, kind) for kind in kinds]
+        found = dict(zip(tables, counted(table, asked, range(len(tables))), strict=True))
+    for place, statistic in enumerate(asked):
+        changes = {
+            found[rows][place] - found[rows[:gone] + rows[gone + 1 :]][place]
+            for rows in tables
+            for gone in range(len(rows))
+        }
+        assert {min(changes), max(changes)} == {statistic.low, statistic.high}
+
+
+NO_CLOSED_FORM = [
+    ["not(t1.a < t2.a & t1.b > t2.b)"],
+    ["a -> b", "b -> a"],
+    ["a -> b", "c -> d"],
+    ["a -> b, c, d"],
+    ["a -> b", "a, c -> d"],
+    ["a -> b WHERE c = 1", "a -> d"],
+    ["not(t1.a = t2.a & t1.b != t2.b & t1.c != t2.c)"],
+    ["not(t1.a = t2.b)"],
+    ["a -> b, c", "a, b -> d"],
+    ["not(t1.d = 1 & t1.a = t2.a & t1.b != t2.b)", "not(t1.d = 1 & t1.a = t2.a & t1.c != t2.c)"],
+]
+
+
+@pytest.mark.parametrize("rules", NO_CLOSED_FORM, ids=" and ".join)
+def test_other_rules_have_no_closed_form(rules: list[str]) -> None:
+    with declared_table(dict.fromkeys(NAMES, "INTEGER"), constraints=rules) as table:
+        assert exact_statistic(table.constraints, table.schema) is None
+        assert exact_statistic(table.constraints, table.schema, "duplicate values") is None
+
+
+def test_declarations_decide_and_rows_do_not(tmp_path: Path) -> None:
+    """Three right-hand columns that may be NULL have no closed form, whether one is NULL or not."""
+    rows = [(0, 0, 0, 0), (0, 0, 1, 1)]
+    for never_null, has_one in (("", False), ("d", True)):
+        shape = Shape("three", ("a -> b, c, d",), 4, fd([0], 1, 2, 3), never_null=never_null)
+        folder = tmp_path / (never_null or "none")
+        folder.mkdir()
+        with opened(folder, shape, [rows]) as table:
+            found = exact_statistic(table.constraints, table.schema)
+            assert (found is not None) == has_one
+            assert found is None or table.count_all(None, [found]) == [1]
+
+
+def test_many_rules_are_counted_in_one_call_as_each_alone(tmp_path: Path) -> None:
+    """Of the same rows, with and without conditions of one row, in the order in which they are asked."""
+    shape, rng = Shape("many", (), 4, fd([], 0)), random.Random(9)
+    rules = ["a -> b", "a -> c", "b -> c", "UNIQUE(a, b)", "CHECK (c < 2)", "NOT NULL(d)", "a -> b WHERE c = 1"]
+    with opened(tmp_path, shape, [rows_of(shape, rng) for _ in range(20)], rules) as table:
+        sets = [[one] for one in table.constraints] + [[table.constraints[0], one] for one in table.constraints[4:6]]
+        asked = [one for each in sets if (one := exact_statistic(each, table.schema)) is not None]
+        assert len(asked) == len(rules) + 2
+        together = table.count_all(None, [*asked, *asked])
+        assert together == [number for one in [*asked, *asked] for number in table.count_all(None, [one])]
+        assert table.count_all(table.where("number < 0"), asked) == [0] * len(asked)
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "spark", "snowflake", "bigquery"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_trees_are_sql_of_other_engines(shape: Shape, dialect: str) -> None:
+    with declared_table(dict.fromkeys(NAMES, "INTEGER"), constraints=list(shape.rules)) as table:
+        found = exact_statistic(table.constraints, table.schema)
+    if found is not None and found.form is not None:
+        text = group_count(found.form, exp.to_table("t")).sql(dialect)
+        assert sqlglot.parse_one(text, dialect=dialect).find(exp.Select)
