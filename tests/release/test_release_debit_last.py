@@ -301,9 +301,9 @@ def test_a_noise_library_that_does_not_load_costs_nothing(
 def test_a_kernel_that_does_not_load_costs_nothing(
     release: Callable[[dpdb.Session], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for load in ("load_kernels", "load_counting"):
-        monkeypatch.setattr(f"dpdb.release.prepared.measure_part.{load}", broken)
-    with dpdb.open(table(30), constraints=FD, budget=1) as session:
+    for load in ("release.prepared.measure_part.load_kernels", "engine.count_all.load_one_sort"):
+        monkeypatch.setattr(f"dpdb.{load}", broken)
+    with dpdb.open(table(30), constraints=ORDER, budget=1) as session:
         with pytest.raises(EngineError, match="nothing was spent"):
             release(session)
         assert session.spent() == 0
@@ -312,16 +312,16 @@ def test_a_kernel_that_does_not_load_costs_nothing(
 
 def test_a_run_that_is_answered_loads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Ledger.create(tmp_path / "t.ledger", 1).close()
-    with dpdb.open(table(30), constraints=FD, ledger=tmp_path / "t.ledger") as session:
+    with dpdb.open(table(30), constraints=ORDER, ledger=tmp_path / "t.ledger") as session:
         first = session.dp_inconsistency("repair", 0.5, run_id="monday")
-        monkeypatch.setattr("dpdb.release.prepared.measure_part.load_counting", broken)
+        monkeypatch.setattr("dpdb.engine.count_all.load_one_sort", broken)
         assert session.dp_inconsistency("repair", 0.5, run_id="monday") == first
 
 
 def test_preparing_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for load in ("load_kernels", "load_counting"):
-        monkeypatch.setattr(f"dpdb.release.prepared.measure_part.{load}", broken)
-    with dpdb.open(table(30), constraints=FD) as session:
+    for load in ("release.prepared.measure_part.load_kernels", "engine.count_all.load_one_sort"):
+        monkeypatch.setattr(f"dpdb.{load}", broken)
+    with dpdb.open(table(30), constraints=ORDER) as session:
         assert session.prepare(Ask("all", 1)).charge.epsilon == 10**9
 
 

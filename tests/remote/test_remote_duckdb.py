@@ -338,3 +338,15 @@ def test_a_table_is_lent_and_taken_back() -> None:
 def test_exact_values_do_not_leave_out_parents_in_silence() -> None:
     with pytest.raises(SourceError, match="rules across tables are for tables that dpdb reads itself"):
         exact_measures(AskedThere(ROWS), ["zip IN zips.zip"], non_private=True, public_parents={"zips": ROWS})
+
+
+def test_what_needs_rows_in_order_is_not_counted_there() -> None:
+    """A public fact of engine and rules: the fractional cover is released, as by other engines before."""
+    rules = ["not(t1.zip > t2.zip & t1.who < t2.who)", "zip -> city"]
+    counted = []
+    for source in (ROWS, AskedThere(ROWS)):
+        with dpdb.open(source, constraints=rules[:1], gather_rows=None if source is ROWS else 4) as session:
+            counted.append(session.dp_inconsistency("repair", 1).mechanism)
+        with open_table(source, constraints=rules) as table:  # type: ignore[arg-type]
+            counted.append([table.exact_statistic([bound]) is not None for bound in table.constraints])
+    assert counted == ["fewest_deletions", [True, True], "fractional", [False, True]]

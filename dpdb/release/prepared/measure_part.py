@@ -17,7 +17,6 @@ from dpdb.engine import (
     class_histograms,
     degree_terms,
     has_class_histogram,
-    load_counting,
     no_progress,
 )
 from dpdb.errors import ParameterError
@@ -222,6 +221,8 @@ class MeasurePart(Part):
     def load(self, *, again: bool) -> None:
         """Load the kernels of its graph, or the code for class histograms."""
         if any(mechanism.has_closed_form for _, mechanism in self.measures):
+            from dpdb.engine import load_counting  # few rules have one
+
             load_counting(self.rules)
         if self.by_rule:
             import dpdb.release.rule_statistics  # noqa: F401 - before the debit
