@@ -99,7 +99,7 @@ def _tell_ignored(limits: int, counts: int) -> None:
     if any(said):
         ignored = " and ".join(filter(None, said))
         with suppress(IgnoredLimitsWarning):  # where warnings are errors: nothing is wrong with the constraints
-            warnings.warn(f"ignored: {ignored}, which `dpdb check` tests", IgnoredLimitsWarning, stacklevel=3)
+            warnings.warn(f"ignored: {ignored}, which `dpdb check` tests", IgnoredLimitsWarning, stacklevel=1)
 
 
 def never_a_path(text: str) -> str:

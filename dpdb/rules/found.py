@@ -95,13 +95,15 @@ class Found:
 
     def _only_name(self, rule: ImportedRule) -> str | None:
         """Return the name of a rule, with a number where another rule of the table has it."""
-        name = comment(rule.name or "")[:_LONGEST_CHECK_NAME]
-        if not name.isprintable() or not name or _has_name(rule):
+        said = comment(rule.name or "")[:_LONGEST_CHECK_NAME]
+        if not said.isprintable() or not said or _has_name(rule):
             return None
-        count = self._names[rule.table, name.casefold()] = self._names.get((rule.table, name.casefold()), 0) + 1
-        if count == 1:
-            return name
-        return self._only_name(replace(rule, name=f"{name} ({count})"))
+        name = said
+        while (count := self._names.get((rule.table, name.casefold()), 0)) > 0:
+            self._names[rule.table, said.casefold()] += 1
+            name = f"{said} ({count + 1})" if name == said else f"{name}'"
+        self._names[rule.table, name.casefold()] = 1
+        return name
 
     def table(self, name: str) -> TableRules:
         """Return the collector of one table's rules."""

@@ -10,6 +10,7 @@ import pytest
 from dpdb.constraints import load_constraints, parse_constraint
 from dpdb.errors import ParameterError
 from dpdb.rules import ImportedRules, import_rules
+from dpdb.suites import load_suite
 
 _ODD = [
     "a\n{0}",
@@ -54,6 +55,31 @@ def test_names_and_values_bring_no_line_of_their_own(tmp_path: Path, odd: str) -
     said = [{"type": "expect_column_values_to_be_in_set", "kwargs": {"column": odd, "value_set": [odd]}}]
     suite = {"meta": {"table": odd}, "expectations": said}
     _assert_no_more_than_taken(_imported(tmp_path, "suite.json", json.dumps(suite)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "odd", [*ODD, '"', 'a": x', "'", "\u202e", "x" * 10_000, "k: a -> injected", "not", "row_count", "1e5"]
+)
+def test_names_of_checks_bring_no_line_of_their_own(tmp_path: Path, odd: str) -> None:
+    column = {"name": "a", "tests": [{"unique": {"name": odd}}, {"not_null": {"name": odd}}]}
+    files = {
+        "schema.yml": {"models": [{"name": "t", "columns": [column]}]},
+        "soda.yml": {"checks for t": [{"missing_count(a) < 5": {"name": odd}}, {"row_count > 3": {"name": odd}}]},
+        "odcs.yml": {
+            "kind": "DataContract",
+            "apiVersion": "v3",
+            "schema": [{"name": "t", "quality": [{"metric": "rowCount", "name": odd, "mustBeGreaterThan": 3}],
+                        "properties": [{"name": "a", "quality": [{"metric": "nullValues", "name": odd}]}]}],
+        },
+    }  # fmt: skip
+    for name, document in files.items():
+        imported = _imported(tmp_path, name, json.dumps(document))
+        suite = load_suite(imported.text(), ["a"])
+        assert [str(line.rule) for line in suite.lines] == [
+            str(parse_constraint(rule.text)[0]) if rule.text != "row_count" else "None" for rule in imported.rules
+        ]
+        assert len(suite.lines) == 2
+        assert [line.name for line in suite.lines] == [rule.name or rule.text for rule in imported.rules]
 
 
 def test_names_in_ddl_bring_no_line_of_their_own(tmp_path: Path) -> None:

@@ -277,6 +277,7 @@ STRICT = [
     (_on_column("unique: {config: {error_if: '> 10', limit: 5}}"), "error_if > 10, limit 5"),
     (_on_column("unique: {config: {error_if: '= 10'}}"), "error_if = 10"),
     (_on_column("unique: {config: {error_if: 'between 2 and 5'}}"), "error_if between 2 and 5"),
+    (_sodacl("duplicate_count(a) < 5: {missing values: [0]}"), "< 5"),
     (_sodacl("missing_count(a) > 5"), "> 5"),
     (_sodacl("missing_count(a) = 5"), "= 5"),
     (_sodacl("missing_count(a) between 1 and 5"), "between 1 and 5"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
 from dpdb.rules.importers.shapes import mapping
-from dpdb.rules.limits import Allowed, Bound, Counted, Severity, above, number, reaching
+from dpdb.rules.limits import NOTHING, Allowed, Bound, Counted, Severity, above, number, reaching
 from dpdb.rules.options import Options
 
 __all__ = ["BETWEEN", "COMPARED", "largest_allowed", "spaced", "threshold_of_contract", "threshold_of_metric"]
@@ -52,6 +52,8 @@ def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among:
     if warn is not None:
         bounds.append(Bound("warn", _not_met(warn, percent, bounds[0].amount if bounds else None)))
     counted = Counted(DUPLICATE_VALUES if metric == "duplicate" else VIOLATIONS, None if among else "share")
+    if metric == "duplicate" and "missing values" in options:  # which SodaCL counts, and the rule does not
+        counted = NOTHING
     return Allowed(tuple(bounds), counted, percent, words)
 
 
