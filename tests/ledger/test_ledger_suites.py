@@ -14,7 +14,7 @@ from test_ledger_head import change
 from test_ledger_processes import drive
 from text_reader import parse_where
 
-from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
+from dpdb.errors import BudgetExceededError, LedgerError, ParameterError, SuiteEndedError
 from dpdb.ledger import Ledger, SourceMark, SuiteReservation, open_to_read
 from dpdb.ledger.store.leaves import leaf_text
 
@@ -171,7 +171,7 @@ def test_a_kept_suite_is_charged_whole_until_it_is_closed(path: Path, ledger: Le
         ledger.close_suite("nightly", who="bob")
         assert ledger.spent_units() == 4 * TENTH
         assert nowhere(path, SECRET.encode())
-    with pytest.raises(LedgerError, match="kept suite 'nightly' was closed on"):
+    with pytest.raises(SuiteEndedError, match="kept suite 'nightly' was closed on"):
         start(ledger, "wednesday", name="nightly")
     with pytest.raises(LedgerError, match="kept suite 'nightly' was closed on"):
         ledger.record_level(later, 2, "", spent=4 * TENTH)
@@ -249,7 +249,7 @@ def test_the_owner_closes_a_run_that_nobody_finishes(path: Path, ledger: Ledger)
     ledger.close_suite("r")
     assert ledger.spent_units() == 2 * TENTH
     assert nowhere(path, SECRET.encode())
-    with pytest.raises(LedgerError, match=r"'r' was used for another request; the owner has closed it"):
+    with pytest.raises(SuiteEndedError, match="this run was closed on"):
         start(ledger)
     with pytest.raises(LedgerError, match="this run was closed on"):
         ledger.end_suite(run, "{}")
@@ -288,7 +288,7 @@ def test_a_lost_secret_is_never_drawn_again(path: Path, ledger: Ledger) -> None:
     run = start(ledger, name="nightly")
     ledger.record_level(run, 1, "", spent=TENTH)
     change(path, "UPDATE suite_secret SET secret = '7'")
-    with pytest.raises(LedgerError, match=r"the secret of suite 'nightly' is damaged, and it is never drawn again"):
+    with pytest.raises(SuiteEndedError, match=r"the secret of suite 'nightly' is damaged, and it is never drawn again"):
         start(ledger, "later", name="nightly")
     ledger.close_suite("nightly")
     assert ledger.spent_units() == TENTH

@@ -34,8 +34,7 @@ UNIT = 10**8
 PLAIN = ("is being answered by another process", "keep the ledger busy", "was retired", "source has changed",
          "before the source changed", "another file was put", "locking protocol", "is being run by another process",
          "clock is behind the newest run of kept suite", "a secret was overwritten, but other processes",
-         "was closed on", "the owner has closed it")  # fmt: skip
-CLOSED = ("was closed on", "the owner has closed it")
+         "was closed on")  # fmt: skip
 NOT_MADE = ("no ledger there", "the file is empty", "is left of a ledger", "exists already")
 
 
@@ -88,7 +87,7 @@ class Life:
         known = next((words for words in PLAIN if words in text), None)
         if known == "was retired" and not self.may_be_retired:
             known = None
-        if known in CLOSED and not self.may_be_closed:
+        if known == "was closed on" and not self.may_be_closed:
             known = None
         if known is None and not self.is_made:
             known = next((words for words in NOT_MADE if words in text), None)

@@ -142,10 +142,11 @@ def _of_one_run(books: Books, opened: Opened, source: SourceMark, asked: Asked, 
     found = debit(books, opened.predicate, opened.charge, source, asked, deadline=deadline, together_with=writes)
     with books.current():
         suite = books.state.suites.by_entry.get(found.number)
-        if suite is None or suite.acts or (found.answer is None and suite.line.spec != opened.spec):
-            closed = "; the owner has closed it" if suite is not None and suite.acts else ""
+        if suite is not None and suite.acts:
+            _refuse_ended(books, suite)
+        if suite is None or (found.answer is None and suite.line.spec != opened.spec):
             raise LedgerError(
-                f"run id {asked.run_id!r} was used for another request{closed}; give every request its own run id"
+                f"run id {asked.run_id!r} was used for another request; give every request its own run id"
             )
         return replace(_receipt(books, suite, str(asked.run_id), found.answer), is_low=found.is_low)
 

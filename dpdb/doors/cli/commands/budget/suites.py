@@ -71,5 +71,7 @@ def _words(suite: RecordedSuite) -> str:
     if suite.ended is not None:
         state = f"closed on {suite.ended[:10]}{runs}: settled from epsilon {reserved} to {spent}"
     facts = [f"{check} failed on {at[:10]}, not re-armed" for check, at in suite.failed]
+    if suite.name is None:
+        facts.append("the same --run-id finishes it; `dpdb budget close` ends it where it is")
     facts += [f"{check} re-armed on {at[:10]}" for check, at in suite.rearmed]
     return "\n    ".join(map(one_line, [f"{name}  {state}", *facts]))
