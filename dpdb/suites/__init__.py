@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
+    from dpdb.suites.words import check_words, how_many, limit_words, verdict_words
 
 __all__ = [
     "Bank",
@@ -37,7 +38,10 @@ __all__ = [
     "bound_of_pass",
     "bound_of_undecided",
     "check",
+    "check_words",
     "draw_secret",
+    "how_many",
+    "limit_words",
     "load_suite",
     "open_session",
     "plan_suite",
@@ -46,6 +50,7 @@ __all__ = [
     "size_of_failure",
     "spent",
     "state_of",
+    "verdict_words",
     "verdicts",
 ]
 
@@ -64,5 +69,6 @@ if not TYPE_CHECKING:
             "session": "Session open_session",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
+            "words": "check_words how_many limit_words verdict_words",
         },
     )
