@@ -1,7 +1,8 @@
 """Checks in job files: suites that run after the releases, once per run id, with verdicts in a table of their own.
 
-No verdict here is due to noise: epsilon is 1,000, so the largest scale, that of the first level, is 8.2 rows; counts are 300 rows or more on the passing side of their limits, beyond margins that alone hold with 99%: exp(-36) each. Counts
-on the failing side are 100 rows above a limit where the last level's scale is .004.
+No verdict here is due to noise: epsilon is 1,000, so the largest scale, that of the first level, is 8.2 rows;
+counts are 300 rows or more on the passing side of their limits, beyond margins that alone hold with 99%: exp(-36) each.
+Counts on the failing side are 100 rows above a limit where the last level's scale is .004.
 """
 
 from __future__ import annotations
