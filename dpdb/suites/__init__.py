@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
     from dpdb.suites.plan import SuitePlan
+    from dpdb.suites.plan_text import plan_words, planned_words
     from dpdb.suites.planned import plan_suite
     from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
-    from dpdb.suites.words import plan_words, planned_words
+    from dpdb.suites.words import check_words, how_many, limit_words, verdict_words
 
 __all__ = [
     "CHECK_SCHEMA",
@@ -44,8 +45,11 @@ __all__ = [
     "Verdict",
     "bound_of_pass",
     "bound_of_undecided",
+    "check_words",
     "draw_secret",
     "epsilon_for",
+    "how_many",
+    "limit_words",
     "load_suite",
     "numbers_instead",
     "open_session",
@@ -62,6 +66,7 @@ __all__ = [
     "state_of",
     "surely_found",
     "unsure_rows",
+    "verdict_words",
     "verdicts",
 ]
 
@@ -75,6 +80,7 @@ if not TYPE_CHECKING:
             "levels": "draw_secret run_level",
             "load": "load_suite",
             "plan": "SuitePlan",
+            "plan_text": "plan_words planned_words",
             "planned": "plan_suite",
             "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "registered": "RegisteredSuite SuiteAsk register_suite",
@@ -83,6 +89,6 @@ if not TYPE_CHECKING:
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
-            "words": "plan_words planned_words",
+            "words": "check_words how_many limit_words verdict_words",
         },
     )

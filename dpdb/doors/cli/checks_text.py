@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dpdb.suites import how_many, limit_words, verdict_words
+
 if TYPE_CHECKING:
     from dpdb.suites import CheckResult, CheckResults, CheckRun
 
@@ -30,50 +32,8 @@ def _table(results: CheckResults) -> Iterator[str]:
 
 def _cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
     name = check.name if len(check.name) <= _SHORTEST else f"{check.name[: _SHORTEST - 3]}..."
-    limit = f"{check.severity} {check.direction} {_limit(check)}"
-    return (_verdict(check), name, *([str(check.key)] if slices else []), how_many(check), limit)
-
-
-def _verdict(check: CheckResult) -> str:
-    failed = "FAIL" if check.severity == "fail" else "WARN"
-    return {"pass": "pass", "fail": failed, "undecided": "undecided"}[check.verdict]
-
-
-def how_many(check: CheckResult) -> str:
-    """Return the bounds of a check's statistic in words."""
-    if check.since is not None:
-        return f"failed on {check.since[:10]}, not re-armed"
-    if check.upper is None and not check.lower:
-        return "not known"
-    return _rows(check) if check.unit == "rows" else _share(check)
-
-
-def _rows(check: CheckResult) -> str:
-    what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values") else "rows"
-    if check.upper is None:
-        return f"at least {number(check.lower or 0)} {what}"
-    return f"{f'{number(check.lower)} to' if check.lower else 'at most'} {number(check.upper)} {what}"
-
-
-def _share(check: CheckResult) -> str:
-    """A share is not released: only how many rows there are above the limit's share of the rows."""
-    share, lower, upper = f"{100 * check.limit:g}%", check.lower, check.upper
-    if lower is not None and lower >= 0 and upper is not None:
-        return f"{number(lower)} to {number(upper)} rows above {share}"
-    if upper is None:
-        return f"at least {number(lower or 0)} rows above {share}"
-    return f"at most {share}" + (f" and {number(upper)} rows" if upper > 0 else f" less {number(-upper)} rows")
-
-
-def number(value: float) -> str:
-    """Return a bound with at most one decimal, which is all that is useful."""
-    return f"{round(value, 1):,g}" if value < 10**5 else f"{value:,.0f}"
-
-
-def _limit(check: CheckResult) -> str:
-    if check.unit == "rows":
-        return f"{check.limit:,g}"
-    return f"{100 * check.limit:g}%" + ("" if check.unit == "share" else " of non-null")
+    key = [str(check.key)] if slices else []
+    return (verdict_words(check), name, *key, how_many(check), limit_words(check))
 
 
 def _notes(results: CheckResults) -> Iterator[str]:

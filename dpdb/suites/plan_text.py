@@ -1,0 +1,98 @@
+"""A suite's plan in words: what its verdicts will mean, what fits, and whether numbers would say more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpdb.privacy import NANO, format_epsilon, parse_epsilon
+from dpdb.release import Epsilon
+from dpdb.suites.counted import tests_without_table
+from dpdb.suites.plan import Certain, SuitePlan
+from dpdb.suites.planned import plan_suite
+from dpdb.suites.planning import numbers_instead, surely_found, unsure_rows
+from dpdb.suites.suite import Suite
+
+__all__ = ["plan_words", "planned_words"]
+
+
+def plan_words(plan: SuitePlan) -> list[str]:
+    """Return the lines; all of it is public, and nothing is read or spent."""
+    return [_cost(plan), *_margins(plan), *_found(plan), *_numbers(plan)]
+
+
+def planned_words(suite: Suite, epsilon: Epsilon, rows: int, *, runs: int = 1, certain: Certain = "fail") -> list[str]:
+    """Plan a suite before there is a table: a row is the unit, and every rule has a closed form.
+
+    Parameters
+    ----------
+    suite : Suite
+    epsilon : number
+        To reserve.
+    rows : int
+        A guess of the number of rows.
+    runs : int
+        How often a kept suite will run.
+    certain : str
+        As of `plan_suite`.
+
+    Raises
+    ------
+    ParameterError
+        As `plan_suite`.
+    """
+    plan = plan_suite(tests_without_table(suite), parse_epsilon(epsilon), Fraction(99, 100), certain=certain, runs=runs)
+    share = 100 * float(unsure_rows(plan)) / rows
+    return [*plan_words(plan), f"of {rows:,} rows, {_rows(unsure_rows(plan))} are {share:.2g}%", "nothing was spent"]
+
+
+def _cost(plan: SuitePlan) -> str:
+    return (
+        f"epsilon {format_epsilon(plan.epsilon)} is reserved: {_short(plan.first_share)} stays charged if all pass, "
+        f"a failure costs from {_short(plan.levels[0])} (plain) to {_short(plan.levels[-1])} (close)"
+    )
+
+
+def _margins(plan: SuitePlan) -> Iterator[str]:
+    percent = f"{float(plan.confidence * 100):.12g}%"
+    checks = f"all {len(plan.tests)} checks" if len(plan.tests) > 1 else "the check"
+    times = f" and {plan.runs} runs" if plan.runs > 1 else ""
+    rows = _rows(unsure_rows(plan))
+    if plan.certain == "fail":
+        yield f"with {percent} for {checks}{times} together, no check within its limit fails"
+        yield f"with {percent} for all passes together, one that passes is at most {rows} over its limit"
+    else:
+        yield f"with {percent} for all passes together, no check over its limit passes"
+        yield f"with {percent} for {checks}{times} together, none that is {rows} or more within its limit fails"
+
+
+def _found(plan: SuitePlan) -> Iterator[str]:
+    least = 1 if plan.certain == "pass" else math.ceil(unsure_rows(plan))
+    for rows in (least, *(size for size in (100, 1000, 10_000, 100_000) if size > least)):
+        found, decided = surely_found(plan, 0, rows), surely_found(plan, 0, rows, others_decided=True)
+        if found is not None and decided is not None and decided >= len(plan.tests):
+            yield f"all checks that fail by {rows:,} row{'s' * (rows > 1)} are surely found, however many"
+            return
+        if found is not None:
+            size = f"{rows:,} row{'s' * (rows > 1)}"
+            yield f"{found:,} failures by {size} are surely found; {decided:,} leave none undecided"
+
+
+def _numbers(plan: SuitePlan) -> Iterator[str]:
+    numbers = numbers_instead(plan)
+    rho = (plan.epsilon / NANO) ** 2 / 2
+    yield (
+        f"a number for each check instead: within {numbers.pure:,} rows at this epsilon, {numbers.zcdp:,} on a zCDP "
+        f"ledger at rho {rho:g}, {numbers.approximate:,} with Gaussian noise at delta 1e-6"
+    )
+    if numbers.better_on_zcdp:
+        yield "numbers on a zCDP ledger say more than these verdicts, and leave nothing undecided"
+
+
+def _rows(rows: Fraction) -> str:
+    return f"{float(rows):,.0f} rows" if rows.denominator == 1 else f"{float(rows):,.1f} rows"
+
+
+def _short(epsilon: int) -> str:
+    return f"{epsilon / NANO:.2g}"
