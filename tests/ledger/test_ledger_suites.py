@@ -100,6 +100,8 @@ def test_a_run_goes_on_with_its_secret_and_its_levels(path: Path) -> None:
                 ledger.record_level(run, 2, '"two"', spent=spent)
         with pytest.raises(ParameterError, match="a level is a whole number from 1 on"):
             ledger.record_level(run, 0, '"none"', spent=TENTH)
+        with pytest.raises(ParameterError, match="a whole number of units"):
+            ledger.record_level(run, 2, '"two"', spent=0.1)  # type: ignore[arg-type]
         for other in ({"spec": "{}"}, {"request": "{}"}, {"analyst": "ann"}, {"where": "a = 1"}, {"tenths": 9}):
             with pytest.raises(LedgerError, match="run id 'r'"):
                 start(ledger, **other)  # type: ignore[arg-type]

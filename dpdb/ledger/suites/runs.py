@@ -334,6 +334,8 @@ def record_level(books: Books, run: SuiteReservation, level: Level) -> None:
     """
     if isinstance(level.number, bool) or not isinstance(level.number, int) or level.number < 1:
         raise ParameterError(f"a level is a whole number from 1 on, got {level.number!r}")
+    if isinstance(level.spent, bool) or not isinstance(level.spent, int):
+        raise ParameterError(f"what a suite has spent is a whole number of units, got {level.spent!r}")
     reached("level drawn")
     with books.file.debited():
         with books.current():
