@@ -250,12 +250,11 @@ def test_this_test_sees_a_kernel_that_is_not_loaded(calls: Calls, monkeypatch: p
 
 def broken(*arguments: object, **options: object) -> None:
     raise OSError(28, "No space left on device")
-    (lambda s: s.dp_inconsistency("repair", 0.5, by="a", keys=[1, 2], mechanism="fractional"),)
 
 
 RELEASES: list[Callable[[dpdb.Session], object]] = [
     lambda s: s.dp_inconsistency("all", 0.5),
-    lambda s: s.dp_inconsistency("repair", 0.5, by="a", keys=[1, 2]),
+    lambda s: s.dp_inconsistency("repair", 0.5, mechanism="fractional", by="a", keys=[1, 2]),
     lambda s: s.dp_count(0.5),
 ]
 
