@@ -47,7 +47,7 @@ BASELINE, PRINTED = "baseline_true", "as printed"
 
 def compared(measure: str, default: str) -> dict[str, str]:
     """Rows of the table and their mechanisms: the default, all that need no further parameter, what is not private."""
-    all_tables_have = [m for m in measure_named(measure).mechanisms if m.fit is None]  # by_rule refuses orders
+    all_tables_have = [m for m in measure_named(measure).mechanisms if m.fit is None and not m.has_closed_form]
     known = [m.name for m in all_tables_have if not m.needs_max_degree or m.name == "r2t"]
     others = [name for name in known if name != default and not name.startswith("marginal")]
     return {"default": default} | {

@@ -119,6 +119,8 @@ def exact_at_theta(session: Session, mechanism: Mechanism, release: Release) -> 
         counted = session._private.by_rule()
         return float(getattr(counted, mechanism.reads)([release.theta])[0]) + counted.self_conflicts
     statistics = session._private.statistics()
+    if mechanism.has_closed_form:
+        return statistics.fewest_deletions()
     if mechanism.name == "fractional":
         return statistics.twice_fractional_cover().value / 2 + statistics.self_conflicts
     if mechanism.name == "greedy":

@@ -80,10 +80,13 @@ class CountedSuite:
     _lines: tuple[_Counted, ...]
 
     def load(self) -> None:
-        """Load the kernels of the fractional cover, if a rule needs it. Reads no row."""
+        """Load the kernels of its statistics. Reads no row."""
         for counted in self._lines:
-            if counted.is_cover and counted.position is not None:
-                load_kernels([self.table.bound[counted.position]], ["twice_fractional_cover"])
+            rules = [] if counted.position is None else [self.table.bound[counted.position]]
+            if counted.is_cover:
+                load_kernels(rules, ["twice_fractional_cover"])
+            elif rules:
+                load_counting(rules)
 
     def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
         """Return of each limit the exact count in a slice, and the rows that a share is of (0: no share). Private."""

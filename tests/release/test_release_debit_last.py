@@ -124,10 +124,14 @@ def nothing_loaded(calls: Calls) -> Iterator[None]:
         each.cache_clear()
 
 
+def needs_no_graph(mechanism: Mechanism) -> bool:
+    return mechanism.on_one_row or mechanism.has_closed_form
+
+
 def one_for_each_statistic(measure: str) -> list[Mechanism]:
     """The mechanisms of a measure that read different statistics; all of them in the slow form."""
     known = measure_named(measure).mechanisms
-    mechanisms = [one for one in known if one.fit is None and not one.on_one_row and not one.has_closed_form]
+    mechanisms = [mechanism for mechanism in known if mechanism.fit is None and not needs_no_graph(mechanism)]
     return list({mechanism.reads: mechanism for mechanism in mechanisms}.values())
 
 
@@ -159,11 +163,7 @@ def test_no_kernel_meets_new_types_after_the_debit(rules: str, calls: Calls) -> 
 def test_no_kernel_meets_new_types_after_the_debit_whatever_the_mechanism(rules: str, calls: Calls) -> None:
     for measure in MEASURES:
         for mechanism in measure_named(measure).mechanisms:
-            if (
-                mechanism.fit is None
-                and not mechanism.has_closed_form
-                and (not mechanism.on_one_row or rules == "alone")
-            ):
+            if mechanism.fit is None and (not needs_no_graph(mechanism) or rules == "alone"):
                 loads_what_it_uses(calls, rules, measure, mechanism)
 
 
@@ -280,7 +280,7 @@ def broken(*arguments: object, **options: object) -> None:
 
 RELEASES: list[Callable[[dpdb.Session], object]] = [
     lambda s: s.dp_inconsistency("all", 0.5),
-    lambda s: s.dp_inconsistency("repair", 0.5, by="a", keys=[1, 2]),
+    lambda s: s.dp_inconsistency("repair", 0.5, mechanism="fractional", by="a", keys=[1, 2]),
     lambda s: s.dp_count(0.5),
 ]
 

@@ -23,7 +23,7 @@ from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.release import Release, check_gates
 from dpdb.steps import reached
-from dpdb.suites import check
+from dpdb.suites import run_check
 
 __all__ = ["run_job"]
 
@@ -99,7 +99,7 @@ def run_job(
             name = opened.check.name
             asked = datetime.now(UTC)
             with _explained(f"check {name!r}: ", _said(published)):
-                verdicts = check(opened.session, opened.prepared)
+                verdicts = run_check(opened.session, opened.prepared)
             reached("published")
             began = began or ledger.reserved_at(ledger_run(job, run_id, opened.check)) or asked
             open_verdicts(job.results, job.results_table).append(
