@@ -16,7 +16,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.engine.closed_forms import GroupForm, RuleStatistic, SortedForm, StatisticKind, exact_statistic
-    from dpdb.engine.count_all import load_counting
+    from dpdb.engine.count_all import key_histogram, load_counting, of_key
     from dpdb.engine.interface import (
         Edges,
         Engine,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.for_owner.text_cells import count_cells
     from dpdb.engine.sql.for_owner.violations import export_edges, listed_rows, source_rows, violating_pairs
     from dpdb.engine.sql.joins import NESTED_LOOP_ROWS, refuse_nested_loops
+    from dpdb.engine.sql.rule_counts import group_count
     from dpdb.engine.sql.untyped import untyped_problem
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
     from dpdb.engine.table import LocalEngine, LocalTable, described, own_database
@@ -113,14 +114,17 @@ __all__ = [
     "exact_statistic",
     "explained_constraint",
     "export_edges",
+    "group_count",
     "has_class_histogram",
     "kept_children_sql",
     "kept_rows",
     "kept_rows_sql",
+    "key_histogram",
     "listed_rows",
     "load_counting",
     "may_coincide",
     "no_progress",
+    "of_key",
     "own_database",
     "read_rows",
     "refuse_nested_loops",
@@ -138,8 +142,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         __name__,
         {
             "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind exact_statistic",
+            "count_all": "key_histogram load_counting of_key",
             "key_counts": "HASH Hashes count_keys",
-            "count_all": "load_counting",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",
@@ -156,6 +160,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.for_owner.text_cells": "count_cells",
             "sql.for_owner.violations": "export_edges listed_rows source_rows violating_pairs",
             "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
+            "sql.rule_counts": "group_count",
             "sql.untyped": "untyped_problem",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "LocalEngine LocalTable described own_database",

@@ -20,8 +20,8 @@ from dpdb.names import nearest_words
 from dpdb.opening import is_remote, open_local_table, open_table
 from dpdb.owner.exact_values import EXACT_MEASURES, ExactMeasures, RuleMeasures
 from dpdb.owner.listing import Listing
+from dpdb.release import FewestDeletions
 from dpdb.release.conflict_graph import conflict_graph
-from dpdb.release.fewest_deletions import FewestDeletions
 from dpdb.sources import SourceLike
 
 __all__ = ["exact_measures"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
     from dpdb.release.ask import COUNT, OPTIONS, Ask, Epsilon, Key, Kind
+    from dpdb.release.fewest_deletions import FewestDeletions
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import parse_slices
@@ -51,6 +52,7 @@ __all__ = [
     "Change",
     "Charge",
     "Epsilon",
+    "FewestDeletions",
     "Gate",
     "GateResult",
     "Key",
@@ -97,6 +99,7 @@ if not TYPE_CHECKING:
             "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "table_text",
             "ask": "Ask COUNT Epsilon Key Kind OPTIONS",
+            "fewest_deletions": "FewestDeletions",
             "offer": "by_rule_offer",
             "prepared.public_theta": "PublicTheta",
             "prepared.slices": "parse_slices",

@@ -15,11 +15,21 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from dpdb.engine import HASH, Edges, Hashes, LocalSlice, Progress, Thinning, count_keys, no_progress
-from dpdb.engine.count_all import key_histogram, of_key
+from dpdb.engine import (
+    HASH,
+    Edges,
+    Hashes,
+    LocalSlice,
+    Progress,
+    Thinning,
+    count_keys,
+    group_count,
+    key_histogram,
+    no_progress,
+    of_key,
+)
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, degree_bound, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
-from dpdb.engine.sql.rule_counts import group_count
 from dpdb.remote.fetched import Asking, fetched, in_parts, stored_columns
 from dpdb.remote.gather import rows_in_conflict
 from dpdb.remote.queries import hash_counts, self_conflict_counts, slice_tuples

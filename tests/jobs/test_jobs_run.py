@@ -170,7 +170,7 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     assert run(job, "monday", "--check") == 0
     out = capsys.readouterr().out
     assert (
-        "release  overall: minimal_inconsistency (ladder), problematic (ladder), repair (fractional); epsilon 0.3"
+        "release  overall: minimal_inconsistency (ladder), problematic (ladder), repair (fewest_deletions); epsilon 0.3"
         in out
     )
     assert "  by     zip: 1, 2" in out
