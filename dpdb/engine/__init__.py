@@ -141,8 +141,8 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
         __name__,
         {
             "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind exact_statistic",
-            "key_counts": "HASH Hashes count_keys",
             "count_all": "key_histogram load_counting of_key",
+            "key_counts": "HASH Hashes count_keys",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
             "parents.binding": "BoundInclusion",
             "parents.children": "ChildKey child_key kept_children_sql",

@@ -127,8 +127,9 @@ def test_settings_of_iceberg_in_the_current_folder_are_a_strangers(
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
-    def opened() -> subprocess.CompletedProcess[str]:  # pyiceberg reads them when it is imported first
-        code = "from dpdb.opening import open_table; open_table('iceberg:lake.ns.visits')"
+    def opened() -> subprocess.CompletedProcess[str]:
+        """Import pyiceberg first, which reads them then; and end as commands do: Arrow's threads may be at work yet."""
+        code = "import os; from dpdb.opening import open_table; open_table('iceberg:lake.ns.visits'); os._exit(0)"
         return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert "pyiceberg cannot read it" in opened().stderr

@@ -138,7 +138,7 @@ def test_the_fewest_rows_to_delete_are_found(shape: Shape, tmp_path: Path) -> No
 @pytest.mark.parametrize("shape", [*SHAPES, BESIDE], ids=str)
 def test_the_fewest_rows_to_delete_of_ten_thousand_tables_are_found(shape: Shape, tmp_path: Path) -> None:
     """As groups of one table, of which some are asked at once."""
-    draw, some = random.Random(f"{shape} slow"), 10
+    draw, some = random.Random(f"{shape} slow"), 50
     tables = [random_rows(shape, draw) for _ in range(10_000)]
     first, *others = shape.rules
     with opened(tmp_path, shape, tables, [f"{first[:-1]} & t1.number = t2.number)", *others]) as table:
