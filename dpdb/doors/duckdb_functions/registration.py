@@ -50,6 +50,7 @@ class Registration:
             self._function,
             _clean_up,
             weakref.ref(connection),
+            weakref.ref(self._function),
             names,
             self._function.worker,
             self._tables,
@@ -135,6 +136,7 @@ class Registration:
 
 def _clean_up(
     connection: weakref.ref[Any],
+    function: weakref.ref[ReleaseFunction],
     names: Sequence[str],
     worker: ThreadPoolExecutor,
     tables: Tables,
@@ -147,7 +149,7 @@ def _clean_up(
     for reference in (*cursors, connection):
         if (alive := reference()) is not None:
             remove_macros(alive)
-    if (alive := connection()) is not None:
+    if (alive := connection()) is not None and function() is not None:  # else it is dropping its functions just now
         for name in names:
             remove_function(alive, name)
 
