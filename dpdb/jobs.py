@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dpdb.doors.jobs import (
     RESULT_SCHEMA,
+    VERDICT_SCHEMA,
     Job,
+    JobCheck,
     JobPlan,
     JobRelease,
     Outcome,
     Outcomes,
     ResultRow,
     Results,
+    VerdictRow,
     load_job,
     plan,
     read_results,
@@ -18,6 +21,6 @@ from dpdb.doors.jobs import (
 )
 
 __all__ = [
-    "RESULT_SCHEMA", "Job", "JobPlan", "JobRelease", "Outcome", "Outcomes", "ResultRow", "Results", "load_job", "plan",
-    "read_results", "run",
+    "RESULT_SCHEMA", "VERDICT_SCHEMA", "Job", "JobCheck", "JobPlan", "JobRelease", "Outcome", "Outcomes", "ResultRow",
+    "Results", "VerdictRow", "load_job", "plan", "read_results", "run",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The common layout of previews of releases (`dpdb explain`, `plan` and `run --check`), as text and as HTML."""
+"""The common layout of previews of releases (`dpdb explain`, `plan` and `run --dry-run`), as text and as HTML."""
 
 from __future__ import annotations
 

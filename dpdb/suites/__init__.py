@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
+    from dpdb.suites.words import check_words, how_many, limit_words, verdict_words
 
 __all__ = [
     "CHECK_SCHEMA",
@@ -42,7 +43,10 @@ __all__ = [
     "bound_of_pass",
     "bound_of_undecided",
     "check",
+    "check_words",
     "draw_secret",
+    "how_many",
+    "limit_words",
     "load_suite",
     "open_session",
     "plan_suite",
@@ -52,6 +56,7 @@ __all__ = [
     "size_of_failure",
     "spent",
     "state_of",
+    "verdict_words",
     "verdicts",
 ]
 
@@ -72,5 +77,6 @@ if not TYPE_CHECKING:
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
+            "words": "check_words how_many limit_words verdict_words",
         },
     )

@@ -63,6 +63,11 @@ class CheckResult:
     since: str | None = None
     key: str | None = None
 
+    @property
+    def fails(self) -> bool:
+        """Whether it fails the suite: it failed, and is no warning."""
+        return self.verdict == "fail" and self.severity == "fail"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; `key` only where there are slices."""
         fields = asdict(self)

@@ -121,7 +121,7 @@ def test_what_cost_nothing_is_one_line_too(capsys: pytest.CaptureFixture[str]) -
         ["budget", "history", "t.ledger"],
         ["explain", "t.parquet", "--constraints", "zip -> city"],
         ["exact", "t.parquet", "--constraints", "zip -> city", "--non-private"],
-        ["run", "job.toml", "--check"],
+        ["run", "job.toml", "--dry-run"],
     ):
         with full():
             assert main(command) == 3

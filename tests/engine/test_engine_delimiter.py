@@ -206,7 +206,7 @@ def test_a_job_names_it(tmp_path: Path, stated: str) -> None:
         f'name = "n"\nsource = "t.txt"\ndelimiter = "{stated}"\nconstraints = ["zip -> city"]\nledger = "t.ledger"\n'
         'results = "r.duckdb"\n[[release]]\nname = "a"\nmeasure = "count"\nepsilon = 1\n'
     )
-    assert main(["run", str(tmp_path / "job.toml"), "--check"]) == 0
+    assert main(["run", str(tmp_path / "job.toml"), "--dry-run"]) == 0
     assert main(["run", str(tmp_path / "job.toml")]) == 0
 
 

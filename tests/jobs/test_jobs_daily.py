@@ -143,7 +143,7 @@ def test_what_cannot_be_filled_in_is_refused(
     where: str, run_id: str, words: str, daily: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     daily.write_text(DAILY.replace("day = {date}", where))
-    for more in ((), ("--check",)):
+    for more in ((), ("--dry-run",)):
         assert run(daily, run_id, *more) == 2
         assert words in said(capsys)
     with Ledger.open(daily.parent / "visits.ledger") as ledger:
@@ -213,7 +213,7 @@ def test_a_job_with_consent_opens_an_epoch_for_changed_rows_and_only_for_them(
     why = said(capsys)
     assert "its owner opens a new epoch" in why
     assert "budget together" not in why
-    assert run(job, "wednesday", "--new-epoch", "--check") == 0
+    assert run(job, "wednesday", "--new-epoch", "--dry-run") == 0
     assert "; enough" in capsys.readouterr().out
     assert epoch(job) == (1, 0.5)
     for _ in range(2):

@@ -65,7 +65,7 @@ BAD = {
     "release is no list": ("[[release]]", "[release]", "job.toml"),
 }  # fmt: skip
 
-CHECKED = ("unknown key", "no ledger", "where", "results folder")  # also by --check, which goes the same way
+CHECKED = ("unknown key", "no ledger", "where", "results folder")  # also by --dry-run, which goes the same way
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -76,7 +76,7 @@ def test_a_bad_job_says_what_is_wrong_and_spends_nothing(
     text = job.read_text()
     assert old in text
     job.write_text(text.replace(old, new))
-    for action in ([], ["--check"]) if case in CHECKED else ([],):
+    for action in ([], ["--dry-run"]) if case in CHECKED else ([],):
         assert main(["run", str(job), "--run-id", "x", *action]) == 2
         out, err = capsys.readouterr()
         assert out == ""
@@ -113,7 +113,7 @@ def test_paths_are_relative_to_the_job_file(job: Path, monkeypatch: pytest.Monke
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    assert main(["run", "../job.toml", "--check"]) == 0
+    assert main(["run", "../job.toml", "--dry-run"]) == 0
     loaded = load_job("../job.toml")
     assert loaded.results.resolve() == job.parent / "results.duckdb"
     assert [release.name for release in loaded.releases] == ["overall", "by-zip", "rows"]

@@ -177,7 +177,7 @@ def test_every_slice_keeps_its_own(keeps: Path) -> None:
 
 def test_the_plan_names_the_same_request(keeps: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(keeps, "mon") == 0
-    assert main(["run", str(keeps), "--run-id", "tue", "--check"]) == 0
+    assert main(["run", str(keeps), "--run-id", "tue", "--dry-run"]) == 0
     assert "nothing was spent" in capsys.readouterr().out
 
 

@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)"
 
 def test_a_plan_prints_as_the_command_does_and_spends_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     planned = dpdb.jobs.plan(job, "monday")
-    assert main(["run", str(job), "--run-id", "monday", "--check"]) == 0
+    assert main(["run", str(job), "--run-id", "monday", "--dry-run"]) == 0
     assert capsys.readouterr().out == f"{planned}\n"
     with Ledger.open(job.parent / "t.ledger") as ledger:
         assert ledger.summary().spent == 0

@@ -167,7 +167,7 @@ def test_a_changed_source_is_refused_until_the_owner_opens_an_epoch(
 
 def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(job.parent.iterdir())
-    assert run(job, "monday", "--check") == 0
+    assert run(job, "monday", "--dry-run") == 0
     out = capsys.readouterr().out
     assert (
         "release  overall: minimal_inconsistency (ladder), problematic (ladder), repair (fractional); epsilon 0.3"
@@ -182,11 +182,11 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
     assert sorted(path for path in job.parent.iterdir() if "ledger-" not in path.name) == before
     assert run(job) == 0
     capsys.readouterr()
-    assert run(job, "monday", "--check", "--format", "json") == 0
+    assert run(job, "monday", "--dry-run", "--format", "json") == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["epsilon"] == plan["sequential_epsilon"] == 0
     assert [release["answered"] for release in plan["releases"]] == [True] * 3
-    assert run(job, "tuesday", "--check") == 0
+    assert run(job, "tuesday", "--dry-run") == 0
     assert (
         "of 1 left for releases of the whole table; NOT enough: budget refused by the ledger" in capsys.readouterr().out
     )
@@ -195,7 +195,7 @@ def test_check_prints_plan_and_cost_and_spends_nothing(job: Path, capsys: pytest
 def test_check_reads_no_row(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (job.parent / "t.csv").write_text('zip,city,age\n"never closed')
     job.write_text(job.read_text().replace("t.parquet", "t.csv").replace("age < 3", "age = '3'"))
-    assert run(job, "monday", "--check") == 0
+    assert run(job, "monday", "--dry-run") == 0
     assert "epsilon 0.6 together" in capsys.readouterr().out
     assert run(job) == 2
     assert "a quote is missing" in capsys.readouterr().err
@@ -218,7 +218,7 @@ def test_check_counts_disjoint_slices_once(job: Path, capsys: pytest.CaptureFixt
         f'[[release]]\nname = "{w}"\nepsilon = 0.3\nmeasure = "repair"\nwhere = "age {w} 3"\n' for w in ("<", ">=")
     ]
     job.write_text(text[0] + "".join(slices))
-    assert run(job, "monday", "--check") == 0
+    assert run(job, "monday", "--dry-run") == 0
     assert "cost     epsilon 0.3 together (0.6 without parallel composition)" in capsys.readouterr().out
 
 
@@ -227,7 +227,7 @@ def test_csv_types_and_another_notion_of_privacy(job: Path, capsys: pytest.Captu
     text = job.read_text().replace("t.parquet", "t.csv").replace("t.ledger", "z.ledger")
     job.write_text(text.replace("results =", 'schema = {age = "INTEGER"}\nresults ='))
     Ledger.create(job.parent / "z.ledger", notion="zcdp", epsilon=3, delta=1e-6).close()
-    assert run(job, "monday", "--check") == 0
+    assert run(job, "monday", "--dry-run") == 0
     out = capsys.readouterr().out
     assert "epsilon 0.6 together" in out
     assert "ledger   rho " in out
@@ -405,16 +405,16 @@ def test_check_says_what_an_allowance_will_say(job: Path, at_most: str, capsys: 
     assert main(["budget", "allow", str(ledger), "--at-most", at_most, "--per", "30d"]) == 0
     before = ledger.read_bytes()
     capsys.readouterr()
-    assert run(job, "monday", "--check") == 0
+    assert run(job, "monday", "--dry-run") == 0
     words = capsys.readouterr().out.split("; NOT enough: ")[1].strip()
     assert f"the allowance of {at_most} within any 30 days" in words
-    assert run(job, "monday", "--check", "--format", "json") == 0
+    assert run(job, "monday", "--dry-run", "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["ledger"]["refusal"].partition("; ")[0] == words.partition("; ")[0]
     assert ledger.read_bytes() == before
     assert run(job, "monday") == 4
     assert words.partition("; ")[0] in capsys.readouterr().err
     assert main(["budget", "allow", str(ledger), "--at-most", "0.6", "--per", "30d"]) == 0
-    assert run(job, "monday", "--check") == 0
+    assert run(job, "monday", "--dry-run") == 0
     assert "left for releases of the whole table; enough\n" in capsys.readouterr().out
 
 
@@ -430,7 +430,7 @@ def test_a_run_id_of_another_request_is_refused_before_the_releases_ahead_of_it_
         job.write_text(written)
         before = ledger.read_bytes()
         capsys.readouterr()
-        for words in (["--check"], []):
+        for words in (["--dry-run"], []):
             assert run(job, "monday", *words) == 2
             assert says in capsys.readouterr().err
             assert ledger.read_bytes() == before
@@ -442,9 +442,9 @@ def test_check_refuses_a_retired_ledger_as_the_run_does(job: Path, capsys: pytes
     assert main(["budget", "retire", str(job.parent / "t.ledger")]) == 0
     capsys.readouterr()
     said = []
-    for words in (["--check"], []):
+    for words in (["--dry-run"], []):
         assert run(job, "tuesday", *words) == 2
         said.append(capsys.readouterr().err.partition("the ledger was retired")[2])
     assert said[0] == said[1] != ""
-    for words in (["--check"], []):
+    for words in (["--dry-run"], []):
         assert run(job, "monday", *words) == 0  # answered already

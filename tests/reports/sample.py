@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import numpy as np
 
 from dpdb.doors.jobs.results import ResultRow, Results
+from dpdb.doors.jobs.verdicts import VerdictRow
 from dpdb.release import Release
+from dpdb.suites import CheckResult
 
 START = datetime(2026, 8, 1, 4, 0, 12, tzinfo=UTC)
 HOSTILE = "<script>alert('x')</script>\"'&amp;<img src=http://example.org/x onerror=alert(1)>"
@@ -93,3 +96,24 @@ def year(weeks: int = 14, *, hostile: bool = False) -> Results:
     job = "visits-quality" + text
     texts = (*RULES, f"not(t1.a='{HOSTILE}')") if hostile else RULES
     return Results(tuple(replace(one, job=job, run_id=one.run_id + text, constraint_texts=texts) for one in rows))
+
+
+def verdicts(days: int = 10, *, hostile: bool = False) -> tuple[VerdictRow, ...]:
+    """Daily runs of four checks: one that fails from the fifth day on, a pass, an undecided one, a warning."""
+    text = HOSTILE if hostile else ""
+    found = []
+    for day, (place, name) in product(range(days), enumerate(("zip_city", "age", "volume", "phone"), 1)):
+        verdict = {"zip_city": "fail" if day >= 4 else "pass", "volume": "undecided", "phone": "fail"}.get(name, "pass")
+        check = CheckResult(
+            name + text, "a -> b" + text, verdict, "warn" if name == "phone" else "fail", 20, "above", "rows",  # type: ignore[arg-type]
+            "violations", 31 if verdict == "fail" else None, 66, 23,
+            since=f"{START + timedelta(days=4)}" if name == "zip_city" and day > 4 else None,
+        )  # fmt: skip
+        time = START + timedelta(days=day)
+        found.append(
+            VerdictRow(
+                time, "visits-quality" + text, f"{time:%Y-%m-%d}" + text, "nightly" + text, place, time.date(), check,
+                "a = 1" + text, 0.99, 1.0, 0.25, None, "all verdicts are pure 0.25-differentially private" + text,
+            )
+        )  # fmt: skip
+    return tuple(found)

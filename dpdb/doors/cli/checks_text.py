@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dpdb.suites import how_many, limit_words, verdict_words
+
 if TYPE_CHECKING:
     from dpdb.suites import CheckResult, CheckResults, CheckRun
 
@@ -30,44 +32,8 @@ def _table(results: CheckResults) -> Iterator[str]:
 
 def _cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
     name = check.name if len(check.name) <= _SHORTEST else f"{check.name[: _SHORTEST - 3]}..."
-    limit = f"{check.severity} {check.direction} {_limit(check)}"
-    return (_verdict(check), name, *([str(check.key)] if slices else []), how_many(check), limit)
-
-
-def _verdict(check: CheckResult) -> str:
-    failed = "FAIL" if check.severity == "fail" else "WARN"
-    return {"pass": "pass", "fail": failed, "undecided": "undecided"}[check.verdict]
-
-
-def how_many(check: CheckResult) -> str:
-    """Return the bounds of a check's statistic in words."""
-    if check.since is not None:
-        return f"failed on {check.since[:10]}, not re-armed"
-    lower, upper = check.lower, check.upper
-    if check.unit == "rows":
-        what = {"rows in duplicates": " rows in duplicates", "duplicate values": " duplicate values"}
-        unit = what.get(check.statistic, " rows")
-        if lower is not None and lower > 0 and upper is not None:
-            return f"{lower:,g} to {upper:,g}{unit}"
-        if upper is not None:
-            return f"at most {upper:,g}{unit}"
-        return f"at least {lower:,g}{unit}" if lower else "not known"
-    share = f"{100 * check.limit:g}%"
-    if upper is None:
-        return "not known"
-    if check.verdict != "fail":
-        return f"at most {share}{_and_rows(upper)}"
-    return f"{share} and {max(lower or 0, 0):,g} to {upper:,g} rows more"
-
-
-def _and_rows(rows: float) -> str:
-    return f" and {rows:,g} rows more" if rows > 0 else f" less {-rows:,g} rows" if rows < 0 else ""
-
-
-def _limit(check: CheckResult) -> str:
-    if check.unit == "rows":
-        return f"{check.limit:,g}"
-    return f"{100 * check.limit:g}%" + ("" if check.unit == "share" else " of non-null")
+    key = [str(check.key)] if slices else []
+    return (verdict_words(check), name, *key, how_many(check), limit_words(check))
 
 
 def _notes(results: CheckResults) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from dpdb.doors.cli.streams import say
 
-__all__ = ["CONFIG", "Parser", "harmless", "is_harmless", "is_repeated"]
+__all__ = ["CONFIG", "Parser", "harmless", "is_harmless", "is_repeated", "replaced_option"]
 
 CONFIG = "--config"
 """Names the file with values for options that are not given."""
@@ -27,6 +27,16 @@ def is_harmless(option: argparse.Action) -> bool:
 def is_repeated(action: argparse.Action) -> bool:
     """Return whether an option may be given several times, each time with one more value."""
     return isinstance(action, argparse._AppendAction)
+
+
+def replaced_option(parser: argparse.ArgumentParser, name: str, by: str) -> None:
+    """Refuse an option of earlier versions, wherever it is set, with the name of the one that does the same now."""
+    parser.add_argument(name, action=_Replaced, nargs=0, const=by, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+class _Replaced(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        parser.error(f"{self.option_strings[0]} is {self.const} now; nothing was spent")
 
 
 class Parser(argparse.ArgumentParser):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpdb.doors.cli.answers import AnswerOutput, UnshownError
+from dpdb.doors.cli.checks_text import checks_text
 from dpdb.doors.cli.releases_text import releases_text
 from dpdb.doors.jobs import Job
 from dpdb.doors.jobs.outcome import Outcome
@@ -28,13 +29,23 @@ class JobOutput:
         self.outcomes.append(outcome)
         if self._format == "text" and not self.problem:
             head = f"== {self._job.name} / {self._run_id} / {outcome.name}\n"
-            self._show(head + releases_text(outcome.releases, "text", self._verbose), [outcome])
+            if outcome.checks is None:
+                text = releases_text(outcome.releases, "text", self._verbose)
+            else:
+                text = checks_text(outcome.checks)
+            self._show(head + text, [outcome])
 
     def end(self) -> None:
         """Show the document."""
         if self._format == "json":
-            releases = [_fields(outcome) for outcome in self.outcomes]
+            releases = [_fields(outcome) for outcome in self.outcomes if outcome.checks is None]
             document = {"job": self._job.name, "run_id": self._run_id, "releases": releases}
+            if self._job.checks:
+                document["checks"] = [
+                    {"name": outcome.name, "time": outcome.time.isoformat(), **outcome.checks.to_dict()}
+                    for outcome in self.outcomes
+                    if outcome.checks is not None
+                ]
             self._show(f"{json.dumps(document, indent=2)}\n", self.outcomes)
 
     def _show(self, text: str, outcomes: Sequence[Outcome]) -> None:

@@ -1,4 +1,4 @@
-"""The gates of a run as JUnit XML, which CI systems show: one test case for each gate and warning."""
+"""A run as JUnit XML, which CI systems show: one test case for each gate, warning and check."""
 
 from __future__ import annotations
 
@@ -58,9 +58,12 @@ def write_junit(path: str | Path, job: str, run_id: str, outcomes: Sequence[Outc
     ParameterError
         If it cannot be written.
     """
-    cases = [_run_case(job, error), *_gate_cases(job, outcomes)]
+    cases = [_run_case(job, error), *_gate_cases(job, outcomes), *_check_cases(job, outcomes)]
     failures = sum(case.find("failure") is not None for case in cases)
     counts = {"tests": str(len(cases)), "failures": str(failures), "errors": str(int(error is not None))}
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    if skipped:
+        counts["skipped"] = str(skipped)
     root = Xml.Element(_ROOT, counts)
     suite = Xml.SubElement(root, "testsuite", {"name": _clean(f"{job} / {run_id}"), **counts})
     suite.extend(cases)
@@ -87,6 +90,25 @@ def _gate_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]:
                 Xml.SubElement(case, "failure", {"message": _clean(str(result))})
             else:
                 Xml.SubElement(case, "system-out").text = _clean(str(result))
+            yield case
+
+
+def _check_cases(job: str, outcomes: Sequence[Outcome]) -> Iterator[Xml.Element]:
+    """Give a case for each check: skipped, with the reason, where it is undecided; a warning fails none."""
+    from dpdb.suites import check_words, limit_words
+
+    for outcome in outcomes:
+        for check in outcome.checks or ():
+            name = f"{check.name} {limit_words(check)}{'' if check.key is None else f' [{check.key}]'}"
+            of = f"dpdb.{_clean(job)}.{_clean(outcome.name)}"
+            case = Xml.Element("testcase", {"classname": of, "name": _clean(name)})
+            words = _clean(check_words(check))
+            if check.verdict == "undecided":
+                Xml.SubElement(case, "skipped", {"message": words})
+            elif check.fails:
+                Xml.SubElement(case, "failure", {"message": words})
+            else:
+                Xml.SubElement(case, "system-out").text = words
             yield case
 
 

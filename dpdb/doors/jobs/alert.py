@@ -1,4 +1,4 @@
-"""`Alert`: a job reports warnings, failed gates and errors to a webhook; it sends published values only."""
+"""`Alert`: a job reports warnings, failed gates and checks, and errors to a webhook; it sends published values only."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from urllib.parse import unquote_to_bytes, urlsplit, urlunsplit
 from dpdb._version import __version__
 from dpdb.errors import ParameterError
 from dpdb.owner_log import OWNER_LOG
+from dpdb.suites import check_words
 
 if TYPE_CHECKING:
     from dpdb.doors.jobs.outcome import Outcome
@@ -61,7 +62,7 @@ class Alert:
         run_id
             The run's name.
         outcomes
-            The published releases of the run, with their gates.
+            The published releases of the run, with their gates, and its verdicts.
         error
             Message of the error that ended the run; None without one.
         """
@@ -69,10 +70,14 @@ class Alert:
         if status not in self.statuses:
             return None
         lines = [str(result) for outcome in outcomes for result in outcome.gates]
-        message = message_of(job, run_id, status, [*([error] if error else []), *lines])
+        checks = [(found.name, check) for found in outcomes for check in found.checks or ()]
+        missed = [f"{suite}: {check_words(check)}" for suite, check in checks if check.verdict != "pass"]
+        message = message_of(job, run_id, status, [*([error] if error else []), *lines, *missed])
         releases = [{"name": found.name, **release.to_dict()} for found in outcomes for release in found.releases]
         document: dict[str, Any] = {"job": job, "run_id": run_id, "status": status, "error": error}
         document |= {"gates": lines, "releases": releases}
+        if checks:
+            document["checks"] = [{"suite": suite, **check.to_dict()} for suite, check in checks]
         if self.format == "slack":
             document = {"text": _slack_text(message)}
         url = (os.environ.get(self.url[1:], "") if self.url.startswith("$") else self.url).strip()
@@ -153,13 +158,14 @@ def read_alert(keys: TomlKeys | None) -> Alert | None:
 
 
 def status_of(outcomes: Sequence[Outcome], error: str | None = None) -> str:
-    """Return the status of a run: the worst that happened."""
+    """Return the status of a run: the worst that happened; an undecided check is a warning."""
     if error is not None:
         return "error"
     missed = [result for outcome in outcomes for result in outcome.gates if not result.passed]
-    if any(result.failed for result in missed):
+    checks = [check for outcome in outcomes for check in outcome.checks or () if check.verdict != "pass"]
+    if any(result.failed for result in missed) or any(check.fails for check in checks):
         return "fail"
-    return "warn" if missed else "ok"
+    return "warn" if missed or checks else "ok"
 
 
 def message_of(job: str, run_id: str, status: str, lines: Sequence[str]) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from dpdb.doors.jobs.job_file import Job, ledger_ask, ledger_run
+from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, open_check
+from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_ask, ledger_run
 from dpdb.doors.jobs.results import open_results
+from dpdb.doors.jobs.verdicts import open_verdicts
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.release import Charge, Session
 
-__all__ = ["check_run", "job_charges", "job_session"]
+__all__ = ["check_run", "job_charges", "job_sessions", "prepare_results"]
 
 _LONGEST_RUN_ID = 200  # of a ledger
 
@@ -36,19 +40,46 @@ def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
     _check_results(job)
 
 
-def job_session(job: Job, progress: Progress = no_progress, *, rows: bool = True) -> Session:
-    """Open the job's source under its ledger.
+@contextmanager
+def job_sessions(
+    job: Job, run_id: str, progress: Progress = no_progress, *, rows: bool = True
+) -> Iterator[tuple[Session, list[OpenedCheck]]]:
+    """Open the job's source under its ledger, for its releases and once for each of its suites, which are checked.
+
+    Without releases the session is that of the first suite: it counts for the same ledger.
 
     Parameters
     ----------
     job
-        The job.
+        The job of this run, its placeholders filled.
+    run_id
+        Name of the run.
     progress
         Gets the name of each long step.
     rows
-        False for a session that only prepares releases, as a job plan does.
+        False for sessions that only prepare releases, as a job plan does.
     """
-    return Session(job.table, ledger=job.ledger, progress=progress, rows=rows)
+    with ExitStack() as stack:
+        session, checks = None, []
+        if job.releases:
+            session = stack.enter_context(Session(job.table, ledger=job.ledger, progress=progress, rows=rows))
+        for check in job.checks:
+            name = ledger_run(job, run_id, check)
+            try:
+                opened = open_check(
+                    stack, job.table, job.ledger, check, name, who=job.who, progress=progress, rows=rows
+                )
+            except DpdbError as error:
+                raise type(error)(f"{job.path}, [[check]] {check.name!r}: {error}") from None
+            checks.append(opened)
+        yield session or checks[0].session, checks
+
+
+def prepare_results(job: Job) -> None:
+    """Make the results table of a job and, where it has checks, the one of their verdicts."""
+    open_results(job.results, job.results_table).prepare()
+    if job.checks:
+        open_verdicts(job.results, job.results_table).prepare()
 
 
 def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
@@ -59,7 +90,7 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
     job
         The job of this run, its placeholders filled and its thetas found.
     session
-        The session that `job_session` opened.
+        The session of `job_sessions`.
     run_id
         Name of the run.
     """
@@ -75,8 +106,9 @@ def job_charges(job: Job, session: Session, run_id: str) -> list[Charge]:
 def _check_names(job: Job, run_id: str) -> None:
     if not run_id or not run_id.isprintable() or "/" in run_id:
         raise ParameterError(f"run id {run_id!r}: expected printable characters other than '/'")
-    for release in job.releases:
-        if len(ledger_run(job, run_id, release)) > _LONGEST_RUN_ID:
+    parts: list[JobRelease | JobCheck] = [*job.releases, *job.checks]
+    for part in parts:
+        if len(ledger_run(job, run_id, part)) > _LONGEST_RUN_ID:
             raise ParameterError(f"run id {run_id!r} is too long: with job and release at most {_LONGEST_RUN_ID}")
 
 

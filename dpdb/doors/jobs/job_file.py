@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
+from dpdb.doors.jobs.job_check import JobCheck, read_check
 from dpdb.doors.jobs.placeholders import fill, placeholders
 from dpdb.doors.jobs.run_date import date_in
 from dpdb.doors.jobs.toml_keys import TomlKeys
@@ -27,14 +28,13 @@ __all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_
 
 _JOB_KEYS = (
     "name", "source", *(setting.key for setting in SETTINGS.values()), "ledger", "results", "results_table", "who",
-    "new_epochs", "alert", "release",
+    "new_epochs", "alert", "release", "check",
 )  # fmt: skip
 # Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
 _ASKED = tuple(name for name in OPTIONS if name not in {"rho", "run_id"})
 _RELEASE_KEYS = ("name", *_ASKED, "gate", "warn")
-_LONGEST_NAME = 60
 _LARGEST = 1 << 20
-_MOST_RELEASES = 1_000
+_MOST_PARTS = 1_000
 
 # The theta of a release that uses the one of its job's earlier runs.
 _KEEP = "keep"
@@ -85,6 +85,7 @@ class Job:
     results: Path
     results_table: str | None
     releases: tuple[JobRelease, ...]
+    checks: tuple[JobCheck, ...] = ()
     alert: Alert | None = None
     who: str | None = None
     new_epochs: bool = False
@@ -102,21 +103,24 @@ def load_job(path: str | Path) -> Job:
     path = Path(path)
     keys = TomlKeys(_toml(path), str(path), _JOB_KEYS)
     folder = path.parent
-    tables = keys.tables("release")
-    if not tables:
-        raise ParameterError(f"{path}: there is no [[release]]; a job needs at least one")
-    if len(tables) > _MOST_RELEASES:
-        raise ParameterError(f"{path}: {len(tables):,} [[release]]; a job has at most {_MOST_RELEASES:,}: split it")
-    releases = tuple(_release(path, values, f"{path}, [[release]] {number}") for number, values in enumerate(tables, 1))
-    names: set[str] = set()
-    for release in releases:
-        if release.name in names:
-            raise ParameterError(f"{path}: two [[release]] have the name {release.name!r}; give each its own")
-        names.add(release.name)
+    tables = {kind: keys.tables(kind) for kind in ("release", "check")}
+    if not any(tables.values()):
+        raise ParameterError(f"{path}: there is no [[release]] and no [[check]]; a job needs at least one")
+    for kind, found in tables.items():
+        if len(found) > _MOST_PARTS:
+            raise ParameterError(f"{path}: {len(found):,} [[{kind}]]; a job has at most {_MOST_PARTS:,}: split it")
+    releases = tuple(_release(path, *each) for each in _placed(path, "release", tables["release"]))
+    checks = tuple(read_check(path, *each) for each in _placed(path, "check", tables["check"]))
+    names: dict[str, str] = {}
+    for kind, name in [*(("release", one.name) for one in releases), *(("check", one.name) for one in checks)]:
+        if name in names:
+            two = f"two [[{kind}]]" if names[name] == kind else "a [[release]] and a [[check]]"
+            raise ParameterError(f"{path}: {two} have the name {name!r}; give each its own")
+        names[name] = kind
     return Job(
         path=path,
-        name=_name(keys),
-        table=_table(keys, folder, path),
+        name=keys.name_of_part(),
+        table=_table(keys, folder, path, needs_rules=bool(releases)),
         ledger=_file(
             keys,
             folder / keys.required_text("ledger", "only a ledger remembers what a run has published and spent"),
@@ -126,6 +130,7 @@ def load_job(path: str | Path) -> Job:
         results=folder / keys.required_text("results", "a DuckDB file (.duckdb) or a folder of Parquet files"),
         results_table=keys.text("results_table"),
         releases=releases,
+        checks=checks,
         alert=_alert(keys, path),
         who=keys.text("who"),
         new_epochs=bool(keys.flag("new_epochs")),
@@ -133,7 +138,7 @@ def load_job(path: str | Path) -> Job:
 
 
 def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
-    """Return the job of one run: `{date}` and `{run_id}` in a `where` are literals.
+    """Return the job of one run: `{date}` and `{run_id}` in a `where` are literals, and checks know the date.
 
     Parameters
     ----------
@@ -147,26 +152,33 @@ def filled_job(job: Job, run_id: str, date: datetime | None) -> Job:
     Raises
     ------
     ParameterError
-        A release needs a date, and there is none.
+        A release or a check needs a date, and there is none.
     """
     date = date or date_in(run_id)
-    return replace(job, releases=tuple(_filled(job, release, run_id, date) for release in job.releases))
-
-
-def _filled(job: Job, release: JobRelease, run_id: str, date: datetime | None) -> JobRelease:
-    if release.where_template is None:
-        return release
     values = {"run_id": run_id} if date is None else {"run_id": run_id, "date": f"{date:%Y-%m-%d}"}
-    if not placeholders(release.where_template) <= values.keys():
+    releases, checks = [], []
+    for release in job.releases:
+        where = _filled(release.where_template, values, f"{job.path}, [[release]] {release.name!r}")
+        releases.append(release if where is None else replace(release, ask=replace(release.ask, where=where)))
+    for check in job.checks:
+        where = _filled(check.where, values, f"{job.path}, [[check]] {check.name!r}")
+        checks.append(replace(check, where=where, day=values.get("date")))
+    return replace(job, releases=tuple(releases), checks=tuple(checks))
+
+
+def _filled(where: str | None, values: Mapping[str, str], place: str) -> str | None:
+    if where is None:
+        return None
+    if not placeholders(where) <= values.keys():
         raise ParameterError(
-            f"{job.path}, [[release]] {release.name!r}: where has {{date}}, and the run id {run_id!r} names none; give "
+            f"{place}: where has {{date}}, and the run id {values['run_id']!r} names none; give "
             "the run an id such as 2026-11-21, or say --date 2026-11-21 (date=)"
         )
-    return replace(release, ask=replace(release.ask, where=fill(release.where_template, values)))
+    return fill(where, values)
 
 
-def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
-    """Return the run id of a release in the ledger.
+def ledger_run(job: Job, run_id: str, release: JobRelease | JobCheck) -> str:
+    """Return the run id of a release or a check in the ledger.
 
     Parameters
     ----------
@@ -178,6 +190,11 @@ def ledger_run(job: Job, run_id: str, release: JobRelease) -> str:
         The release, one of the job's.
     """
     return f"{job.name}/{run_id}/{release.name}"
+
+
+def _placed(path: Path, kind: str, tables: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    for number, values in enumerate(tables, 1):
+        yield values, f"{path}, [[{kind}]] {number}"
 
 
 def ledger_ask(job: Job, run_id: str, release: JobRelease) -> Ask:
@@ -210,7 +227,7 @@ def _alert(keys: TomlKeys, path: Path) -> Alert | None:
 
 def _release(path: Path, values: Mapping[str, Any], place: str) -> JobRelease:
     keys = TomlKeys(values, place, _RELEASE_KEYS)
-    name = _name(keys)
+    name = keys.name_of_part()
     asked = {option: value for option in _ASKED if (value := _option(keys, option)) is not None}
     asked.setdefault("measure", "all")
     keeps_theta = asked.get("theta") == _KEEP
@@ -247,16 +264,8 @@ def _option(keys: TomlKeys, name: str) -> Any:
     return read[OPTIONS[name].metadata["kind"]](name)
 
 
-def _name(keys: TomlKeys) -> str:
-    """Read a name that can be one part of `job/run/release`."""
-    name = keys.required_text("name")
-    if len(name) > _LONGEST_NAME or not name.isprintable() or "/" in name:
-        raise keys.error("name", f"at most {_LONGEST_NAME} printable characters other than '/'")
-    return name
-
-
-def _table(keys: TomlKeys, folder: Path, path: Path) -> TableSpec:
-    """Read the source and its settings, each by its kind."""
+def _table(keys: TomlKeys, folder: Path, path: Path, *, needs_rules: bool) -> TableSpec:
+    """Read the source and its settings, each by its kind; a job of checks has its rules in their suites."""
     read: Mapping[SettingKind, Callable[[str], Any]] = {
         "text": keys.text,
         "character": keys.character,
@@ -264,7 +273,7 @@ def _table(keys: TomlKeys, folder: Path, path: Path) -> TableSpec:
         "folder": lambda key: None if (text := keys.text(key)) is None else folder / text,
         "types": lambda key: _types(keys, key),
         "parents": lambda key: _parents(keys, folder, key),
-        "constraints": lambda key: _constraints(keys, folder, key),
+        "constraints": lambda key: _constraints(keys, folder, key) if needs_rules or keys.has(key) else None,
     }
     source = _source(keys, folder)
     found = {name: read[setting.kind](setting.key) for name, setting in SETTINGS.items()}

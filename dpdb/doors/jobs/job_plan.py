@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpdb.doors.jobs.job_check import JobCheck
 from dpdb.doors.jobs.job_file import Job, JobRelease
 from dpdb.ledger import LedgerSummary
 from dpdb.release import NOTHING_SPENT, Gate, PreviewPart, preview_html
 
-__all__ = ["JobPlan", "PlannedRelease"]
+__all__ = ["JobPlan", "PlannedCheck", "PlannedRelease"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,39 @@ class PlannedRelease:
 
 
 @dataclass(frozen=True)
+class PlannedCheck:
+    """One `[[check]]` of a run: how many limits it tests, what it reserves, and whether that is due."""
+
+    check: JobCheck
+    tests: int
+    epsilon: float
+    answered: bool
+    is_open: bool
+
+    @property
+    def cost_words(self) -> str:
+        """What the run pays for it."""
+        if self.answered:
+            return f"epsilon {self.epsilon:g}, answered by this run id already, costs nothing"
+        if self.is_open:
+            return f"costs nothing, kept as {self.check.keep!r}"
+        kept = "" if self.check.keep is None else f", kept as {self.check.keep!r}: later runs cost nothing"
+        return f"epsilon {self.epsilon:g}{kept or ', of which what is not needed is given back'}"
+
+    def __str__(self) -> str:
+        one = "1 check" if self.tests == 1 else f"{self.tests:,} checks"
+        lines = [f"check    {self.check.name}: {one} of {self.check.suite.name}; {self.cost_words}"]
+        return "\n".join(lines + ([] if self.check.where is None else [f"  where  {self.check.where}"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "name": self.check.name, "suite": str(self.check.suite), "checks": self.tests, "epsilon": self.epsilon,
+            "keep": self.check.keep, "answered": self.answered, "due": not (self.answered or self.is_open),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
 class JobPlan:
     """The plan of a run of a job.
 
@@ -69,6 +103,7 @@ class JobPlan:
     charge: float
     ledger: LedgerSummary
     refusal: str | None = None
+    checks: tuple[PlannedCheck, ...] = ()
 
     @property
     def cost_words(self) -> str:
@@ -99,6 +134,7 @@ class JobPlan:
                 }
                 for planned in self.releases
             ],
+            **({"checks": [planned.to_dict() for planned in self.checks]} if self.checks else {}),
             "epsilon": self.epsilon,
             "sequential_epsilon": self.sequential,
             "ledger": {
@@ -108,14 +144,14 @@ class JobPlan:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        """Say it in words, as `dpdb run --check` prints it."""
+        """Say it in words, as `dpdb run --dry-run` prints it."""
         job = self.job
         lines = [
             f"job      {job.name}, run id {self.run_id}",
             f"source   {job.table.source}",
             f"results  {job.results}",
         ]
-        lines += map(str, self.releases)
+        lines += map(str, (*self.releases, *self.checks))
         return "\n".join([*lines, f"cost     {self.cost_words}", f"ledger   {self.ledger_words}"])
 
     def _repr_html_(self) -> str:
@@ -129,6 +165,11 @@ class JobPlan:
             )
             for planned in self.releases
         ]
+        rows += [
+            (one.check.name, f"{one.tests} checks of {one.check.suite.name}", one.check.where or "whole table",
+             one.cost_words, "")
+            for one in self.checks
+        ]  # fmt: skip
         heads = ("release", "measures", "rows", "cost", "gates")
         notes = [f"cost: {self.cost_words}", f"ledger: {self.ledger_words}"]
         return preview_html([PreviewPart([f"job {self.job.name}, run id {self.run_id}"], [heads, *rows], notes=notes)])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dpdb.doors.jobs.checks import check_run, job_charges, job_session
+from dpdb.doors.jobs.checks import check_run, job_charges, job_sessions
+from dpdb.doors.jobs.job_check import due_charges, is_answered
 from dpdb.doors.jobs.job_file import Job, filled_job, ledger_run
-from dpdb.doors.jobs.job_plan import JobPlan, PlannedRelease
+from dpdb.doors.jobs.job_plan import JobPlan, PlannedCheck, PlannedRelease
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.errors import BudgetExceededError
 from dpdb.ledger import Ledger
@@ -37,9 +38,10 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
     """
     check_run(job, run_id, new_epoch=new_epoch)
     job = filled_job(job, run_id, date)
-    with job_session(job, rows=False) as session, Ledger.open(job.ledger) as ledger:
+    with job_sessions(job, run_id, rows=False) as (session, checks), Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
-        charges = job_charges(job, session, run_id)
+        released, suites = job_charges(job, session, run_id), due_charges(ledger, checks)
+        charges = [*released, *suites]
         planned = tuple(
             PlannedRelease(
                 release,
@@ -47,7 +49,17 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
                 as_float(charge.epsilon),
                 ledger.answered(ledger_run(job, run_id, release), charge.request_text) is not None,
             )
-            for release, charge in zip(job.releases, charges, strict=True)
+            for release, charge in zip(job.releases, released, strict=True)
+        )
+        tested = tuple(
+            PlannedCheck(
+                found.check,
+                len(found.prepared.plan.tests),
+                as_float(found.prepared.charge.epsilon),
+                is_answered(ledger, found),
+                is_open=found.prepared.charge not in suites,
+            )
+            for found in checks
         )
         refusal: str | None = None
         try:
@@ -60,6 +72,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
             job=job,
             run_id=run_id,
             releases=planned,
+            checks=tested,
             epsilon=as_float(together.upper),
             sequential=as_float(sum(charge.epsilon for charge in due)),
             charge=session.cost_together(due),

@@ -6,22 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
-from dpdb.doors.jobs.results_duckdb import DuckDBResults
 from dpdb.doors.jobs.results_parquet import ParquetResults
 from dpdb.doors.jobs.run_date import date_in
+from dpdb.doors.jobs.stored import CHECKS_FOLDER, ResultsTable, StoredRows, open_stored
+from dpdb.doors.jobs.verdicts import VerdictRow, read_verdicts
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Release, releases_table
 
 __all__ = [
-    "RESULT_SCHEMA", "ResultRow", "Results", "ResultsTable", "open_results", "read_results", "result_table",
+    "RESULT_SCHEMA", "ResultRow", "Results", "open_results", "read_results", "result_table",
     "several_results",
 ]  # fmt: skip
-
-DEFAULT_TABLE = "dpdb_results"
 
 # Job columns, then one column per field of `Release`, then columns of later versions.
 RESULT_SCHEMA = pa.schema(
@@ -44,6 +43,8 @@ RESULT_SCHEMA = pa.schema(
         pa.field("warned", pa.bool_()),
     ]
 )
+_KEY = ("job", "run_id", "release", "release_id")
+_STORED = StoredRows(RESULT_SCHEMA, _KEY, distinct=("release_id",))
 _NEEDED = tuple(field.name for field in RESULT_SCHEMA if not field.nullable)
 
 
@@ -112,9 +113,18 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of a results table, in the order of their runs' dates; a notebook shows them as a table."""
+    """The rows of a results table, in the order of their runs' dates; a notebook shows them as a table.
+
+    Attributes
+    ----------
+    rows : tuple of ResultRow
+        Releases.
+    verdicts : tuple of VerdictRow
+        Of suites of checks, by day, run and place in the suite.
+    """
 
     rows: tuple[ResultRow, ...]
+    verdicts: tuple[VerdictRow, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,46 +138,9 @@ class Results:
         )
 
 
-class ResultsTable(Protocol):
-    """A table that stores results."""
-
-    def prepare(self) -> None:
-        """Make the table, or check that rows can be appended to it, before anything is spent."""
-
-    def append(self, rows: pa.Table) -> None:
-        """Add the rows of one release of one run, all or none, unless the table has them already."""
-
-    def read(self) -> pa.Table:
-        """Return all rows, in any order."""
-
-
 def open_results(path: Path, table: str | None = None) -> ResultsTable:
-    """Choose by the file at `path`, or by its name: a DuckDB file (`.duckdb`, `.db`), else a folder of Parquet files.
-
-    Raises
-    ------
-    ParameterError
-        The file or its name is of another kind, or a table name is given for Parquet.
-    """
-    if path.is_file():
-        with path.open("rb") as file:
-            is_duckdb = file.read(12)[8:] == b"DUCK"
-        if not is_duckdb:
-            raise ParameterError(
-                f"{path}: jobs append to a DuckDB file or to a folder of Parquet files; two jobs at once would lose "
-                "rows of a single file"
-            )
-    elif path.is_dir():
-        is_duckdb = False
-    elif path.suffix in ("", ".parquet", ".duckdb", ".db"):
-        is_duckdb = path.suffix in (".duckdb", ".db")
-    else:
-        raise ParameterError(f"{path}: results are kept in a DuckDB file (.duckdb) or a folder of Parquet files")
-    if is_duckdb:
-        return DuckDBResults(path, table or DEFAULT_TABLE, RESULT_SCHEMA)
-    if table is not None:
-        raise ParameterError(f"{path}: a table name applies to DuckDB files only")
-    return ParquetResults(path, RESULT_SCHEMA)
+    """Return the results table at a path; see `open_stored`."""
+    return open_stored(path, table, _STORED)
 
 
 def result_table(rows: Iterable[ResultRow]) -> pa.Table:
@@ -208,25 +181,26 @@ def read_results(path: str | Path, table: str | None = None) -> Results:
         raise ParameterError(f"{path}: no results there; `dpdb run JOB.toml` writes them")
     kept: ResultsTable
     if path.is_file() and path.suffix == ".parquet":
-        kept = ParquetResults(path, RESULT_SCHEMA)
+        kept = ParquetResults(path, RESULT_SCHEMA, _KEY[:3])
     else:
         kept = open_results(path, table)
-    rows = [_row(values, path) for values in kept.read().to_pylist()]
-    return Results(tuple(sorted(rows, key=_place)))
+    rows = [_row(values, path) for values in kept.read(optional=(path / CHECKS_FOLDER).is_dir()).to_pylist()]
+    return Results(tuple(sorted(rows, key=_place)), read_verdicts(path, table))
 
 
 def several_results(tables: Mapping[str, Results]) -> Results:
     """Join results tables; a job name that occurs in several gets the path of its file beside it."""
     files: dict[str, set[str]] = {}
     for path, table in tables.items():
-        for row in table.rows:
-            files.setdefault(row.job, set()).add(path)
-    rows = [
-        replace(row, job=f"{row.job} ({path})") if len(files[row.job]) > 1 else row
-        for path, table in tables.items()
-        for row in table.rows
-    ]
-    return Results(tuple(sorted(rows, key=_place)))
+        for job_name in [*(row.job for row in table.rows), *(row.job for row in table.verdicts)]:
+            files.setdefault(job_name, set()).add(path)
+
+    def job(row: ResultRow | VerdictRow, path: str) -> str:
+        return f"{row.job} ({path})" if len(files[row.job]) > 1 else row.job
+
+    rows = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.rows]
+    verdicts = [replace(row, job=job(row, path)) for path, table in tables.items() for row in table.verdicts]
+    return Results(tuple(sorted(rows, key=_place)), tuple(sorted(verdicts, key=lambda row: (row.day, row.time))))
 
 
 def _place(row: ResultRow) -> tuple[datetime, datetime, str, str, str]:

@@ -1,4 +1,4 @@
-"""Results in a table of a DuckDB file: one transaction per release of a run, and each release once."""
+"""Results in a table of a DuckDB file: one transaction per release or suite of a run, and each once."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ _PAUSE = 0.1
 _IN_USE = ("Could not set lock", "file handle conflict")  # of another process, of this one
 _FILE = "results_file"
 _NEW = "new_result"
-_KEY = ("job", "run_id", "release", "release_id")
 _KEYS = ("PRIMARY KEY", "UNIQUE")
 
 
 class DuckDBResults:
     """A table of results, made when it is missing; jobs at the same time wait for each other."""
 
-    def __init__(self, path: Path, table: str, schema: pa.Schema) -> None:
+    def __init__(
+        self, path: Path, table: str, schema: pa.Schema, key: tuple[str, ...], distinct: tuple[str, ...]
+    ) -> None:
         self._path = path
         self._table = table
         self._schema = schema
+        self._key, self._distinct = key, distinct
         self._quoted = exp.table_(table, db="main", catalog=_FILE, quoted=True).sql("duckdb")
 
     def prepare(self) -> None:
@@ -45,7 +47,7 @@ class DuckDBResults:
                 self._refuse_view(database)
                 database.execute(f"CREATE TABLE IF NOT EXISTS {self._quoted} AS FROM {_NEW}")
                 known = {name.casefold(): kind for name, kind in database.describe(f"FROM {self._quoted}")}
-                if not known.keys() >= set(_KEY):
+                if not known.keys() >= set(self._key):
                     raise self._unusable("is not a results table of dpdb")
                 for name, kind in database.describe(f"FROM {_NEW}"):
                     if name not in known:
@@ -61,7 +63,7 @@ class DuckDBResults:
             raise self._unusable("is a view, which takes no rows")
 
     def _refuse_constraints(self, database: Database) -> None:
-        """Refuse constraints that could refuse a paid row; a key with `release_id` never does, because ids are new."""
+        """Refuse constraints that could refuse a paid row; one on columns that are never alike does not."""
         found = database.rows(
             "SELECT constraint_type, list_transform(constraint_column_names, lambda name: lower(name)) "
             f"FROM duckdb_constraints() WHERE database_name = '{_FILE}' AND lower(table_name) = "
@@ -69,7 +71,9 @@ class DuckDBResults:
         )
         filled = {field.name for field in self._schema if not field.nullable}
         for kind, columns in found:
-            harmless = set(columns) <= filled if kind == "NOT NULL" else kind in _KEYS and "release_id" in columns
+            harmless = (
+                set(columns) <= filled if kind == "NOT NULL" else kind in _KEYS and set(self._distinct) <= set(columns)
+            )
             if not harmless:
                 raise self._unusable(f"has the constraint {kind} on {', '.join(columns)}, which may refuse releases")
         self._refuse_computed(database)
@@ -104,7 +108,7 @@ class DuckDBResults:
 
     def append(self, rows: pa.Table) -> None:
         """Insert the rows that the table lacks, all or none."""
-        same = " AND ".join(f"old.{name} = new.{name}" for name in _KEY)
+        same = " AND ".join(f"old.{name} = new.{name}" for name in self._key)
         with self._lock(), Database() as database, database.arrow_table(_NEW, rows), self._attached(database):
             database.execute("BEGIN")
             database.execute(
@@ -115,13 +119,15 @@ class DuckDBResults:
             database.execute("COMMIT")
             reached("result committed")
 
-    def read(self) -> pa.Table:
-        """Return all rows."""
+    def read(self, *, optional: bool = False) -> pa.Table:
+        """Return all rows; none of a missing table that is optional."""
         with Database() as database, self._attached(database, read_only=True):
             query = f"FROM {self._quoted}"
             try:
                 database.describe(query)
             except EngineError:
+                if optional:
+                    return self._schema.empty_table()
                 raise ParameterError(
                     f"{self._path}: there is no table {self._table!r}; name the results table with --table"
                 ) from None

@@ -1,4 +1,4 @@
-"""Results in a folder of Parquet files: one file per release of a run, complete or absent, never changed."""
+"""Results in a folder of Parquet files: one per release or suite of a run, complete or absent, never changed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _LOCK_SECONDS = 30.0
 class ParquetResults:
     """A folder of results, read by every Parquet reader; jobs and runs at the same time write different files."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, key: tuple[str, ...]) -> None:
         self._path = path
         self._schema = schema
+        self._key = key
 
     def prepare(self) -> None:
         """Make the folder and check that files can be made in it."""
@@ -35,9 +36,9 @@ class ParquetResults:
         self._lock().close()
 
     def append(self, rows: pa.Table) -> None:
-        """Write the file of one release of one run, unless it exists."""
+        """Write the file of one release or suite of one run, unless it exists."""
         first = rows.slice(0, 1).to_pylist()[0]
-        name = "/".join(first[key] for key in ("job", "run_id", "release"))
+        name = "/".join(first[key] for key in self._key)
         target = self._path / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.parquet"
         with self._lock():
             for partial in self._path.glob(".*.parquet.partial"):  # of killed processes: only the lock's holder writes
@@ -59,9 +60,11 @@ class ParquetResults:
                     "with the same run id"
                 ) from None
 
-    def read(self) -> pa.Table:
-        """Return all rows of the folder, or of the one file."""
+    def read(self, *, optional: bool = False) -> pa.Table:
+        """Return all rows of the folder, or of the one file; none, without files, if it is optional."""
         files = [self._path] if self._path.is_file() else sorted(self._path.glob("[!.]*.parquet"))
+        if not files and optional:
+            return self._schema.empty_table()
         if not files:
             raise ParameterError(f"{self._path}: no results there; `dpdb run JOB.toml` writes them")
         try:

@@ -1,4 +1,4 @@
-"""Run a job: every release debited, drawn, recorded and appended once, however often the run is killed and retried.
+"""Run a job: each release and suite debited, drawn, recorded and appended once, whenever it is killed and retried.
 
 The ledger ensures this: its run id `job/run/release` gives a retried release its recorded answer, and the append is
 keyed by the same names.
@@ -10,17 +10,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from dpdb.doors.jobs.checks import check_run, job_charges, job_session
+from dpdb.doors.jobs.checks import check_run, job_charges, job_sessions, prepare_results
+from dpdb.doors.jobs.job_check import due_charges
 from dpdb.doors.jobs.job_file import Job, JobRelease, filled_job, ledger_ask, ledger_run
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
 from dpdb.doors.jobs.outcome import Outcome
 from dpdb.doors.jobs.results import ResultRow, open_results, result_table
 from dpdb.doors.jobs.run_date import date_in
+from dpdb.doors.jobs.verdicts import open_verdicts, verdict_table
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import BudgetExceededError, DpdbError
 from dpdb.ledger import Ledger, LedgerSummary
 from dpdb.release import Release, check_gates
 from dpdb.steps import reached
+from dpdb.suites import check
 
 __all__ = ["run_job"]
 
@@ -33,7 +36,7 @@ def run_job(
     new_epoch: bool = False,
     progress: Progress = no_progress,
 ) -> Iterator[Outcome]:
-    """Make the releases of a run, one after the other; each is in the results table before it is yielded.
+    """Make the releases of a run, then its checks, one after the other; each is in its table before it is yielded.
 
     Parameters
     ----------
@@ -65,10 +68,10 @@ def run_job(
     date = date or date_in(run_id)
     job = filled_job(job, run_id, date)
     results = open_results(job.results, job.results_table)
-    with job_session(job, progress) as session, Ledger.open(job.ledger) as ledger:
+    with job_sessions(job, run_id, progress) as (session, checks), Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
-        charges = job_charges(job, session, run_id)
-        results.prepare()
+        charges = [*job_charges(job, session, run_id), *due_charges(ledger, checks)]
+        prepare_results(job)
         reached("results ready")
         with (
             _explained(f"{job.path}: "),
@@ -92,6 +95,22 @@ def run_job(
             reached("appended")
             published.append(release.name)
             yield found
+        for opened in checks:
+            name = opened.check.name
+            asked = datetime.now(UTC)
+            with _explained(f"check {name!r}: ", _said(published)):
+                verdicts = check(opened.session, opened.prepared)
+            reached("published")
+            began = began or ledger.reserved_at(ledger_run(job, run_id, opened.check)) or asked
+            open_verdicts(job.results, job.results_table).append(
+                verdict_table(
+                    verdicts, time=began, job=job.name, run_id=run_id, suite=name, day=(date or began).date(),
+                    where=opened.check.where,
+                )
+            )  # fmt: skip
+            reached("appended")
+            published.append(name)
+            yield Outcome(name, began, checks=verdicts)
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from dpdb.names import close_name
 
 __all__ = ["TomlKeys"]
 
+_LONGEST_NAME = 60
+
 
 class TomlKeys:
     """One table of a job file.
@@ -55,6 +57,13 @@ class TomlKeys:
         if found is None:
             raise ParameterError(f"{self._place}: the key {key!r} is missing{why and f': {why}'}")
         return found
+
+    def name_of_part(self, default: str | None = None) -> str:
+        """Read the key `name`, which can be one part of `job/run/part`."""
+        name = (self.text("name") or default) if default is not None else self.required_text("name")
+        if len(name) > _LONGEST_NAME or not name.isprintable() or "/" in name:
+            raise self.error("name", f"at most {_LONGEST_NAME} printable characters other than '/'")
+        return name
 
     def whole(self, key: str) -> int | None:
         """Read a whole number."""
@@ -122,6 +131,10 @@ class TomlKeys:
             )
             or []
         )
+
+    def has(self, key: str) -> bool:
+        """Return whether the table has the key."""
+        return key in self._values
 
     def is_list(self, key: str) -> bool:
         """Return whether the value is a list."""

@@ -1,4 +1,4 @@
-"""Jobs from Python: `dpdb.jobs.plan` and `dpdb.jobs.run`, as `dpdb run --check` and `dpdb run` do them."""
+"""Jobs from Python: `dpdb.jobs.plan` and `dpdb.jobs.run`, as `dpdb run --dry-run` and `dpdb run` do them."""
 
 from __future__ import annotations
 
@@ -8,38 +8,44 @@ from pathlib import Path
 
 from dpdb.doors.jobs.job_file import Job, load_job
 from dpdb.doors.jobs.job_plan import JobPlan
-from dpdb.doors.jobs.outcome import Outcome
+from dpdb.doors.jobs.outcome import Outcome, exit_code_of
 from dpdb.doors.jobs.plan_job import plan_job
 from dpdb.doors.jobs.run_job import run_job
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
 from dpdb.printable import in_html
 from dpdb.release import releases_table
+from dpdb.suites import check_words
 
 __all__ = ["Outcomes", "plan", "run"]
 
 
 class Outcomes(tuple[Outcome, ...]):
-    """The outcomes of a run, one for each release; a notebook shows them as a table with the results of the gates."""
+    """The outcomes of a run, one for each release and suite; a notebook shows them with the results of the gates."""
 
     __slots__ = ()
 
     @property
     def passed(self) -> bool:
-        """Return whether no gate has failed; warnings fail nothing."""
-        return not any(result.failed for outcome in self for result in outcome.gates)
+        """Return whether no gate or check has failed or is undecided; warnings fail nothing."""
+        return exit_code_of(self) == 0
 
     def _repr_html_(self) -> str:
         shown = [(outcome.name, release) for outcome in self for release in outcome.releases]
-        table = releases_table([release for _, release in shown], ("release",), [(name,) for name, _ in shown])
+        table = (
+            ""
+            if not shown
+            else releases_table([release for _, release in shown], ("release",), [(name,) for name, _ in shown])
+        )
         said = [str(result) for outcome in self for result in outcome.gates]
+        said += [check_words(check) for outcome in self for check in outcome.checks or ()]
         return table + "".join(f"<div>{in_html(line)}</div>" for line in said)
 
 
 def plan(
     job: Job | str | Path, run_id: str | None = None, *, date: datetime | None = None, new_epoch: bool = False
 ) -> JobPlan:
-    """Check a job and add up its cost, as `dpdb run --check` does. Spends nothing, reads no row.
+    """Check a job and add up its cost, as `dpdb run --dry-run` does. Spends nothing, reads no row.
 
     Parameters
     ----------
@@ -65,7 +71,7 @@ def run(
     new_epoch: bool = False,
     progress: Progress = no_progress,
 ) -> Outcomes:
-    """Run a job, as `dpdb run` does: results table, gates, alert. Repeated under its run id, it spends nothing.
+    """Run a job, as `dpdb run` does: results, gates, checks, alert. Repeated under its run id, it spends nothing.
 
     Parameters
     ----------

@@ -26,10 +26,13 @@ class Filters:
     ----------
     series
         All series of the page.
+    jobs
+        All tables of the page, also those without series.
     """
 
-    def __init__(self, series: Sequence[Series]) -> None:
+    def __init__(self, series: Sequence[Series], jobs: Sequence[str] = ()) -> None:
         found = [(*group, list(dict.fromkeys(map(group[2], series)))) for group in _GROUPS]
+        found[0][-1].extend(job for job in jobs if job not in found[0][-1])
         self._groups = [group for group in found if len(group[-1]) > 1]
 
     @property

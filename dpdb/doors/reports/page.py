@@ -19,6 +19,7 @@ from dpdb._version import __version__
 from dpdb.constraints import DenialConstraint
 from dpdb.doors.jobs.results import ResultRow, Results
 from dpdb.doors.reports import words
+from dpdb.doors.reports.board import Board, boards_of, cell_kind, cell_words
 from dpdb.doors.reports.chart import DEFINITIONS, budget_bar, series_chart
 from dpdb.doors.reports.filters import Filters
 from dpdb.doors.reports.series import Series, series_of, trend_words
@@ -33,10 +34,12 @@ from dpdb.release import (
     value_words,
     words_of,
 )
+from dpdb.suites import limit_words
 
 __all__ = ["report_page"]
 
 _FOLDER = Path(__file__).parent
+_STYLES = ("style.css", "board.css")  # the second for pages with boards
 
 
 def report_page(
@@ -52,7 +55,7 @@ def report_page(
     Parameters
     ----------
     results
-        At least one row.
+        At least one row of releases or verdicts.
     generated
         Time that the page names as its own; by default now.
     ledger
@@ -60,23 +63,29 @@ def report_page(
     constraints
         Constraints to show instead of those that the results name.
     """
-    rows = results.rows
+    rows, verdicts = results.rows, results.verdicts
     series = list(enumerate(series_of(rows), 1))
     given = None if constraints is None else tuple(constraints)
     last = {row.job: row.run_id for row in rows}
+    boards = {
+        job: boards_of(row for row in verdicts if row.job == job) for job in sorted({row.job for row in verdicts})
+    }
     promised = dict.fromkeys(promise_words(row.release.guarantee) for row in rows if last[row.job] == row.run_id)
-    days = dict.fromkeys(f"{row.date:%Y-%m-%d}" for row in (rows[0], rows[-1]))
+    promised |= dict.fromkeys(board.last[0].guarantee for found in boards.values() for board in found)
+    days = sorted({*(f"{row.date:%Y-%m-%d}" for row in rows), *(f"{row.day}" for row in verdicts)})
+    jobs = list(dict.fromkeys([*last, *boards]))
     page = _environment().from_string(_joined_lines((_FOLDER / "page.html.jinja").read_text(encoding="utf-8")))
     return page.render(
         title=title,
-        style=(_FOLDER / "style.css").read_text(encoding="utf-8"),
+        style="".join((_FOLDER / name).read_text(encoding="utf-8") for name in _STYLES[: 2 if verdicts else 1]),
         definitions=DEFINITIONS,
         rows=rows,
-        runs=len({(row.job, row.run_id) for row in rows}),
-        period=" to ".join(days),
+        verdicts=verdicts,
+        runs=len({*((row.job, row.run_id) for row in rows), *((row.job, row.run_id) for row in verdicts)}),
+        period=" to ".join(dict.fromkeys((days[0], days[-1]))),
         ledger=ledger,
-        filters=Filters([one for _, one in series]),
-        jobs=[_job([row for row in rows if row.job == job], series, given) for job in last],
+        filters=Filters([one for _, one in series], jobs),
+        jobs=[_job(job, [row for row in rows if row.job == job], series, given, boards.get(job, ())) for job in jobs],
         guarantees=[guarantee for guarantee in promised if guarantee],
         now=(generated or datetime.now(UTC)).astimezone(UTC),
         version=__version__,
@@ -88,6 +97,7 @@ def _environment() -> Environment:
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_escaped)
     speakers = (budget_bar, series_chart, trend_words, noise_words, number_words, theta_words, value_words, words_of)
     environment.globals |= {function.__name__: function for function in speakers}
+    environment.globals |= {"cell_kind": cell_kind, "cell_words": cell_words, "limit_words": limit_words}
     environment.globals |= {name: getattr(words, name) for name in words.__all__}
     environment.filters |= {
         "day": "{:%Y-%m-%d}".format,
@@ -107,12 +117,20 @@ def _joined_lines(template: str) -> str:
 
 
 def _job(
-    rows: Sequence[ResultRow], series: Sequence[tuple[int, Series]], given: tuple[DenialConstraint, ...] | None
+    job: str,
+    rows: Sequence[ResultRow],
+    series: Sequence[tuple[int, Series]],
+    given: tuple[DenialConstraint, ...] | None,
+    boards: Sequence[Board],
 ) -> dict[str, Any]:
-    """Return the template's values for one job."""
+    """Return the template's values for one job, which may have releases, boards or both."""
+    common = {"name": job, "boards": boards}
+    if not rows:
+        return {**common, "latest": None, "texts": ()}
     latest = rows[-1]
     last_run = [row for row in rows if row.run_id == latest.run_id]
     return {
+        **common,
         "latest": latest,
         "gates": sum(row.gate is not None for row in last_run),
         "failed": sum(row.gate == "failed" for row in last_run),

@@ -8,19 +8,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from dpdb.doors.cli.answers import UnshownError
+from dpdb.doors.cli.intermixed import replaced_option
 from dpdb.doors.cli.shared_options import command, quiet_options, words_options
 from dpdb.doors.cli.streams import say, show
 from dpdb.errors import DpdbError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from dpdb.doors.jobs import Job
+    from dpdb.doors.jobs import Job, JobPlan
     from dpdb.doors.jobs.outcome import Outcome
 
 __all__ = ["add", "run"]
 
 _STEPS = 4  # of each slice: reading, ranking, joining, drawing
+_CHECK_STEPS = 27  # of each suite: opening, reading, counting, and a step for each level
 
 
 def add(commands: Any) -> None:
@@ -29,7 +31,7 @@ def add(commands: Any) -> None:
         commands,
         "run",
         run,
-        "run a job file: make its releases, append them to its results table, compare them with its gates",
+        "run a job file: make its releases and checks, append them to its results, compare them with its gates",
         "dpdb run visits.toml --run-id 2026-11-21",
     )
     parser.add_argument("job", metavar="JOB.toml", help="job file; its paths are relative to its folder")
@@ -44,23 +46,25 @@ def add(commands: Any) -> None:
         help="what the run's data are of, for reports and for {date} in a where (what --run-id names: 2026-11-21)",
     )
     parser.add_argument(
-        "--check", action="store_true", help="check everything and print plan and cost; spends nothing, reads no row"
+        "--dry-run", action="store_true", help="check everything and print plan and cost; spends nothing, reads no row"
     )
+    replaced_option(parser, "--check", "--dry-run")
     parser.add_argument(
         "--new-epoch",
         action="store_true",
         help="open a new epoch of the ledger if the rows have changed (the job file must say new_epochs = true)",
     )
-    parser.add_argument("--junit", metavar="FILE", help="write gates and warnings as JUnit XML")
+    parser.add_argument("--junit", metavar="FILE", help="write gates, warnings and checks as JUnit XML")
     quiet_options(parser)
     words_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run or check a job; 1 if a gate failed."""
+    """Run or plan a job; 1 if a gate or a check failed, 5 if none did and a check is undecided."""
     from dpdb.doors.cli.job_output import JobOutput
     from dpdb.doors.cli.progress import step_bar
     from dpdb.doors.jobs import load_job
+    from dpdb.doors.jobs.outcome import exit_code_of
     from dpdb.doors.jobs.plan_job import plan_job
     from dpdb.doors.jobs.run_date import parse_date
     from dpdb.doors.jobs.run_job import run_job
@@ -68,10 +72,8 @@ def run(options: argparse.Namespace) -> int:
     job = load_job(options.job)
     date = None if options.date is None else parse_date(options.date)
     run_id = options.run_id if options.run_id is not None else f"{datetime.now(UTC):%Y-%m-%d}"
-    if options.check:
-        plan = plan_job(job, run_id, date=date, new_epoch=options.new_epoch)
-        show(json.dumps(plan.to_dict(), indent=2) if options.format == "json" else str(plan))
-        return 0
+    if options.dry_run:
+        return _show_plan(plan_job(job, run_id, date=date, new_epoch=options.new_epoch), options.format)
     if options.run_id is None:
         say(f"run id {run_id} (today, UTC); repeated under it, nothing is spent again")
     if options.junit is not None:
@@ -80,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         check_junit(options.junit)
     shown = JobOutput(job, run_id, options.format, verbose=options.verbose)
     try:
-        progress = step_bar(options, 1 + _STEPS * len(job.releases))
+        progress = step_bar(options, 1 + _STEPS * len(job.releases) + _CHECK_STEPS * len(job.checks))
         for outcome in run_job(job, run_id, date=date, new_epoch=options.new_epoch, progress=progress):
             shown.add(outcome)
     except DpdbError as error:
@@ -90,14 +92,27 @@ def run(options: argparse.Namespace) -> int:
         _tell(job, run_id, shown.outcomes, options.junit, str(error))
         raise
     shown.end()
-    results = [result for outcome in shown.outcomes for result in outcome.gates]
-    for result in results:
-        if not (result.warns and result.passed):
-            say(str(result))
+    for line in _lines(shown.outcomes):
+        say(line)
     _tell(job, run_id, shown.outcomes, options.junit)
     if shown.problem:
         raise UnshownError(shown.problem)
-    return 1 if any(result.failed for result in results) else 0
+    return exit_code_of(shown.outcomes)
+
+
+def _show_plan(plan: JobPlan, form: str) -> int:
+    show(json.dumps(plan.to_dict(), indent=2) if form == "json" else str(plan))
+    return 0
+
+
+def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Give a line for each gate, for each warning that is due, and for each check that did not pass."""
+    from dpdb.suites import check_words
+
+    for outcome in outcomes:
+        yield from (str(result) for result in outcome.gates if not (result.warns and result.passed))
+        missed = [check for check in outcome.checks or () if check.verdict != "pass"]
+        yield from (f"{outcome.name}: {check_words(check)}" for check in missed)
 
 
 def _tell(job: Job, run_id: str, outcomes: Sequence[Outcome], junit: str | None, error: str | None = None) -> None:

@@ -106,6 +106,10 @@ def _below(parser: Parser) -> list[str]:
     return [name for action in parser._actions if isinstance(action.choices, dict) for name in action.choices]
 
 
+def _options(parser: Parser) -> dict[str, argparse.Action]:
+    return {name: action for name, action in parser.options.items() if action.help != argparse.SUPPRESS}
+
+
 def _choices(action: argparse.Action) -> list[str]:
     return [] if action.choices is None or isinstance(action.choices, dict) else [str(one) for one in action.choices]
 
@@ -119,7 +123,7 @@ def _bash(parser: Parser) -> str:
     paths, values, shown = [], [], []
     for path, found in _commands(parser):
         here = " ".join(path)
-        below, options = _below(found), found.options
+        below, options = _below(found), _options(found)
         paths += [
             f"            {shlex.quote(f'{here} {name}')}) path={shlex.quote(f'{here} {name}')} ;;" for name in below
         ]
@@ -142,11 +146,11 @@ def _zsh(parser: Parser) -> str:
             f"            {shlex.quote(f'{here} {name}')}) at={shlex.quote(f'{here} {name}')} ;;"
             for name in _below(found)
         ]
-        for name, action in found.options.items():
+        for name, action in _options(found).items():
             if action.nargs != 0:
                 reply = f"compadd -- {shlex.join(_choices(action))}" if action.choices else "_files"
                 values.append(f"        {shlex.quote(f'{here} {name}')}) {reply}; return ;;")
-        described = [_described(name, action.help) for name, action in found.options.items()]
+        described = [_described(name, action.help) for name, action in _options(found).items()]
         options.append(f"        {shlex.quote(here)}) shown=({' '.join(described)}) ;;")
         described = [_described(name, text) for name, text in _described_commands(found)]
         described += [_described(word, None) for word in _plain(found)]
@@ -179,9 +183,9 @@ def _fish(parser: Parser) -> Iterator[str]:
         for name, text in _described_commands(found):
             yield _fish_line(here, f"-f -a {name}", text)
         for action in found._actions:
-            if action.option_strings:
+            if action.option_strings and action.help != argparse.SUPPRESS:
                 yield _fish_line(here, _fish_option(action), action.help)
-            elif words := _choices(action):
+            elif not action.option_strings and (words := _choices(action)):
                 yield _fish_line(here, f"-f -a {shlex.quote(' '.join(words))}", action.help)
 
 

@@ -1,0 +1,151 @@
+"""`JobCheck`: a suite of checks that a job runs, `[[check]]`, and the session in which it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dpdb.doors.jobs.placeholders import placeholders
+from dpdb.doors.jobs.toml_keys import TomlKeys
+from dpdb.engine import Progress, TableSpec
+from dpdb.errors import ParameterError
+from dpdb.ledger import Ledger
+from dpdb.release import Charge, Session
+
+if TYPE_CHECKING:
+    from dpdb.suites import CheckRun
+
+__all__ = ["JobCheck", "OpenedCheck", "due_charges", "is_answered", "open_check", "read_check"]
+
+_KEYS = (
+    "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "where", "by", "keys", "label",
+)  # fmt: skip
+_CERTAIN = ("fail", "pass")
+
+
+@dataclass(frozen=True)
+class JobCheck:
+    """One `[[check]]` of a job.
+
+    Attributes
+    ----------
+    name : str
+        By default that of the suite's file, without its endings.
+    suite : Path
+        The file of rules and limits.
+    options : mapping
+        What else the file says, as `dpdb.suites.prepare_check` takes it.
+    where : str or None
+        The rows that are checked; in a job as its file has it with placeholders, in `filled_job` without.
+    day : str or None
+        What ``{date}`` stands for in the suite: the date of the run's data, once it is known.
+    """
+
+    name: str
+    suite: Path
+    options: Mapping[str, Any]
+    where: str | None = None
+    day: str | None = None
+
+    @property
+    def keep(self) -> str | None:
+        """The name under which the suite is kept."""
+        return self.options.get("keep")
+
+
+class OpenedCheck(NamedTuple):
+    """A suite of a run, checked, and the session in which it runs: one of its own, whose constraints are its rules."""
+
+    check: JobCheck
+    session: Session
+    prepared: CheckRun
+
+
+def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
+    """Read a `[[check]]` table of a job file; see `TomlKeys` for the errors.
+
+    Parameters
+    ----------
+    path
+        The job file.
+    values
+        The table.
+    place
+        Where it stands, for messages.
+    """
+    keys = TomlKeys(values, place, _KEYS)
+    file = keys.required_text("suite", "a file of rules with limits")
+    suite = path.parent / file
+    if not suite.is_file():
+        raise keys.error("suite", f"no such file: {suite}")
+    name = keys.name_of_part(suite.name.split(".")[0] or suite.name)
+    given = {
+        "epsilon": keys.amount("epsilon"),
+        "certain": keys.text("certain"),
+        "confidence": keys.number("confidence"),
+        "runs": keys.whole("runs"),
+        **{key: keys.text(key) for key in ("keep", "by", "label")},
+        "keys": keys.scalars("keys"),
+    }
+    if given["certain"] not in (None, *_CERTAIN):
+        raise keys.error("certain", f"{given['certain']!r} is none of {', '.join(_CERTAIN)}")
+    where = keys.text("where")
+    try:
+        placeholders(where or "")
+    except ParameterError as error:
+        raise ParameterError(f"{path}, [[check]] {name!r}: {error}") from None
+    return JobCheck(name, suite, {key: value for key, value in given.items() if value is not None}, where)
+
+
+def open_check(
+    stack: ExitStack, table: TableSpec, ledger: Path, check: JobCheck, run_id: str, *,
+    who: str | None, progress: Progress, rows: bool,
+) -> OpenedCheck:  # fmt: skip
+    """Open the source under the ledger with the rules of a suite, and check everything public about its run.
+
+    Parameters
+    ----------
+    stack
+        Closes the session.
+    table, ledger
+        Of the job.
+    check
+        Of this run, its placeholders filled.
+    run_id
+        Of the check, in the ledger.
+    who
+        Asks, as the owner calls him.
+    progress
+        Gets the name of each long step.
+    rows
+        False for a session that only prepares.
+    """
+    from dpdb.suites import load_suite, prepare_check
+
+    suite = load_suite(check.suite, date=check.day)
+    rules = [line.rule for line in suite.lines if line.rule is not None]
+    spec = replace(table, constraints=rules or None)
+    session = stack.enter_context(Session(spec, ledger=ledger, progress=progress, rows=rows))
+    asked = {**check.options, "where": check.where, "run_id": run_id, "who": who, "day": check.day}
+    return OpenedCheck(check, session, prepare_check(session, check.suite, **asked))
+
+
+def due_charges(ledger: Ledger, checks: list[OpenedCheck]) -> list[Charge]:
+    """Return what a run may have to debit for its suites: nothing for one that is kept and open."""
+    return [
+        found.prepared.charge
+        for found in checks
+        if found.check.keep is None or ledger.kept_suite(found.check.keep) is None
+    ]
+
+
+def is_answered(ledger: Ledger, opened: OpenedCheck) -> bool:
+    """Return whether a ledger has the verdicts of a run already."""
+    charge, keep = opened.prepared.charge, opened.check.keep
+    suite = None if keep is None else ledger.kept_suite(keep)
+    if suite is not None:
+        return any(each.run_id == charge.run_id and each.level == 0 for each in ledger.suite_levels(suite.number))
+    return ledger.answered(str(charge.run_id), charge.request_text) is not None

@@ -1,0 +1,85 @@
+"""Where results are kept: a table of a DuckDB file, or a folder of Parquet files, by the name of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from dpdb.doors.jobs.results_duckdb import DuckDBResults
+from dpdb.doors.jobs.results_parquet import ParquetResults
+from dpdb.errors import ParameterError
+
+__all__ = ["CHECKS_FOLDER", "DEFAULT_TABLE", "ResultsTable", "StoredRows", "open_stored"]
+
+DEFAULT_TABLE = "dpdb_results"
+CHECKS_FOLDER = "_checks"
+"""Of the verdicts within a folder of results; readers of Parquet folders leave out what begins with `_`."""
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """What a table of results holds.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+    key : tuple of str
+        Columns; rows alike in them are one row. The first three name what is appended at once: all or none of it.
+    distinct : tuple of str
+        Those of them in which no two rows are ever alike, so that a key of the table on them refuses none.
+    suffix, folder : str
+        What is added to the name of a DuckDB table, and the folder within one of Parquet files.
+    """
+
+    schema: pa.Schema
+    key: tuple[str, str, str, str]
+    distinct: tuple[str, ...]
+    suffix: str = ""
+    folder: str = ""
+
+
+class ResultsTable(Protocol):
+    """A table that stores results."""
+
+    def prepare(self) -> None:
+        """Make the table, or check that rows can be appended to it, before anything is spent."""
+
+    def append(self, rows: pa.Table) -> None:
+        """Add the rows of one release or suite of one run, all or none, unless the table has them already."""
+
+    def read(self, *, optional: bool = False) -> pa.Table:
+        """Return all rows, in any order; none if there is no such table and it is optional."""
+
+
+def open_stored(path: Path, table: str | None, stored: StoredRows) -> ResultsTable:
+    """Choose by the file at `path`, or by its name: a DuckDB file (`.duckdb`, `.db`), else a folder of Parquet files.
+
+    Raises
+    ------
+    ParameterError
+        The file or its name is of another kind, or a table name is given for Parquet.
+    """
+    if path.is_file():
+        with path.open("rb") as file:
+            is_duckdb = file.read(12)[8:] == b"DUCK"
+        if not is_duckdb:
+            raise ParameterError(
+                f"{path}: jobs append to a DuckDB file or to a folder of Parquet files; two jobs at once would lose "
+                "rows of a single file"
+            )
+    elif path.is_dir():
+        is_duckdb = False
+    elif path.suffix in ("", ".parquet", ".duckdb", ".db"):
+        is_duckdb = path.suffix in (".duckdb", ".db")
+    else:
+        raise ParameterError(f"{path}: results are kept in a DuckDB file (.duckdb) or a folder of Parquet files")
+    if is_duckdb:
+        return DuckDBResults(
+            path, f"{table or DEFAULT_TABLE}{stored.suffix}", stored.schema, stored.key, stored.distinct
+        )
+    if table is not None:
+        raise ParameterError(f"{path}: a table name applies to DuckDB files only")
+    return ParquetResults(path / stored.folder, stored.schema, stored.key[:3])

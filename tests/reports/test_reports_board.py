@@ -1,0 +1,123 @@
+"""The board of checks by days: what was found in words for every cell, days and checks in order, in every view."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from browser import Browser
+from sample import HOSTILE, START, verdicts, year
+from test_reports_browser import CONTRAST
+from test_reports_page import Page
+
+from dpdb.doors.cli import main
+from dpdb.doors.jobs.results import Results, several_results
+from dpdb.doors.reports import report_page
+
+
+def cells(html: str) -> list[list[tuple[str, str]]]:
+    """Kind and words of each cell, by line."""
+    board = re.findall(r"<tbody>(.*?)</tbody>", html.partition('<section class="board">')[2])[0]
+    cell = r'<td(?: class="cell (\w+)" title="[^"]*")?><span class="said">(.*?)</span></td>'
+    return [re.findall(cell, line) for line in board.split("</tr>")[:-1]]
+
+
+def test_a_board_has_a_line_for_each_check_and_a_column_for_each_day_newest_first() -> None:
+    html = report_page(Results((), verdicts(10)), generated=START)
+    found = cells(html)
+    assert [[kind for kind, _ in line] for line in found] == [
+        ["fail"] * 6 + ["ok"] * 4, ["ok"] * 10, ["open"] * 10, ["warn"] * 10,
+    ]  # fmt: skip
+    assert [found[line][0][1] for line in range(4)] == [
+        "failed on 2026-08-05, not re-armed", "passed, at most 66 rows", "undecided, at most 66 rows",
+        "warned, 31 to 66 rows",
+    ]  # fmt: skip
+    assert found[0][5][1] == "failed, 31 to 66 rows"
+    page = Page(html)
+    assert re.findall(r'colspan="(\d+)">([0-9-]+)<', html) == [("10", "2026-08")]
+    assert re.findall(r'<th scope="col">(\d\d)</th>', html) == [f"{day:02}" for day in range(10, 0, -1)]
+    assert "1 failed, 1 undecided, 1 warned, 1 passed." in page.text
+    assert "40 verdicts of 10 runs, 2026-08-01 to 2026-08-10" in page.text
+    assert "All verdicts are pure 0.25-differentially private." in page.text
+    assert "Each dot" not in page.text
+
+
+def test_a_page_without_verdicts_has_nothing_of_boards() -> None:
+    assert "board" not in report_page(year(3), generated=START)
+    both = report_page(Results(year(3).rows, verdicts(3)), generated=START)
+    assert (both.count('<section class="board">'), both.count("<article")) == (1, 6)
+    assert "18 releases and 12 verdicts of 5 runs" in Page(both).text
+
+
+def test_the_last_run_of_a_day_counts_and_a_check_that_was_not_run_has_an_empty_cell() -> None:
+    rows = verdicts(2)
+    again = [
+        replace(row, run_id="again", time=row.time + timedelta(hours=1), check=replace(row.check, verdict="undecided"))
+        for row in rows[4:7]  # of the second day, without the last check
+    ]
+    found = cells(report_page(Results((), (*rows, *again)), generated=START))
+    assert [[kind for kind, _ in line] for line in found] == [
+        ["open", "ok"],
+        ["open", "ok"],
+        ["open", "open"],
+        ["", "warn"],
+    ]
+    assert found[3][0][1] == "not run"
+
+
+def test_many_days_are_cut_and_counted() -> None:
+    html = report_page(Results((), verdicts(70)), generated=START)
+    assert {len(line) for line in cells(html)} == {62}
+    assert "8 earlier days not shown." in html
+    assert re.findall(r'colspan="(\d+)">([0-9-]+)<', html) == [("9", "2026-10"), ("30", "2026-09"), ("23", "2026-08")]
+
+
+def test_verdicts_of_hostile_names_are_escaped() -> None:
+    page = Page(report_page(Results((), verdicts(2, hostile=True)), generated=START))
+    assert set(page.tags).isdisjoint({"script", "img"})
+    assert HOSTILE in page.text
+    assert not any(name.startswith("on") or name in ("src", "style") for name, _ in page.attributes)
+
+
+def test_tables_of_checks_alone_can_be_chosen_and_one_name_in_two_files_is_told_apart() -> None:
+    results = several_results({"a": Results(year(2).rows), "b": Results((), verdicts(2))})
+    html = report_page(results, generated=START)
+    assert {"visits-quality (a)", "visits-quality (b)"} == set(re.findall(r"<h2>(visits.*?)</h2>", html))
+    assert re.findall(r'<section class="job (t\d)">', html) == ["t1", "t2"]
+
+
+def test_report_of_a_job_of_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("zip,city\n" + "1,a\n" * 300 + "1,b\n" * 200)
+    (tmp_path / "suite.txt").write_text("zips: zip -> city\n")
+    (tmp_path / "job.toml").write_text(
+        'name = "job"\nsource = "t.csv"\nledger = "t.ledger"\nresults = "out"\n'
+        '[[check]]\nsuite = "suite.txt"\nepsilon = 10\n'
+    )
+    assert main(["budget", "create", f"{tmp_path}/t.ledger", "--epsilon", "50"]) == 0
+    # 200 rows above a limit of 0 pass with probability exp(-2.5 (200 - s) / 2) at the most, s below 10
+    assert main(["run", f"{tmp_path}/job.toml", "--run-id", "2026-08-01", "--quiet"]) == 1
+    capsys.readouterr()
+    assert main(["report", f"{tmp_path}/out", "--out", f"{tmp_path}/r.html"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/r.html: 0 releases, 1 verdicts\n"
+    html = (tmp_path / "r.html").read_text()
+    assert [[kind for kind, _ in line] for line in cells(html)] == [["fail"]]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_a_board_can_be_read_in_every_view(browser: Browser, width: int, dark: bool, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(report_page(Results((), verdicts(40)), generated=START), encoding="utf-8")
+    browser.show(path, width=width, dark=dark)
+    assert browser.log("browser") == []
+    assert browser.run("return document.documentElement.scrollWidth") == width
+    assert browser.run(CONTRAST) == []
+    sign = "return getComputedStyle(document.querySelector('.cell.{}'), '::before').content"
+    assert [browser.run(sign.format(kind)) for kind in ("ok", "fail", "warn", "open")] == ['"✓"', '"✗"', '"!"', '"?"']
+    # The names of checks stay in view while the days are scrolled.
+    browser.run("document.querySelector('.board .scroll').scrollLeft = 300")
+    left = "return document.querySelector('.board tbody th').getBoundingClientRect().left"
+    assert browser.run(left) >= 0
