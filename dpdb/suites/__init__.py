@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from dpdb.suites.plan import SuitePlan
     from dpdb.suites.planned import plan_suite
     from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
-    from dpdb.suites.results import CheckResult, CheckResults
+    from dpdb.suites.result import CheckResult
+    from dpdb.suites.results import CheckResults
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
@@ -72,7 +73,8 @@ if not TYPE_CHECKING:
             "plan": "SuitePlan",
             "planned": "plan_suite",
             "registered": "RegisteredSuite SuiteAsk register_suite",
-            "results": "CheckResult CheckResults",
+            "result": "CheckResult",
+            "results": "CheckResults",
             "session": "Session open_session",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
