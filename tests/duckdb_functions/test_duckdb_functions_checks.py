@@ -93,11 +93,15 @@ def test_a_kept_suite_runs_as_its_owner_opened_it(connection: duckdb.DuckDBPyCon
         assert registration.remaining("visits") == 1  # of neither ledger nor the registration's own budget
         with pytest.raises(ParameterError, match="kept with epsilon 2, and its runs cost nothing: leave epsilon out"):
             registration.execute("FROM dp_check('nightly', 1)")
-    with dpdb.register(connection, ledger=ledger, suites={"visits": {"nightly": RULE}}) as registration:
-        with pytest.raises(LedgerError, match="was opened with other .*suite"):
-            registration.execute("FROM dp_check('nightly')")
+    with (
+        dpdb.register(connection, ledger=ledger, suites={"visits": {"nightly": RULE}}) as registration,
+        pytest.raises(LedgerError, match=r"was opened with other .*suite"),
+    ):
+        registration.execute("FROM dp_check('nightly')")
     with Ledger.open(ledger) as opened:
         opened.close_suite("nightly")
-    with dpdb.register(connection, ledger=ledger, suites=SUITES) as registration:
-        with pytest.raises(LedgerError, match="kept suite 'nightly' was closed"):
-            registration.execute("FROM dp_check('nightly')")
+    with (
+        dpdb.register(connection, ledger=ledger, suites=SUITES) as registration,
+        pytest.raises(LedgerError, match="kept suite 'nightly' was closed"),
+    ):
+        registration.execute("FROM dp_check('nightly')")

@@ -134,7 +134,7 @@ class Registration:
         return None
 
 
-def _clean_up(
+def _clean_up(  # noqa: PLR0917 - a finalizer has no named arguments
     connection: weakref.ref[Any],
     function: weakref.ref[ReleaseFunction],
     names: Sequence[str],
