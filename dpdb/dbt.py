@@ -8,6 +8,7 @@ in which dbt is run::
         config:
           constraints: rules.txt    # of models; generic tests have their own
           ledger: visits.ledger
+          suites: {visits: {nightly: nightly.txt}}    # of `dp_check('nightly')` and the test `dpdb.check`
           exact: true               # owner only: allow the tests whose names begin with `owner_exact`
 
 dbt imports this module by its name; nothing else of dpdb does.
@@ -26,7 +27,7 @@ from dpdb.errors import DpdbError
 
 __all__ = ["Plugin"]
 
-_PARAMETERS = ("budget", "ledger", "who", *(name for name in SETTINGS if name != "table"))
+_PARAMETERS = ("budget", "ledger", "who", "suites", *(name for name in SETTINGS if name != "table"))
 _EXACT = "exact"
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dpdb.suites.planned import plan_suite
     from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
-    from dpdb.suites.results import CheckResult, CheckResults, recorded_results
+    from dpdb.suites.result import CheckResult
+    from dpdb.suites.results import CheckResults, recorded_results
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
@@ -84,7 +85,8 @@ if not TYPE_CHECKING:
             "planned": "plan_suite",
             "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "registered": "RegisteredSuite SuiteAsk register_suite",
-            "results": "CheckResult CheckResults recorded_results",
+            "result": "CheckResult",
+            "results": "CheckResults recorded_results",
             "session": "Session open_session",
             "state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",

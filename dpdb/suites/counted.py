@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpdb.engine import RuleStatistic, WherePredicate, exact_statistic
+from dpdb.engine import RuleStatistic, WherePredicate, exact_statistic, load_counting
 from dpdb.errors import ParameterError
 from dpdb.predicates import all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels

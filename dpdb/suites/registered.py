@@ -78,8 +78,10 @@ class RegisteredSuite:
         Raises
         ------
         ParameterError
-            If something is asked that the kept suite was not opened with, or a run id without a ledger.
+            As `Session.check`; if a kept suite was not opened with what is asked; a run id without a ledger.
         """
+        if ask.certain not in (None, "fail", "pass"):
+            raise ParameterError(f"certain is 'fail' or 'pass', got {ask.certain!r}")
         spec = self.session.kept_suite(self.name)
         if spec is None:
             if ask.run_id is not None and not self.session.has_ledger:

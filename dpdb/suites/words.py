@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpdb.suites.results import CheckResult
+from dpdb.suites.result import CheckResult
 
 __all__ = ["check_words", "how_many", "limit_words", "verdict_words"]
 

@@ -103,6 +103,54 @@ def test_private_tests(tmp_path: Path) -> None:
     assert (other.returncode, spent(project)) == (0, pytest.approx(paid + 0.2))
 
 
+def test_checks_of_one_invocation_share_one_run(tmp_path: Path) -> None:
+    """About 25 rows are to be deleted for zip -> city, far from 5,000; no noise of 1 / epsilon = 1 fails 9,000 rows."""
+    of_suite = {"suite": "nightly"}
+    tests = [
+        a_test("check", "zips", **of_suite, check="zip_city"),
+        a_test("check", "volume", **of_suite, check="volume"),
+        a_test("check", "too_small", **of_suite, check="too small"),
+        a_test("check", "warned", **of_suite, check="warned"),
+        a_test("check", "whole_suite", **of_suite),
+        a_test("check", "no_such_check", **of_suite, check="zip_citi"),
+        a_test("check", "no_such_suite", suite="nightly.txt", check="zip_city"),
+        a_test("check", "has_a_where", {"where": "state = 'AL'"}, **of_suite),
+    ]
+    project = project_with(tmp_path, {}, tests)
+    (project / "nightly.txt").write_text(
+        "zip_city: zip_code -> city fail above 5000\nvolume: row_count fail below 1000\n"
+        '"too small": row_count fail below 100000\nwarned: row_count warn above 10\n'
+    )
+    with_suites(project, {"hospital": {"nightly": "nightly.txt"}})
+    Ledger.create(project / "hospital.ledger", 3).close()
+    done = dbt(project, "build")
+    assert results(project) == {
+        "hospital": "success", "zips": "pass", "volume": "pass", "too_small": "fail", "warned": "warn",
+        "whole_suite": "fail", "no_such_check": "error", "no_such_suite": "error", "has_a_where": "error",
+    }, done.stdout  # fmt: skip
+    messages = results(project, "message")
+    assert "suite 'nightly' has no check 'zip_citi'" in messages["no_such_check"]
+    assert "no suite 'nightly.txt' is registered" in messages["no_such_suite"]
+    assert "a suite has conditions of its own" in messages["has_a_where"]
+    with Ledger.open(project / "hospital.ledger") as ledger:
+        [run] = ledger.history()
+    invocation = json.loads((project / "target" / "run_results.json").read_text())["metadata"]["invocation_id"]
+    assert run.run_id == f"dbt check nightly {invocation}"
+    first = spent(project)
+    assert 0.25 < first < 1
+
+    # one test alone runs the suite all the same, as a run of its own
+    alone = dbt(project, "test", "--select", "zips")
+    assert (alone.returncode, results(project)) == (0, {"zips": "pass"}), alone.stdout
+    assert spent(project) > first
+
+
+def with_suites(project: Path, suites: dict[str, dict[str, str]]) -> None:
+    profiles = yaml.safe_load((project / "profiles.yml").read_text())
+    profiles["hospital_quality"]["outputs"]["dev"]["plugins"][0]["config"]["suites"] = suites
+    (project / "profiles.yml").write_text(yaml.safe_dump(profiles))
+
+
 def stored_row(project: Path) -> dict[str, Any]:
     with duckdb.connect(project / "hospital_quality.duckdb", read_only=True) as connection:
         query = 'SELECT *, ceil("value")::BIGINT AS failures FROM main_dbt_test__audit.fails'

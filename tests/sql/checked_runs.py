@@ -47,17 +47,18 @@ def run_one(front_end: FrontEnd, statement: str) -> tuple[str, float]:
         assert len(message) <= LONGEST_ERROR, statement
         assert not shows_private(message), statement
         if session.spent() == before:
-            assert front_end.kept == (), statement
+            assert front_end.kept == front_end.kept_checks == (), statement
             return f"refused ({type(error).__name__})", took
-        assert front_end.kept, statement  # spent, and not lost
+        assert front_end.kept or front_end.kept_checks, statement  # spent, and not lost
         front_end._paid.take(list(front_end._paid._answers))
         return "failed after the debit", took
     took = time.monotonic() - start
     assert not shows_private(seen(result.table)), statement
-    assert front_end.kept == (), statement
+    assert front_end.kept == front_end.kept_checks == (), statement
     spent = session.spent() - before
-    assert (spent > 0) == bool(result.releases), statement
-    assert spent <= sum(release.epsilon or 0.0 for release in result.releases) + 1e-9, statement
+    answers = [*result.releases, *result.checks]
+    assert (spent > 0) == bool(answers), statement
+    assert spent <= sum(answer.epsilon or 0.0 for answer in answers) + 1e-9, statement
     return "answered", took
 
 

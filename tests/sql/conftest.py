@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from private_rows import RULE, private_rows
+from private_rows import private_rows
+from suite_door import door_with_suite
 
 import dpdb
 from dpdb.doors.sql import FrontEnd
@@ -36,12 +37,12 @@ def public(folder: Path) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def session(folder: Path) -> Iterator[dpdb.Session]:
-    with dpdb.open(folder / "visits.parquet", constraints=RULE) as opened:
+def front_end(folder: Path, public: dict[str, Path]) -> Iterator[FrontEnd]:
+    with door_with_suite(folder, public) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def front_end(session: dpdb.Session, public: dict[str, Path]) -> Iterator[FrontEnd]:
-    with FrontEnd(session, "visits", public) as opened:
-        yield opened
+def session(front_end: FrontEnd) -> dpdb.Session:
+    assert isinstance(front_end.session, dpdb.Session)
+    return front_end.session

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from private_rows import NIGHTLY
+
 # What a release of each kind is, as a call of the session.
 KINDS: dict[str, tuple[str, dict[str, object]]] = {
     "count": ("dp_count", {}),
@@ -26,6 +28,7 @@ KINDS: dict[str, tuple[str, dict[str, object]]] = {
     "pairs": ("dp_inconsistency", {"measure": "minimal_inconsistency"}),
     "problematic": ("dp_inconsistency", {"measure": "problematic"}),
     "all": ("dp_inconsistency", {"measure": "all"}),
+    "nightly": ("check", {"suite": NIGHTLY}),
 }
 
 
@@ -234,4 +237,24 @@ FREE = [
     Case("DESCRIBE FROM states", [], None),
 ]
 
-CASES: list[Case] = [*FORMS, *ARGUMENTS, *ONCE, *SEVERAL, *PUBLIC, *EXPRESSIONS, *FREE]
+NIGHT = [("nightly", 0.25)]  # the first share of epsilon 1: what a run costs that finds nothing
+PASSED = [("zip_city", "pass"), ("zip_city", "pass"), ("row_count", "pass")]
+
+CHECKS = [
+    Case("FROM dp_check('nightly')", NIGHT, None),
+    Case("SELECT name, verdict FROM dp_check('nightly')", NIGHT, PASSED),
+    Case("SELECT name, verdict FROM dp_check(suite := 'nightly', epsilon := 0.5)", [("nightly", 0.125)], PASSED),
+    Case("select NAME, c.\"verdict\" from DP_CHECK('nightly', 1, confidence := 0.99, certain := 'fail') as c", NIGHT, PASSED),
+    Case("CALL dp_check('nightly', epsilon => '1')", NIGHT, None),
+    Case("SELECT dp_check.level, epsilon, epsilon_reserved, key FROM dp_check('nightly', label := 'of monday') LIMIT 1", NIGHT, [(23, 0.25, 1.0, None)]),
+    Case("SELECT severity, \"limit\", direction, unit, statistic FROM dp_check('nightly') ORDER BY ALL LIMIT 1", NIGHT, [("fail", 1.0, "below", "rows", "row_count")]),
+    Case("SELECT count(*) FILTER (WHERE verdict = 'pass') FROM dp_check('nightly')", NIGHT, [(3,)]),
+    Case("SELECT count(*) FROM dp_check('nightly') a JOIN dp_check('nightly', epsilon := 1.0) b USING (name, severity)", NIGHT, [(3,)]),
+    Case("WITH c AS (FROM dp_check('nightly')) SELECT upper > 20, (SELECT count(*) FROM c) FROM c WHERE name = 'zip_city' AND severity = 'fail'", NIGHT, [(True, 3)]),
+    Case("SELECT n.value, c.verdict FROM dp_check('nightly') c, dp_count('visits') n LIMIT 1", [*NIGHT, *ONE], [(6.0, "pass")]),
+    Case("SELECT DISTINCT verdict FROM dp_check('nightly') UNION ALL SELECT state FROM states WHERE people > 30", NIGHT, [("pass",), ("CA",)]),
+    Case("EXPLAIN FROM dp_check('nightly')", [], None),
+    Case("DESCRIBE FROM dp_check('nightly')", [], None),
+]  # fmt: skip
+
+CASES: list[Case] = [*FORMS, *ARGUMENTS, *ONCE, *SEVERAL, *PUBLIC, *EXPRESSIONS, *FREE, *CHECKS]

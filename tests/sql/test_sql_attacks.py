@@ -13,8 +13,8 @@ import pytest
 from attack_statements import ATTACKS
 from counting_noise import CountingNoise
 from private_rows import RULE, private_rows, shows_private
+from suite_door import door_with_suite
 
-import dpdb
 from dpdb.database.sql_files import sql_file
 from dpdb.doors.cli import main
 from dpdb.doors.sql import FrontEnd
@@ -31,6 +31,7 @@ frame = private_rows()  # what a replacement scan of DuckDB would find in this p
 REFUSALS = {
     "where": (PredicateError, UnknownColumnError),
     "arguments": (StatementRefusedError, ParameterError, UnknownColumnError),
+    "checks": (StatementRefusedError, ParameterError),
 }
 
 
@@ -62,11 +63,8 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
     files = sorted(folder.iterdir())
     noise = CountingNoise()
     admitted, shown = [], []
-    with (
-        dpdb.open(folder / "visits.parquet", constraints=RULE, budget=100) as session,
-        FrontEnd(session, "visits", public) as front_end,
-        replaced_noise(noise),
-    ):
+    with door_with_suite(folder, public, budget=100) as front_end, replaced_noise(noise):
+        session = front_end.session
         monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
         monkeypatch.setattr("dpdb.engine.sql.count.count_rows", read)
         for statement in ATTACKS[group]:

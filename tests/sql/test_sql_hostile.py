@@ -20,9 +20,9 @@ from counting_noise import CountingNoise
 from hostile_statements import EXHAUSTING, hostile, number_of_functions
 from legitimate_statements import KINDS
 from mutated_statements import mutated
-from private_rows import RULE, shows_private
+from private_rows import shows_private
+from suite_door import door_with_suite
 
-import dpdb
 from dpdb.doors.sql import FrontEnd
 from dpdb.doors.sql.child.remote_database import Form, RemoteDatabase
 from dpdb.errors import DpdbError
@@ -45,13 +45,9 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def door(folder: Path, big: Path, public: dict[str, Path]) -> Iterator[FrontEnd]:
-    with (
-        dpdb.open(folder / "visits.parquet", constraints=RULE) as session,
-        FrontEnd(session, "visits", {**public, "big": big}, seconds=SECONDS) as opened,
-        replaced_noise(CountingNoise()),
-    ):
+    with door_with_suite(folder, {**public, "big": big}, seconds=SECONDS) as opened, replaced_noise(CountingNoise()):
         for function, options in KINDS.values():  # the first release of each kind compiles its kernels
-            getattr(session, function)(epsilon=1, **options)
+            getattr(opened.session, function)(epsilon=1, **options)
         yield opened
 
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from dpdb.doors.sql_parameters import PARAMETERS, TABLE
+from dpdb.doors.sql_parameters import CHECK, CHECK_PARAMETERS, PARAMETERS, TABLE
 from dpdb.release import OPTIONS, Kind
 
-__all__ = ["ARGUMENTS", "release_macros"]
+__all__ = ["ARGUMENTS", "CHECK_ARGUMENTS", "check_macros", "release_macros"]
 
 _CONSTRAINTS = "constraints"  # a parameter of measures here, where the owner asks; no option of a release
 _TYPES: Mapping[Kind, str] = {
@@ -24,6 +24,18 @@ _OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name,
 _OPTIONS = "STRUCT(" + ", ".join(f'"{name}" {kind}' for name, kind in _OF_OPTION.items()) + ")"
 # Of the Python function: one row, function, table, constraints, options, database, schema, transaction.
 ARGUMENTS = ("BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", _OPTIONS, "VARCHAR", "VARCHAR", "UBIGINT")
+# Of the one for suites: the options in order, the table that the caller expects, database, schema, transaction.
+_CHECK_TYPES = (*(_TYPES[kind] for kind in CHECK_PARAMETERS.values()), "VARCHAR")
+CHECK_ARGUMENTS = (*_CHECK_TYPES, "VARCHAR", "VARCHAR", "UBIGINT")
+
+
+def check_macros(function: str) -> str:
+    """Return the statements that create the macro of suites: a table function, with a row for each check."""
+    names = (*CHECK_PARAMETERS, TABLE)
+    given = ", ".join(f"{name}::{kind}" for name, kind in zip(names, _CHECK_TYPES, strict=True))
+    call = f"{function}({given}, current_database(), current_schema(), txid_current())"
+    head = f"CREATE TEMP MACRO {CHECK}({names[0]}, {', '.join(f'{name} := NULL' for name in names[1:])})"
+    return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
 
 
 def release_macros(function: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Any
 
-from dpdb.doors.duckdb_functions.call import Call
 from dpdb.errors import ParameterError
 
 __all__ = ["Memo"]
@@ -26,10 +26,10 @@ class Memo:
 
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
-        self._answers: OrderedDict[int, dict[Call, Rows]] = OrderedDict()
+        self._answers: OrderedDict[int, dict[Hashable, Rows]] = OrderedDict()
         self._held = 0
 
-    def find(self, transaction: int, call: Call) -> Rows | None:
+    def find(self, transaction: int, call: Hashable) -> Rows | None:
         """Return the answer that the transaction already has for the call; None without one."""
         return self._answers.get(transaction, {}).get(call)
 
@@ -48,7 +48,7 @@ class Memo:
         while self._held >= self._capacity:
             self._held -= len(self._answers.popitem(last=False)[1])
 
-    def keep(self, transaction: int, call: Call, rows: Rows) -> None:
+    def keep(self, transaction: int, call: Hashable, rows: Rows) -> None:
         """Remember an answer, after `reserve`.
 
         Parameters

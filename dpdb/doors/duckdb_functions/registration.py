@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.database import add_function, refuse_unusable, remove_function, remove_macros
-from dpdb.doors.duckdb_functions.macros import ARGUMENTS, release_macros
+from dpdb.doors.duckdb_functions.macros import ARGUMENTS, CHECK_ARGUMENTS, check_macros, release_macros
 from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
-from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Tables
+from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Suites, Tables
 from dpdb.engine import TableSettings, TableSpec, with_settings
 from dpdb.errors import ParameterError
 from dpdb.release import RELEASE_SCHEMA, Session
+from dpdb.suites import CHECK_SCHEMA
 
 __all__ = ["Registration", "register"]
 
@@ -37,15 +38,20 @@ class Registration:
         self._cursors: list[weakref.ref[Any]] = []
         self._tables = Tables(settings)
         self._function = ReleaseFunction(connection, self._tables)
-        self._name = add_function(connection, self._function, ARGUMENTS, RELEASE_SCHEMA)
-        connection.execute(release_macros(self._name))
+        names = (
+            add_function(connection, self._function, ARGUMENTS, RELEASE_SCHEMA),
+            add_function(connection, self._function.check, CHECK_ARGUMENTS, CHECK_SCHEMA),
+        )
+        self._macros = release_macros(names[0]) + check_macros(names[1])
+        connection.execute(self._macros)
         # Also when the connection dies, and at interpreter exit if nobody closed anything. It must not hold `self`:
         # the connection owns the function, and the function must not own the connection.
         self._finalizer = weakref.finalize(
             self._function,
             _clean_up,
             weakref.ref(connection),
-            self._name,
+            weakref.ref(self._function),
+            names,
             self._function.worker,
             self._tables,
             self._cursors,
@@ -83,7 +89,7 @@ class Registration:
         """Make the functions usable in another cursor of the same database; its accounts and tables are the same."""
         self._refuse_closed()
         refuse_unusable(cursor)
-        cursor.execute(release_macros(self._name))
+        cursor.execute(self._macros)
         self._cursors.append(weakref.ref(cursor))
 
     def spent(self, table: str) -> float:
@@ -128,9 +134,10 @@ class Registration:
         return None
 
 
-def _clean_up(
+def _clean_up(  # noqa: PLR0917 - a finalizer has no named arguments
     connection: weakref.ref[Any],
-    name: str,
+    function: weakref.ref[ReleaseFunction],
+    names: Sequence[str],
     worker: ThreadPoolExecutor,
     tables: Tables,
     cursors: list[weakref.ref[Any]],
@@ -142,8 +149,9 @@ def _clean_up(
     for reference in (*cursors, connection):
         if (alive := reference()) is not None:
             remove_macros(alive)
-    if (alive := connection()) is not None:
-        remove_function(alive, name)
+    if (alive := connection()) is not None and function() is not None:  # else it is dropping its functions just now
+        for name in names:
+            remove_function(alive, name)
 
 
 @with_settings
@@ -154,9 +162,12 @@ def register(
     budget: Epsilon | Mapping[str, Epsilon | None] | None = None,
     ledger: str | Path | Mapping[str, str | Path] | None = None,
     who: str | None = None,
+    suites: Suites | None = None,
     **settings: Unpack[TableSettings],
 ) -> Registration:
     """Put `dp_inconsistency(...)` and `dp_count(...)` into a DuckDB connection, as scalar and as table functions.
+
+    And `dp_check(...)`, as a table function.
 
     ``SELECT * FROM dp_inconsistency('visits', measure := 'repair', epsilon := 0.5)`` gives one row per release, with
     the fields of `Release` as columns; ``SELECT (dp_inconsistency('visits', epsilon := 0.5)).value`` gives one release
@@ -167,6 +178,10 @@ def register(
                          confidence 0.95, max_degree, run_id, theta, constraints, label, rate false,
                          each_constraint false)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
+        dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, table_name)
+
+    ``FROM dp_check('nightly')`` runs a suite of checks that is registered under this name, with a row for each check;
+    one that the table's ledger keeps under it runs as it was opened, and costs nothing.
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 
@@ -191,6 +206,8 @@ def register(
         Durable budget. It belongs to one table; for several, a mapping from table name.
     who : str, optional
         Who asks, for the ledger's history.
+    suites : mapping, optional
+        From table name to its suites by name: ``{"visits": {"nightly": "nightly.txt"}}``.
     **settings
         As for `dpdb.open`, the same for every table: `unit` and `max_rows`, `public_parents` and `private_parents`
         (lists of tables and views of the connection that constraints look into), `row_bound`, `memory_limit` and so on.
@@ -207,5 +224,5 @@ def register(
     """
     return Registration(
         connection,
-        Settings(TableSpec.of(None, settings), constraints, budget, ledger, who),
+        Settings(TableSpec.of(None, settings), constraints, budget, ledger, who, suites),
     )

@@ -15,10 +15,12 @@ from dpdb.engine.owner_table import OwnerTable
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
 from dpdb.release import Budget, Session
+from dpdb.suites import RegisteredSuite, Suite, load_suite
 
 __all__ = ["CLOSED", "Settings", "Tables"]
 
 Epsilon: TypeAlias = float | int | str | Decimal
+Suites: TypeAlias = Mapping[str, Mapping[str, Suite | str | Path]]
 
 CLOSED = "this registration is closed; register the connection again"
 
@@ -38,6 +40,7 @@ class Settings:
     budget: Epsilon | Mapping[str, Epsilon | None] | None = None
     ledger: str | Path | Mapping[str, str | Path] | None = None
     who: str | None = None
+    suites: Suites | None = None
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -55,6 +58,36 @@ class Settings:
             Budget(budget)
         if self.who is not None:
             check_name("who", self.who)
+        self._check_suites()
+
+    def _check_suites(self) -> None:
+        if self.suites is None:
+            return
+        if not isinstance(self.suites, Mapping) or not all(isinstance(own, Mapping) for own in self.suites.values()):
+            raise ParameterError("suites is a mapping from table name to {suite name: file}")
+        names = [name for own in self.suites.values() for name in own]
+        for name in names:
+            check_name("a suite's name", name)
+            if names.count(name) > 1:
+                raise ParameterError(f"two tables have a suite {name!r}: give each a name of its own")
+        for own in self.suites.values():
+            for source in own.values():
+                if not isinstance(source, Suite):
+                    load_suite(source)
+
+    def table_of(self, suite: str) -> str:
+        """Return the name of the table that a suite is registered for.
+
+        Raises
+        ------
+        ParameterError
+            If there is no suite of this name; a path is none.
+        """
+        known = {name: table for table, own in (self.suites or {}).items() for name in own}
+        if suite not in known:
+            there = f"registered: {', '.join(known)}" if known else "none is: give register() suites="
+            raise ParameterError(f"no suite {suite!r} is registered ({there})")
+        return known[suite]
 
 
 @dataclass
@@ -68,7 +101,7 @@ class Tables:
     settings: Settings
     _budgets: dict[str, Budget] = field(default_factory=dict)
     _units: dict[str, dict[str, str]] = field(default_factory=dict)
-    _sessions: OrderedDict[tuple[str, str | None], tuple[object, Session]] = field(default_factory=OrderedDict)
+    _sessions: OrderedDict[tuple[str, object], tuple[object, Session]] = field(default_factory=OrderedDict)
     _closed: bool = False
 
     def session(self, table: OwnerTable, constraints: str | None = None) -> Session:
@@ -79,9 +112,24 @@ class Tables:
         DpdbError
             As `Session`; with a ledger also `LedgerError`, if the rows differ from those that the ledger knows.
         """
+        if constraints is None:
+            return self._session(table, None, _of("constraints", self.settings.constraints, table))
+        return self._session(table, constraints, never_a_path(constraints))
+
+    def suite(self, table: OwnerTable, name: str) -> RegisteredSuite:
+        """Return a suite of the table, with a session of its rules. Errors as `session`."""
+        source = next(own[name] for own in (self.settings.suites or {}).values() if name in own)
+        suite = source if isinstance(source, Suite) else load_suite(source)
+        rules = tuple(line.rule for line in suite.lines if line.rule is not None)
+        session = self._session(table, (name, rules), rules or None)
+        if not isinstance(source, Suite):
+            suite = load_suite(source, session.public.opened.schema.names)
+        return RegisteredSuite(name, suite, session)
+
+    def _session(self, table: OwnerTable, of: object, constraints: Any) -> Session:
         if self._closed:  # while the call waited for its turn
             raise ParameterError(CLOSED)
-        key = table.spellings[0], constraints
+        key = table.spellings[0], of
         state = table.state(), *(table.beside(name).state() for name in self.settings.parents)
         known, session = self._sessions.pop(key, (None, None))
         if session is not None and known != state:
@@ -118,12 +166,11 @@ class Tables:
                     f"compares the unit with {column!r}; measure it in a registration of its own"
                 )
 
-    def _open(self, table: OwnerTable, constraints: str | None) -> Session:
+    def _open(self, table: OwnerTable, constraints: Any) -> Session:
         settings = self.settings
         _, name, _ = table.spellings
-        own = _of("constraints", settings.constraints, table) if constraints is None else never_a_path(constraints)
         return Session(
-            replace(settings.of_table, source=table.cursor, table=name, constraints=own),
+            replace(settings.of_table, source=table.cursor, table=name, constraints=constraints),
             budget=self._budgets.setdefault(table.spellings[0], Budget(_of("budget", settings.budget, table))),
             ledger=_of("ledger", settings.ledger, table),
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpdb.constraints import shortened
 from dpdb.doors.sql.parse import is_number
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
 from dpdb.doors.sql_parameters import CHECK, CHECK_PARAMETERS, PARAMETERS, TABLE
@@ -105,8 +106,7 @@ def _asked_of_suite(node: exp.Expr, given: dict[str, Any], suites: Collection[st
     if name not in suites:
         known = f" (there are: {', '.join(sorted(suites))})" if suites else "; there is none"
         raise StatementRefusedError(
-            f"{shown(exp.Literal.string(name))} is no suite that the owner has registered"
-            f"{nearest(name, sorted(suites))}{known}"
+            f"{shortened(name)} is no suite that the owner has registered{nearest(name, sorted(suites))}{known}"
         )
     return SuiteAsk(**{option: value for option, value in given.items() if value is not None})
 

@@ -27,6 +27,42 @@
 ) }}
 {% endtest %}
 
+-- A suite of checks that the plugin has registered, or one check of it, by name. All tests of one invocation of dbt that
+-- name a suite share one run of it: the first runs it, the others read its verdicts. What warns, warns; what fails or is
+-- undecided fails, unless `undecided` is 'warn'.
+{% test check(model, suite, check=none, epsilon=none, column_name=none, undecided='fail') %}
+{{ config(fail_calc = 'coalesce(max(outcome), 0)', warn_if = '= 1', error_if = '> 1') }}
+{% if not execute %}
+select 0 as outcome
+{% elif config.get('where') is not none %}
+{{ dpdb.refuse('a suite has conditions of its own; leave where out') }}
+{% elif undecided not in ['fail', 'warn'] %}
+{{ dpdb.refuse("undecided is 'fail' or 'warn', got " ~ undecided) }}
+{% elif epsilon is not none and (epsilon is not number or epsilon is boolean) %}
+{{ dpdb.refuse('epsilon is a number, got ' ~ epsilon) }}
+{% else %}
+{% set of_check = 'true' if check is none else 'name = ' ~ dpdb.text(check) %}
+{% set run = 'dbt check ' ~ suite ~ ' ' ~ dpdb.run_name('invocation') %}
+with verdicts as materialized (
+    select * from dp_check(
+        {{ dpdb.text(suite) }}, epsilon := {{ 'NULL' if epsilon is none else epsilon }},
+        run_id := {{ dpdb.text(run) }}, table_name := {{ dpdb.text(dpdb.measured_table(model)) }}
+    )
+)
+select
+    case when severity = 'fail' and verdict in ('fail', {{ dpdb.text(undecided | replace('fail', 'undecided')) }})
+        then 2 else 1 end as outcome, *
+from verdicts
+where {{ of_check }} and verdict <> 'pass'
+{% if check is not none %}
+union all
+select error({{ dpdb.text("dpdb: suite '" ~ suite ~ "' has no check '" ~ check ~ "'") }})::integer, *
+from (select any_value(columns(*)) from verdicts)
+where not exists (from verdicts where {{ of_check }})
+{% endif %}
+{% endif %}
+{% endtest %}
+
 
 -- The release, where its value is above the threshold.
 {% macro released_above(relation, constraint, epsilon, fail_above, measure, confidence, theta) %}
@@ -72,7 +108,7 @@ from dp_inconsistency(
 
 
 -- A run is a day, or what the variable `run_date` says; with the variable `dpdb_run: invocation` each invocation of dbt.
-{% macro run_name() %}
-{% if var('dpdb_run', 'day') == 'invocation' %}{{ return(invocation_id) }}{% endif %}
+{% macro run_name(default='day') %}
+{% if var('dpdb_run', default) == 'invocation' %}{{ return(invocation_id) }}{% endif %}
 {{ return(var('run_date', run_started_at.strftime('%Y-%m-%d')) | string) }}
 {% endmacro %}
