@@ -8,7 +8,6 @@ from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
-from dpdb.constraints.limit import DUPLICATE_VALUES, ROW_COUNT, ROWS_IN_DUPLICATES, VIOLATIONS, Limit, Statistic
 from dpdb.constraints.load import ConstraintsLike, load_constraints, load_lines, never_a_path, path_of
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
@@ -27,6 +26,7 @@ from dpdb.constraints.shape import (
 )
 from dpdb.constraints.sorted_shape import SortedKind, SortedShape, sorted_shape
 from dpdb.constraints.text.lexer import MAX_LENGTH
+from dpdb.constraints.text.limits import DUPLICATE_VALUES, ROW_COUNT, ROWS_IN_DUPLICATES, VIOLATIONS, Limit, Statistic
 from dpdb.constraints.text.line import ConstraintLine
 from dpdb.constraints.text.parser import parse_constraint
 from dpdb.constraints.text.source import shortened

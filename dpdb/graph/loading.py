@@ -16,7 +16,6 @@ from dpdb.graph.adjacency import Adjacency
 from dpdb.graph.edges import EdgeArrays
 from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
 from dpdb.graph.grouping import factorize
-from dpdb.graph.one_sort import load_one_sort
 from dpdb.graph.projection import greedy_cover_size, projected_counts
 from dpdb.graph.steps import finished
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
@@ -107,6 +106,8 @@ def load_all_kernels() -> None:
             load_block_kernels(statistic, ordered=ordered, listed=listed, alone=alone)
         load_edge_kernels(statistic)
     load_counted_projection()
+    from dpdb.graph.one_sort import load_one_sort  # few rules need it
+
     load_one_sort()
     small = Adjacency.of_edges(EdgeArrays.from_pairs(3, [(0, 1), (1, 2)]))
     small.sorted().induced(np.arange(2)).independent_nodes(np.arange(2))

@@ -2,7 +2,7 @@
 
 A comparison with a noisy threshold needs noise that only one shift leaves: with X on 0, 1, 2, ... and Pr[X >= x] =
 exp(-x / b), Pr[X = x] is exp(d / b) times Pr[X = x + d], and Pr[X >= x] at most exp(d / b) times Pr[X >= x + d], for
-every x and d >= 0. Nothing is said of d < 0, and nothing needs to be (`dpdb.suites.levels`).
+every x and d >= 0. Nothing is said of d < 0, and nothing needs to be (`dpdb.suites.mechanism.levels`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.ledger_account import table_text
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind
     from dpdb.release.conflict_graph import load_kernels
-    from dpdb.release.fewest_deletions import FewestDeletions
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.parts import PublicTable
     from dpdb.release.prepared.public_theta import PublicTheta
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     )
     from dpdb.release.risk import Risk, risk_of
     from dpdb.release.session import Session, open_session
+    from dpdb.release.statistics import FewestDeletions
     from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = [
@@ -116,7 +116,6 @@ if not TYPE_CHECKING:
             "accounts.ledger_account": "table_text",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS",
             "conflict_graph": "load_kernels",
-            "fewest_deletions": "FewestDeletions",
             "offer": "by_rule_offer",
             "prepared.parts": "PublicTable",
             "prepared.public_theta": "PublicTheta",
@@ -132,6 +131,7 @@ if not TYPE_CHECKING:
             "number_words promise_words releases_words slice_words sure_words theta_words value_words words_of",
             "risk": "Risk risk_of",
             "session": "Session open_session",
+            "statistics": "FewestDeletions",
             "suite_run": "SuiteLevel SuiteRun",
         },
     )

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from dpdb.engine import RuleStatistic, Slice, Table, WherePredicate
 from dpdb.errors import DpdbError
 from dpdb.predicates import TRUE, Node
-from dpdb.release.fewest_deletions import FewestDeletions
-from dpdb.release.statistics import SliceStatistics
+from dpdb.release.statistics import FewestDeletions, SliceStatistics
 
 if TYPE_CHECKING:
     from dpdb.release.rule_statistics import RuleStatistics

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpdb.errors import EngineError, SourceError
-from dpdb.ledger import RecordedLevel
 from dpdb.owner_log import OWNER_LOG
 from dpdb.release.published.release import Releases, recorded_releases
 from dpdb.stopping import debit_begins
@@ -119,6 +118,8 @@ def publish_suite(
         Loading failed, and nothing is spent, or the draw failed, and what was debited stays spent until the same run
         is finished.
     """
+    from dpdb.ledger import RecordedLevel  # releases have no levels
+
     if account.will_draw(run.charge):
         with _said_before_the_debit():
             load()

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.suites.banks import Bank, Tested
-    from dpdb.suites.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
     from dpdb.suites.check import CheckRun, prepare_check, run_check
-    from dpdb.suites.levels import draw_secret, run_level
     from dpdb.suites.load import load_suite
-    from dpdb.suites.plan import SuitePlan
+    from dpdb.suites.mechanism.banks import Bank, Tested
+    from dpdb.suites.mechanism.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
+    from dpdb.suites.mechanism.levels import draw_secret, run_level
+    from dpdb.suites.mechanism.plan import SuitePlan
+    from dpdb.suites.mechanism.planned import plan_suite
+    from dpdb.suites.mechanism.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
+    from dpdb.suites.mechanism.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.plan_text import plan_words, planned_words
-    from dpdb.suites.planned import plan_suite
-    from dpdb.suites.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
     from dpdb.suites.result import CheckResult
     from dpdb.suites.results import CheckResults, recorded_results
     from dpdb.suites.session import Session, open_session
-    from dpdb.suites.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
     from dpdb.suites.words import check_words, how_many, limit_words, verdict_words
@@ -75,20 +75,20 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "banks": "Bank Tested",
-            "bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
+            "mechanism.banks": "Bank Tested",
+            "mechanism.bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
             "check": "CheckRun prepare_check run_check",
-            "levels": "draw_secret run_level",
+            "mechanism.levels": "draw_secret run_level",
             "load": "load_suite",
-            "plan": "SuitePlan",
+            "mechanism.plan": "SuitePlan",
             "plan_text": "plan_words planned_words",
-            "planned": "plan_suite",
-            "planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
+            "mechanism.planned": "plan_suite",
+            "mechanism.planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "registered": "RegisteredSuite SuiteAsk register_suite",
             "result": "CheckResult",
             "results": "CheckResults recorded_results",
             "session": "Session open_session",
-            "state": "LevelVerdicts Ring SuiteState spent state_of",
+            "mechanism.state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
             "words": "check_words how_many limit_words verdict_words",

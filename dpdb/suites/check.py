@@ -1,8 +1,8 @@
 """`run_check`: one run of a suite of checks over a session's table: verdicts under one debit, paid for by failures.
 
 The debit of all epsilon and the hidden thresholds are one transaction; each level is recorded before anything of it is
-shown; at the end the charge is lowered to the first share and the rings (`dpdb.suites.levels` has the mechanism and its
-proof, `dpdb.ledger.suites` why the settled charge is sound).
+shown; at the end the charge is lowered to the first share and the rings (`dpdb.suites.mechanism.levels` has the
+mechanism and its proof, `dpdb.ledger.suites` why the settled charge is sound).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
 from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, SuiteLevel, parse_slices
-from dpdb.suites.bounds import verdicts
 from dpdb.suites.counted import CountedSuite, counted_suite
-from dpdb.suites.levels import draw_secret, run_level
 from dpdb.suites.load import load_suite
-from dpdb.suites.plan import Certain, SuitePlan
-from dpdb.suites.planned import plan_suite
+from dpdb.suites.mechanism.bounds import verdicts
+from dpdb.suites.mechanism.levels import draw_secret, run_level
+from dpdb.suites.mechanism.plan import Certain, SuitePlan
+from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.mechanism.state import spent
 from dpdb.suites.progress import Standing, level_text, standing
 from dpdb.suites.results import CheckResult, CheckResults, result_of
-from dpdb.suites.state import spent
 from dpdb.suites.suite import Suite
 
 __all__ = ["CheckRun", "prepare_check", "run_check"]

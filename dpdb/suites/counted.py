@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpdb.engine import RuleStatistic, WherePredicate, exact_statistic, load_counting
+from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError
 from dpdb.predicates import all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
-from dpdb.suites.banks import Tested
+from dpdb.suites.mechanism.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
 __all__ = ["CheckedLimit", "CountedSuite", "counted_suite", "tests_without_table"]
@@ -149,7 +149,7 @@ def _counted(table: PublicTable, line: SuiteLine) -> _Counted:
     if position is None:
         raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
     kind = "violations" if line.statistic == "row_count" else line.statistic
-    statistic = exact_statistic([table.bound[position]], opened.schema, kind)
+    statistic = opened.exact_statistic([table.bound[position]], kind, reversed_go=True)
     if statistic is None and kind != "violations":
         raise ParameterError(f"check {line.name!r}: only a key has {kind}")
     known = None

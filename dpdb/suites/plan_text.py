@@ -9,9 +9,9 @@ from fractions import Fraction
 from dpdb.privacy import NANO, format_epsilon, parse_epsilon
 from dpdb.release import Epsilon
 from dpdb.suites.counted import tests_without_table
-from dpdb.suites.plan import Certain, SuitePlan
-from dpdb.suites.planned import plan_suite
-from dpdb.suites.planning import numbers_instead, surely_found, unsure_rows
+from dpdb.suites.mechanism.plan import Certain, SuitePlan
+from dpdb.suites.mechanism.planned import plan_suite
+from dpdb.suites.mechanism.planning import numbers_instead, surely_found, unsure_rows
 from dpdb.suites.suite import Suite
 
 __all__ = ["plan_words", "planned_words"]

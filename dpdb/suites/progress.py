@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpdb.ledger import RecordedLevel, RecordedRearm
-from dpdb.suites.plan import SuitePlan
-from dpdb.suites.state import LevelVerdicts, SuiteState
+from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState
 
 __all__ = ["Standing", "level_text", "standing"]
 

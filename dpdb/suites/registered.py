@@ -13,7 +13,7 @@ from dpdb.privacy import format_epsilon, parse_epsilon
 from dpdb.release import Epsilon, Session
 from dpdb.suites.check import CheckRun, prepare_check
 from dpdb.suites.load import load_suite
-from dpdb.suites.plan import Certain
+from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
 

@@ -10,9 +10,9 @@ from typing import Any, overload
 import pyarrow as pa
 
 from dpdb.errors import LedgerError
-from dpdb.suites.bounds import Verdict
 from dpdb.suites.counted import CheckedLimit
 from dpdb.suites.html import checks_html
+from dpdb.suites.mechanism.bounds import Verdict
 from dpdb.suites.result import CheckResult
 from dpdb.suites.table import checks_table
 

@@ -21,8 +21,9 @@ from itertools import product
 
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
-from dpdb.suites import LevelVerdicts, SuitePlan, SuiteState, levels, spent
-from dpdb.suites.banks import banks_of
+from dpdb.suites import LevelVerdicts, SuitePlan, SuiteState, spent
+from dpdb.suites.mechanism import levels
+from dpdb.suites.mechanism.banks import banks_of
 
 TAU = 10**6
 Z = Fraction(2, 3)

@@ -11,7 +11,8 @@ from exact_law import Code, losses, small_plan
 from suite_cases import HALF, Case, count, share
 
 from dpdb.privacy import one_sided_noises
-from dpdb.suites import SuitePlan, SuiteState, levels, spent
+from dpdb.suites import SuitePlan, SuiteState, spent
+from dpdb.suites.mechanism import levels
 
 
 def level_with(noises: Callable[[int, int, int], list]) -> Callable:

@@ -6,11 +6,19 @@ from dataclasses import dataclass
 from datetime import date
 
 from dpdb.constraints.denial import DenialConstraint
-from dpdb.constraints.limit import DUPLICATE_VALUES, ROW_COUNT, VIOLATIONS, Limit, Statistic
 from dpdb.constraints.shape import is_key, never_null
 from dpdb.constraints.text.cursor import Cursor
 from dpdb.constraints.text.lexer import Kind, Token
-from dpdb.constraints.text.limit_text import WrittenLimits, cut_limits, limit_expected
+from dpdb.constraints.text.limits import (
+    DUPLICATE_VALUES,
+    ROW_COUNT,
+    VIOLATIONS,
+    Limit,
+    Statistic,
+    WrittenLimits,
+    cut_limits,
+    limit_expected,
+)
 from dpdb.constraints.text.parser import parse_from, take_name
 from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
 

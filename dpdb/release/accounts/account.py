@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dpdb.ledger import Reservation, SuiteReservation
 from dpdb.release.accounts.charge import Charge
-from dpdb.release.suite_run import SuiteLevel, SuiteRun
+
+if TYPE_CHECKING:
+    from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = ["Account", "Reservation", "SuiteReservation"]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from dpdb.errors import BudgetExceededError, ParameterError
 from dpdb.ledger import Reservation, SuiteReservation
 from dpdb.privacy import as_float, format_epsilon, parse_epsilon
 from dpdb.release.accounts.charge import Charge
-from dpdb.release.suite_run import SuiteLevel, SuiteRun
+
+if TYPE_CHECKING:
+    from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = ["Budget", "as_budget"]
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, SourceMark, rows_of
@@ -15,9 +16,11 @@ from dpdb.privacy import PURE
 from dpdb.release.accounts.account import Reservation, SuiteReservation
 from dpdb.release.accounts.budget import Budget, as_budget
 from dpdb.release.accounts.charge import Charge
-from dpdb.release.suite_run import SuiteLevel, SuiteRun
 from dpdb.release.units.privacy_unit import PrivacyUnit
 from dpdb.schema import TableSchema
+
+if TYPE_CHECKING:
+    from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
 __all__ = ["LedgerAccount", "table_text"]
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Literal
 
 from dpdb.privacy import NANO
-from dpdb.suites.margins import repeated_reach
-from dpdb.suites.plan import SuitePlan
-from dpdb.suites.state import Ring, SuiteState
+from dpdb.suites.mechanism.margins import repeated_reach
+from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.mechanism.state import Ring, SuiteState
 
 __all__ = ["Verdict", "bound_of_pass", "bound_of_undecided", "size_of_failure", "verdicts"]
 

@@ -1,4 +1,4 @@
-"""Limits at the end of a line: `zip -> city  warn above 0, fail above 0.1%`.
+"""Limits of checks, and how they stand at the end of a line: `zip -> city  warn above 0, fail above 0.1%`.
 
 They are the longest list of limits at the end, whatever stands before it: only words outside quotes count, so a column
 that is called `fail above 3` needs quotes there.
@@ -8,15 +8,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
-from dpdb.constraints.limit import DUPLICATE_VALUES, ROWS_IN_DUPLICATES, VIOLATIONS, Limit, Statistic
 from dpdb.constraints.text.cursor import CLOSING, OPENING, Cursor
 from dpdb.constraints.text.lexer import Kind, Token
 from dpdb.errors import ConstraintSyntaxError, ParameterError
 
-__all__ = ["WrittenLimits", "cut_limits", "limit_expected"]
+__all__ = [
+    "DUPLICATE_VALUES",
+    "ROWS_IN_DUPLICATES",
+    "ROW_COUNT",
+    "VIOLATIONS",
+    "Limit",
+    "Statistic",
+    "WrittenLimits",
+    "cut_limits",
+    "limit_expected",
+]
+
+Statistic: TypeAlias = Literal["violations", "row_count", "duplicate values", "rows in duplicates"]
+
+VIOLATIONS: Statistic = "violations"
+ROW_COUNT: Statistic = "row_count"
+DUPLICATE_VALUES: Statistic = "duplicate values"
+ROWS_IN_DUPLICATES: Statistic = "rows in duplicates"
+
+_MOST_ROWS = 10**15
+_FINEST_SHARE = 10**6  # a percentage has at most four decimals
 
 _SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
 _FORMS = (
@@ -41,6 +62,53 @@ _UNITS: dict[str, tuple[_Unit, Statistic]] = {
     "% of non - null in duplicates": ("share of non-null", ROWS_IN_DUPLICATES),
 }
 _MOST_TOKENS = 3 + max(len(unit.split()) for unit in _UNITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A check warns or fails if its statistic is above (or below) an amount.
+
+    Parameters
+    ----------
+    severity, direction
+        What happens, and on which side of the amount.
+    amount
+        A whole number of rows up to 10^15, or a share from 0 to 1 with at most six decimals.
+    unit
+        What `amount` is: rows, a share of all rows, or a share of the rows in which no column of the rule is NULL.
+
+    Raises
+    ------
+    ParameterError
+        If the amount is none of these.
+    """
+
+    severity: Literal["warn", "fail"]
+    direction: Literal["above", "below"]
+    amount: Fraction
+    unit: Literal["rows", "share", "share of non-null"] = "rows"
+
+    def __post_init__(self) -> None:
+        if self.unit == "rows":
+            if not 0 <= self.amount <= _MOST_ROWS or self.amount.denominator != 1:
+                raise ParameterError("a whole number of rows from 0 to 10^15")
+        elif not 0 <= self.amount <= 1:
+            raise ParameterError("a percentage from 0% to 100%")
+        elif (self.amount * _FINEST_SHARE).denominator != 1:
+            raise ParameterError("a percentage with at most four decimals")
+
+    def __str__(self) -> str:
+        return self.written(VIOLATIONS)
+
+    def written(self, statistic: Statistic) -> str:
+        """Return the limit as a suite file has it, for a check of a statistic."""
+        start = f"{self.severity} {self.direction}"
+        if self.unit == "rows":
+            units = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " rows in duplicates"}
+            return f"{start} {int(self.amount)}{units.get(statistic, '')}"
+        share = f"{Decimal(int(self.amount * _FINEST_SHARE)).scaleb(-4).normalize():f}%"
+        counted = {DUPLICATE_VALUES: " duplicate values", ROWS_IN_DUPLICATES: " in duplicates"}.get(statistic, "")
+        return f"{start} {share}{counted if self.unit == 'share' else f' of non-null{counted}'}"
 
 
 class WrittenLimits(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from dpdb.errors import ParameterError
-from dpdb.suites.plan import SuitePlan
+from dpdb.suites.mechanism.plan import SuitePlan
 
 __all__ = ["LevelVerdicts", "Ring", "SuiteState", "spent", "state_of"]
 

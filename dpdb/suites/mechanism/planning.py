@@ -11,9 +11,9 @@ from typing import Any
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import NANO, gaussian_tail, gdp_delta, laplace_tail
-from dpdb.suites.banks import Tested
-from dpdb.suites.plan import SuitePlan
-from dpdb.suites.planned import plan_suite
+from dpdb.suites.mechanism.banks import Tested
+from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.mechanism.planned import plan_suite
 
 __all__ = ["Numbers", "epsilon_for", "numbers_instead", "surely_found", "unsure_rows"]
 

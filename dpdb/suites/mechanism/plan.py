@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from dpdb.errors import ParameterError
-from dpdb.suites.banks import Bank, Tested, oriented_range
+from dpdb.suites.mechanism.banks import Bank, Tested, oriented_range
 
 __all__ = ["Certain", "SuitePlan"]
 

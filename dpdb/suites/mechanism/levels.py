@@ -39,8 +39,8 @@ from collections.abc import Sequence
 
 from dpdb.errors import ParameterError
 from dpdb.privacy import one_sided_noises
-from dpdb.suites.plan import SuitePlan
-from dpdb.suites.state import LevelVerdicts, SuiteState, order_of
+from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState, order_of
 
 __all__ = ["draw_secret", "run_level"]
 

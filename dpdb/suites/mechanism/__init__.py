@@ -1,0 +1,1 @@
+"""The mechanism of checks: banks, levels, margins, state. It sees integers, never tables, files or ledgers."""
