@@ -1,4 +1,4 @@
-"""The exact statistics of one slice, each computed at most once: of its conflict graph, or counted without one. Private."""
+"""The exact statistics of one slice, each computed at most once: of its conflict graph, or without one. Private."""
 
 from __future__ import annotations
 
