@@ -181,16 +181,18 @@ class CheckRun:
         for key, state in zip(keys, now.states, strict=True):
             for test, (each, verdict) in enumerate(zip(self.counted.limits, verdicts(self.plan, state), strict=True)):
                 line = self.counted.suite.lines[each.line]
-                since = now.since.get(test)
+                since = now.since.get(test, "")[:10] or None  # the time of day tells how long private work took
                 checks.append(result_of(each, line.text, line.statistic, verdict, since=since, key=key))
-        unit = self.counted.table.unit
+        unit, paid = self.counted.table.unit, held.spent if self.name is None else held.reserved
         return CheckResults(
             checks,
             confidence=float(self.plan.confidence),
             epsilon_reserved=as_float(self.charge.epsilon),
-            epsilon=as_float(held.spent if self.name is None else held.reserved),
+            epsilon=as_float(paid),
             run_id=cast(str, self.charge.run_id),
             name=self.name,
-            guarantee=f"all verdicts and bounds together are pure {format_epsilon(held.spent)}-differentially private "
-            f"for adding or removing {unit.words}, for any unknown number of rows",
+            certain=self.plan.certain,
+            guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
+            f"{unit.words} (pure differential privacy; the loss is that of what was published), for any unknown "
+            "number of rows",
         ).to_json()

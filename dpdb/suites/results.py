@@ -34,6 +34,8 @@ class CheckResults(Sequence[CheckResult]):
     run_id : str
     name : str or None
         The name under which the suite is kept.
+    certain : str
+        Which verdict is certain: ``fail`` or ``pass``.
     """
 
     def __init__(
@@ -45,11 +47,12 @@ class CheckResults(Sequence[CheckResult]):
         epsilon: float,
         run_id: str,
         name: str | None = None,
+        certain: str = "fail",
         guarantee: str = "",
     ) -> None:
         self._checks = tuple(checks)
         self.confidence, self.epsilon_reserved, self.epsilon = confidence, epsilon_reserved, epsilon
-        self.run_id, self.name, self.guarantee = run_id, name, guarantee
+        self.run_id, self.name, self.certain, self.guarantee = run_id, name, certain, guarantee
 
     @overload
     def __getitem__(self, place: int) -> CheckResult: ...
@@ -79,6 +82,7 @@ class CheckResults(Sequence[CheckResult]):
         return {
             "checks": [check.to_dict() for check in self._checks],
             "confidence": self.confidence,
+            "certain": self.certain,
             "epsilon_reserved": self.epsilon_reserved,
             "epsilon": self.epsilon,
             "run_id": self.run_id,
@@ -100,6 +104,7 @@ class CheckResults(Sequence[CheckResult]):
             epsilon=found["epsilon"],
             run_id=found["run_id"],
             name=found.get("suite"),
+            certain=found["certain"],
             guarantee=found["guarantee"],
         )
 

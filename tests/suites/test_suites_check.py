@@ -221,7 +221,7 @@ def test_the_command_prints_a_line_per_check(capsys: pytest.CaptureFixture[str])
         [{"pass": "pass", "fail": "WARN" if severity == "warn" else "FAIL"}[verdict], name]
         for name, severity, verdict in PLAIN
     ]
-    assert lines[9].startswith("8 checks: 3 passed, 5 failed. With 99% ")
+    assert lines[9].startswith("8 checks: 3 passed, 5 failed. With 99% none failed within its limit; with 98% ")
 
 
 @pytest.mark.usefixtures("folder")

@@ -42,11 +42,14 @@ def _notes(results: CheckResults) -> Iterator[str]:
         for verdict, words in (("pass", "passed"), ("fail", "failed"), ("undecided", "undecided"))
         if results.count(verdict)
     )
-    doubt = 1 - results.confidence
+    doubt, checks = 1 - results.confidence, f"{len(results)} check{'s' * (len(results) != 1)}"
+    sure = "failed within its limit" if results.certain == "fail" else "passed beyond its limit"
     yield (
-        f"{len(results)} checks: {counts}. With {100 * results.confidence:g}% none of them failed within its limit; "
+        f"{checks}: {counts}. With {100 * results.confidence:g}% none {sure}; "
         f"with {100 * (1 - 2 * doubt):g}% all numbers hold, too."
     )
+    if results.count("undecided"):
+        yield "Undecided: what failed before left too little epsilon to test these to the end; they may fail or pass."
     if results.name is not None:
         yield f"Kept as {results.name!r}: epsilon {results.epsilon_reserved:g} stays reserved until it is closed."
     else:

@@ -59,7 +59,7 @@ def plan_suite(
     ParameterError
         If a limit is not on the lattice, a pass cannot be certain at this epsilon, or epsilon is too small.
     """
-    _check_numbers(tests, confidence, runs, keys)
+    _check_numbers(tests, confidence, runs, keys, certain)
     beta = 1 - Fraction(confidence)
     lattice = steps_per_row(tests)
     banks = banks_of(tests, lattice)
@@ -116,9 +116,11 @@ def _reaches(bank: Bank, first: float, amounts: Sequence[int], tested: int, beta
     )
 
 
-def _check_numbers(tests: Sequence[Tested], confidence: Decimal | Fraction, runs: int, keys: int) -> None:
+def _check_numbers(tests: Sequence[Tested], confidence: Decimal | Fraction, runs: int, keys: int, certain: str) -> None:
     if not tests:
         raise ParameterError("a suite needs at least one check")
+    if certain not in ("fail", "pass"):
+        raise ParameterError(f"certain is 'fail' or 'pass', got {certain!r}")
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must be between 0 and 1, got {confidence}")
     if min(runs, keys) < 1:
