@@ -328,7 +328,7 @@ def test_a_relative_place_of_state_does_not_count(
 def test_names_are_completed(front_end: FrontEnd) -> None:
     complete = completer(front_end)
     found = {text: [word for at in range(9) if (word := complete(text, at))] for text in ("dp_c", "ZIP", ".sch", "")}
-    assert found == {"dp_c": ["dp_count"], "ZIP": ["zip_code"], ".sch": [".schema"], "": []}
+    assert found == {"dp_c": ["dp_check", "dp_count"], "ZIP": ["zip_code"], ".sch": [".schema"], "": []}
 
 
 def test_an_interrupted_statement_does_not_end_the_prompt(

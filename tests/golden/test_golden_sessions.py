@@ -22,6 +22,12 @@ zip -> city                                   # 3 zip codes have a second city
 not(t1.age>t2.age&t1.fee<t2.fee)
 not(t1.age<0)
 """
+SUITE = """\
+city: zip -> city  warn above 0, fail above 60%
+old: not(t1.age<0)  fail above 10 rows
+row_count  fail below 10
+"everyone has a zip": NOT NULL(zip)
+"""
 JOB = """\
 name = "visits"
 source = "visits.parquet"
@@ -67,6 +73,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pa.csv.write_csv(visits(), tmp_path / "visits.csv")
     pa.csv.write_csv(pa.table({"state": ["CA", "NY"], "people": [39, 19]}), tmp_path / "states.csv")
     (tmp_path / "rules.txt").write_text(RULES)
+    (tmp_path / "nightly.suite.txt").write_text(SUITE)
     (tmp_path / "visits.toml").write_text(JOB)
     (tmp_path / "queries.sql").write_text("age < 30\nage BETWEEN 25 AND 40\nstate = 'CA'\nstate = 'NY'\n")
     monkeypatch.chdir(tmp_path)

@@ -19,7 +19,7 @@ from dpdb.compiled import Kernel
 from dpdb.compiled.arguments import kinds_and_words
 from dpdb.database.database import Database
 from dpdb.errors import EngineError
-from dpdb.graph import load_all_kernels, loading
+from dpdb.graph import load_all_kernels, load_one_sort, loading
 from dpdb.ledger import Ledger
 from dpdb.measures.mechanism import Mechanism
 from dpdb.measures.registry import measure_named
@@ -111,7 +111,7 @@ def nothing_loaded(calls: Calls) -> Iterator[None]:
         loading.load_block_kernels,
         loading.load_edge_kernels,
         loading.load_counted_projection,
-        loading.load_one_sort,
+        load_one_sort,
     )
     for each in load:
         each.cache_clear()

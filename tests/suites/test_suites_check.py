@@ -242,7 +242,7 @@ def test_a_ledger_shows_verdicts_again(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out.split("\n", 1)[1].strip() == shown.strip()
     assert main(["budget", "answers", "t.ledger", "--format", "json"]) == 0
     [answer] = json.loads(capsys.readouterr().out)["answers"]
-    assert len(answer["checks"]) == len(PLAIN)
+    assert len(answer["suite"]["checks"]) == len(PLAIN)
     assert main(["budget", "history", "t.ledger"]) == 0
     history = capsys.readouterr().out
     assert "suite of checks of every row, run id r" in history

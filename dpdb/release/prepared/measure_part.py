@@ -234,7 +234,10 @@ class MeasurePart(Part):
         """Compute the statistics of the slice, then answer."""
         # What needs no graph reads no more of its statistics than they have.
         read = slices.by_rule if self.by_rule else slices.counted if self.is_counted else slices.statistics
-        return self.answers(cast("SliceStatistics", read(self.predicate, self.position)), progress)
+        statistics = cast("SliceStatistics", read(self.predicate, self.position))
+        if any(mechanism.has_closed_form for _, mechanism in self.measures):
+            statistics.fewest_deletions()  # so that noise is the last step that is shown
+        return self.answers(statistics, progress)
 
     def answers(self, statistics: SliceStatistics, progress: Progress = no_progress) -> list[Answer]:
         """Release the row count and the degree cap once, if a measure needs them, then answer each measure."""

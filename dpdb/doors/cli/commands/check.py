@@ -48,10 +48,8 @@ def add(commands: Any) -> None:
     harmless(
         parser.add_argument("--confidence", type=real, default=0.99, metavar="C", help="of all verdicts together (.99)")
     )
-    harmless(
-        parser.add_argument(
-            "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"
-        )
+    parser.add_argument(
+        "--certain", choices=["fail", "pass"], default="fail", help="which verdict is never due to noise (fail)"
     )
     parser.add_argument("--date", metavar="DAY", help="what {date} stands for in the suite, as YYYY-MM-DD")
     parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")

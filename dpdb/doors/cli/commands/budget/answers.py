@@ -14,7 +14,6 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.ledger import RecordedAnswer
     from dpdb.release import Releases
-    from dpdb.suites import CheckResults
 
 __all__ = ["add", "run"]
 
@@ -54,16 +53,17 @@ def run(options: argparse.Namespace) -> int:
 def _text(answer: RecordedAnswer, release_id: str | None) -> str:
     from dpdb.doors.cli.checks_text import checks_text
     from dpdb.doors.cli.releases_text import releases_text
-
-    checks = _checks(answer)
-    return releases_text(_releases(answer, release_id), "text", True) if checks is None else checks_text(checks)
-
-
-def _checks(answer: RecordedAnswer) -> CheckResults | None:
-    """Return the verdicts of a run of a suite; None for releases."""
     from dpdb.suites import recorded_results
 
-    return recorded_results(answer.answer)
+    if not _is_suite(answer):
+        return releases_text(_releases(answer, release_id), "text", True)
+    checks = recorded_results(answer.answer)
+    return f"{answer.answer}\n" if checks is None else checks_text(checks)
+
+
+def _is_suite(answer: RecordedAnswer) -> bool:
+    """Return whether an answer is that of a suite of checks: an object, and no list of releases."""
+    return isinstance(json.loads(answer.answer), dict)
 
 
 def _releases(answer: RecordedAnswer, release_id: str | None) -> Releases:
@@ -82,11 +82,9 @@ def _head(answer: RecordedAnswer) -> str:
 
 
 def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
-    checks = _checks(answer)
-    found = {
-        "releases": [] if checks is not None else [one.to_dict() for one in _releases(answer, release_id)],
-        **({} if checks is None else {"checks": checks.to_dict()["checks"]}),
-    }
+    shown: dict[str, Any] = {"suite": json.loads(answer.answer)}
+    if not _is_suite(answer):
+        shown = {"releases": [release.to_dict() for release in _releases(answer, release_id)]}
     return {
         "number": answer.number,
         "reserved": answer.reserved,
@@ -94,5 +92,5 @@ def _fields(answer: RecordedAnswer, release_id: str | None) -> dict[str, Any]:
         "analyst": answer.analyst,
         "label": answer.label,
         "request": json.loads(answer.request),
-        **found,
+        **shown,
     }
