@@ -65,12 +65,19 @@ class Measured:
         )
 
     def default(self, measure: str) -> str:
-        """Name of dpdb's default mechanism."""
+        """Name of dpdb's default mechanism for rules without a closed form."""
         return BY_NAME[measure].default
 
     def mechanisms(self, measure: str) -> list[str]:
-        """Names of the registered mechanisms for rules on two rows, and `baseline_true` for a projection."""
-        known = [mechanism.name for mechanism in BY_NAME[measure].mechanisms if not mechanism.on_one_row]
+        """Names of the registered mechanisms for any rules on two rows, and `baseline_true` for a projection.
+
+        The rules of a data set together have no closed form, which `fewest_deletions` would need.
+        """
+        known = [
+            mechanism.name
+            for mechanism in BY_NAME[measure].mechanisms
+            if not mechanism.on_one_row and not mechanism.has_closed_form
+        ]
         return [*known, *([BASELINE_TRUE] if measure != "repair" else [])]
 
     def releases(

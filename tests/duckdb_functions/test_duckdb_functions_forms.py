@@ -251,7 +251,7 @@ def test_the_manuals_statements(
 def test_a_call_may_name_its_own_constraints(registration: dpdb.Registration, noise: StubNoise) -> None:
     both = "FROM dp_inconsistency('visits', constraints := 'UNIQUE(zip)') UNION ALL FROM dp_inconsistency('visits')"
     own, registered = registration.execute(both).column("value").to_pylist()
-    assert (own, registered, noise.draws) == (2.5, 2, 2)  # a clique of 5 rows
+    assert (own, registered, noise.draws) == (4, 2, 2)  # one of 5 equal rows may stay
     assert registration.spent("visits") == 2
     with pytest.raises(dpdb.DpdbError, match="has no column 'zap'; nearest is 'zip'"):
         registration.execute("FROM dp_inconsistency('visits', constraints := 'zap -> city')")

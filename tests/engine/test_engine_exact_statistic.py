@@ -239,7 +239,9 @@ def test_one_row_changes_a_statistic_within_its_bounds_in_every_small_table(
 
 
 NO_CLOSED_FORM = [
-    ["not(t1.a < t2.a & t1.b > t2.b)"],
+    ["not(t1.a < t2.a & t1.b > t2.b & t1.c < t2.c)"],
+    ["not(t1.a < t2.a & t1.b > t2.b)", "not(t1.c < t2.c & t1.d > t2.d)"],
+    ["not(t1.a < t2.a & t1.b > t2.b)", "a -> b"],
     ["a -> b", "b -> a"],
     ["a -> b", "c -> d"],
     ["a -> b, c, d"],

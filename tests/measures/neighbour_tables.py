@@ -42,4 +42,4 @@ PAIRS = {
 }
 
 # Those whose fewest rows to delete are not counted by `fewest_deletions`.
-NO_CLOSED_FORM = {"no equality", "two constraints"}
+NO_CLOSED_FORM = {"two constraints"}

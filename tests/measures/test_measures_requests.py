@@ -109,13 +109,17 @@ def test_all_in_a_session_without_two_tuple_constraints():
         assert [draw.kind for draw in draws] == ["laplace"]  # all three are one number
 
 
-def test_all_without_equality_uses_the_same():
-    with Session(_table(ROWS), constraints=[NO_EQUALITY]) as opened:
-        assert [release.mechanism for release in opened.dp_inconsistency("all", 1)] == [
-            "ladder",
-            "ladder",
-            "fractional",
-        ]
+@pytest.mark.parametrize(
+    ("rules", "repair"),
+    [
+        ([FD], "fewest_deletions"),
+        ([NO_EQUALITY], "fewest_deletions"),
+        ([NO_EQUALITY, "not(t1.A < t2.A and t1.B < t2.B)"], "fractional"),  # no closed form is known
+    ],
+)
+def test_all_without_equality_uses_the_same(rules, repair):
+    with Session(_table(ROWS), constraints=rules) as opened:
+        assert [release.mechanism for release in opened.dp_inconsistency("all", 1)] == ["ladder", "ladder", repair]
 
 
 # -- several rows per person ----------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from stub_noise import StubNoise
 import dpdb
 from dpdb.database.database import Database
 from dpdb.engine.slice import LocalSlice
+from dpdb.engine.table import LocalTable
 from dpdb.errors import DpdbError, EngineError, ParameterError, PredicateError
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy.noise import replaced_noise
@@ -114,23 +115,33 @@ def broken(*args: object, **kwargs: object) -> None:
     raise ValueError("Could not convert string 'alice': 5 edges")
 
 
-@pytest.mark.parametrize("measure", [*MEASURES, "all"])
+GRAPH = ("dpdb.engine.table.LocalSlice", "dpdb.engine.slice.LocalSlice._code")
+COUNTED = "dpdb.engine.count_all.count_all"
+ANSWERS = "dpdb.release.prepared.measure_part.MeasurePart.answers"
+
+
 @pytest.mark.parametrize(
-    "target",
+    ("target", "measure", "mechanism"),
     [
-        "dpdb.engine.table.LocalSlice",
-        "dpdb.engine.slice.LocalSlice._code",
-        "dpdb.release.prepared.measure_part.MeasurePart.answers",
+        *((target, measure, None) for target in (*GRAPH, ANSWERS) for measure in (*MEASURES[:2], "all")),
+        *((target, "repair", "fractional") for target in (*GRAPH, ANSWERS)),
+        *((target, "repair", None) for target in (COUNTED, ANSWERS)),  # by default no graph is built for it
+        (COUNTED, "all", None),
     ],
 )
 def test_a_failure_after_the_debit_says_one_constant_thing(
-    session: dpdb.Session, measure: str, target: str, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]
+    session: dpdb.Session,
+    target: str,
+    measure: str,
+    mechanism: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    owner_log: list[str],
 ) -> None:
     monkeypatch.setattr(target, broken)
     messages = []
     for spent in (1, 2):
         with pytest.raises(EngineError) as caught:
-            session.dp_inconsistency(measure)
+            session.dp_inconsistency(measure, mechanism=mechanism)
         messages.append(str(caught.value))
         assert session.spent() == spent  # the debit stays
         shown = "".join(traceback.format_exception(caught.value))
@@ -143,15 +154,23 @@ def test_a_failure_after_the_debit_says_one_constant_thing(
     assert any("alice" in line for line in owner_log)
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "read", "method"), [("fractional", LocalSlice, "_code"), (None, LocalTable, "count_all")]
+)
 def test_a_failure_of_the_database_after_the_debit_says_the_same(
-    session: dpdb.Session, monkeypatch: pytest.MonkeyPatch, owner_log: list[str]
+    session: dpdb.Session,
+    mechanism: str | None,
+    read: type[LocalSlice | LocalTable],
+    method: str,
+    monkeypatch: pytest.MonkeyPatch,
+    owner_log: list[str],
 ) -> None:
-    def failing(self: LocalSlice) -> None:
+    def failing(self: LocalSlice | LocalTable, *args: object) -> None:
         self.database.execute("SELECT CAST(city AS INTEGER) FROM (SELECT 'alice' AS city)")
 
-    monkeypatch.setattr(LocalSlice, "_code", failing)
+    monkeypatch.setattr(read, method, failing)
     with pytest.raises(EngineError) as caught:
-        session.dp_inconsistency()
+        session.dp_inconsistency(mechanism=mechanism)
     assert "alice" not in "".join(traceback.format_exception(caught.value))
     assert "after its budget was debited" in str(caught.value)
     assert session.spent() == 1
