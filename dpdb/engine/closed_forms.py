@@ -181,7 +181,8 @@ def exact_statistic(
         declared = {column.name for column in schema.columns if not column.nullable}
         declared |= {name for bound in alone if (name := never_null(bound.constraint)) is not None}
         form = _form(pairwise, declared) or _sorted_form(pairwise, reversed_go=reversed_go)
-        if form is None or (kind != "violations" and not form.is_key):
+        has_values = isinstance(form, GroupForm) and form.is_key and form.equal
+        if form is None or (kind != "violations" and not has_values):  # a key over no column has none
             return None
     estimand = _ESTIMANDS[kind]
     if isinstance(form, SortedForm) and form.reversed_go:

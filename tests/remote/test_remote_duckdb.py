@@ -279,8 +279,9 @@ def test_a_ledger_knows_the_rows_by_content_and_the_engine_that_chose_them(tmp_p
 
 def test_measures_need_a_public_guess_of_the_rows_that_come() -> None:
     with dpdb.open(AskedThere(ROWS), constraints="zip -> city") as session:
-        with pytest.raises(ParameterError, match="--gather-rows"):
-            session.dp_inconsistency("repair", 1)
+        for measure, mechanism in (("repair", "fractional"), ("problematic", None)):
+            with pytest.raises(ParameterError, match="--gather-rows"):
+                session.dp_inconsistency(measure, 1, mechanism=mechanism)
         assert session.dp_count(epsilon=50).value == 4
         assert session.spent() == 50
     for wrong in (0, -1, True, 1.5):
@@ -292,7 +293,14 @@ def test_measures_need_a_public_guess_of_the_rows_that_come() -> None:
         dpdb.open(AskedThere(ROWS), constraints="zip -> city", gather_rows=10**15) as session,
         pytest.raises(ParameterError, match="GB on disk"),
     ):
-        session.dp_inconsistency("repair", 1)
+        session.dp_inconsistency("repair", 1, mechanism="fractional")
+
+
+def test_fewest_deletions_need_no_row_to_come() -> None:
+    rows = pa.table({"zip": [1] * 50, "city": list(range(50))})
+    with dpdb.open(AskedThere(rows), constraints="zip -> city") as session:
+        release = session.dp_inconsistency("repair", 1_000_000)
+    assert (release.mechanism, release.value) == ("fewest_deletions", 49)
 
 
 def test_by_rule_needs_no_row_to_come() -> None:
@@ -305,7 +313,7 @@ def test_by_rule_needs_no_row_to_come() -> None:
 def test_the_guess_is_compared_with_no_row() -> None:
     rows = pa.table({"zip": [1] * 50, "city": list(range(50))})
     with dpdb.open(AskedThere(rows), constraints="zip -> city", gather_rows=1) as session:
-        assert session.dp_inconsistency("repair", 1_000_000).value == 25
+        assert session.dp_inconsistency("repair", 1_000_000, mechanism="fractional").value == 25
 
 
 def test_constraints_that_only_every_row_answers_need_a_row_bound() -> None:

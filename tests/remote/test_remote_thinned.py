@@ -200,10 +200,10 @@ def orders(rows: int) -> pa.Table:
 )
 def test_a_release_of_repair_needs_few_rows(table: pa.Table, rule: str, most: int, answers: list[pa.Table]) -> None:
     with dpdb.open(AskedThere(table), constraints=rule, gather_rows=5_000) as session:
-        assert session.dp_inconsistency("repair", 1_000_000).value == 2
+        assert session.dp_inconsistency("repair", 1_000_000, mechanism="fractional").value == 2
         assert answers[-1].num_rows < most
         count = len(answers)
-        assert session.dp_inconsistency("repair", 1_000_000).value == 2
+        assert session.dp_inconsistency("repair", 1_000_000, mechanism="fractional").value == 2
         assert len(answers) == count
 
 
@@ -212,7 +212,7 @@ def test_all_rows_in_conflict_come_once_where_others_need_them(answers: list[pa.
     with dpdb.open(AskedThere(table), constraints="zip -> city", gather_rows=200) as session:
         session.dp_inconsistency("problematic", 1)
         count = len(answers)
-        session.dp_inconsistency("repair", 1)
+        session.dp_inconsistency("repair", 1, mechanism="fractional")
     assert len(answers) == count
     assert max(answer.num_rows for answer in answers) == 200
 
@@ -275,7 +275,7 @@ def asked(self, tree):
 DuckDBRemote.ask = asked
 with dpdb.open(AskedThere(rows), constraints=RULE, gather_rows=200) as session:
     loaded.clear()
-    session.dp_inconsistency("repair", 1)
+    session.dp_inconsistency("repair", 1, mechanism="fractional")
     assert len(loaded) > 1
     assert compiled_so_far.found + compiled_so_far.made == loaded[0] > 0, (loaded, compiled_so_far)
 """
