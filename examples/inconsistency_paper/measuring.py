@@ -71,7 +71,7 @@ class Measured:
     def mechanisms(self, measure: str) -> list[str]:
         """Names of the registered mechanisms for any rules on two rows, and `baseline_true` for a projection.
 
-        The rules of a data set together have no closed form, which `fewest_deletions` would need.
+        Without `fewest_deletions`, which needs a closed form: of the data sets only Stock, one key, has one.
         """
         known = [
             mechanism.name
