@@ -104,7 +104,7 @@ def test_exact_gives_the_known_values_of_the_real_table(
     assert (exact["repair_lower"], exact["repair_upper"], exact["reasons"]) == (50, 50, {})
     assert [row["violations"] for row in by_constraint] == [625, 0, 700, 0, 0, 0, 0]
     lines = pairs.read_text().splitlines()
-    assert (lines[0], len(lines)) == ('constraint,row_1,row_2', 1326)
+    assert (lines[0], len(lines)) == ("constraint,row_1,row_2", 1326)
     assert pairs.stat().st_mode & 0o777 == 0o600
     assert sys.get_int_max_str_digits() == digits  # who reads numbers next relies on it
 
