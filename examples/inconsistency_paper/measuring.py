@@ -20,6 +20,7 @@ from common import Chosen, Progress
 from datasets import LEVELS, SEED, DataSet, data_sets
 
 from dpdb.constraints import DenialConstraint
+from dpdb.engine import has_class_histogram
 from dpdb.graph import minimum_vertex_cover
 from dpdb.measures.mechanisms.projected import EDGES, NODES, noisy_answer
 from dpdb.measures.registry import MEASURES
@@ -57,6 +58,7 @@ class Measured:
     def __init__(self, session: Session, rows: int) -> None:
         self._session, self._rows = session, rows
         self._statistics = session._private.statistics()
+        self._by_rule = all(has_class_histogram(bound) for bound in session._table.constraints)
         graph = self._statistics.graph
         degrees, cover = graph.degree_summary(), minimum_vertex_cover(graph.adjacency, time_limit=10.0)
         tau = self._statistics.twice_fractional_cover().value / 2
@@ -69,14 +71,14 @@ class Measured:
         return BY_NAME[measure].default
 
     def mechanisms(self, measure: str) -> list[str]:
-        """Names of the registered mechanisms for any rules on two rows, and `baseline_true` for a projection.
+        """Names of the registered mechanisms for its rules on two rows, and `baseline_true` for a projection.
 
         Without `fewest_deletions`, which needs a closed form: of the data sets only Stock, one key, has one.
         """
         known = [
             mechanism.name
             for mechanism in BY_NAME[measure].mechanisms
-            if not mechanism.on_one_row and not mechanism.has_closed_form
+            if not mechanism.on_one_row and not mechanism.has_closed_form and (mechanism.fit is None or self._by_rule)
         ]
         return [*known, *([BASELINE_TRUE] if measure != "repair" else [])]
 
