@@ -1,0 +1,81 @@
+"""Kept suites on a real ledger: what is charged for rings, re-armed checks, later runs and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stub_noise import StubNoise
+
+import dpdb
+from dpdb.ledger import Ledger
+from dpdb.privacy import NANO
+from dpdb.privacy.noise import replaced_noise
+from dpdb.suites import CheckResults, LevelVerdicts, SuitePlan, load_suite, prepare_check
+from dpdb.suites.progress import recorded_verdicts
+
+ROWS = 400
+SUITE = "plain: zip -> city\nkey: UNIQUE(id)\nfew: row_count  fail below 300\n"
+Options = dict[str, object]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A table with 200 rows to delete for `plain`, none for the others; without noise, so that verdicts are certain."""
+    monkeypatch.chdir(tmp_path)
+    write_table()
+    Ledger.create("t.ledger", 5).close()
+    with replaced_noise(StubNoise()):
+        yield tmp_path
+
+
+def write_table(rows: int = ROWS) -> None:
+    row = range(rows)
+    city = [f"c{k % 2 * (k < ROWS)}" for k in row]
+    pq.write_table(pa.table({"id": list(row), "zip": [k // 2 for k in row], "city": city}), "t.parquet")
+
+
+def session(suite: str = SUITE, ledger: str | None = "t.ledger") -> dpdb.Session:
+    rules = [line.rule for line in load_suite(suite).lines if line.rule is not None]
+    return dpdb.open("t.parquet", constraints=rules or None, ledger=ledger)
+
+
+def check(suite: str = SUITE, **options: object) -> CheckResults:
+    with session(suite) as opened:
+        return opened.check(suite, **{"epsilon": 1, **options})
+
+
+def kept(run_id: str | None = None, **options: object) -> CheckResults:
+    return check(keep="nightly", run_id=run_id, **options)
+
+
+def plan(suite: str = SUITE, **options: object) -> SuitePlan:
+    with session(suite, None) as opened:
+        return prepare_check(opened, suite, **options).plan
+
+
+def found(results: CheckResults) -> dict[str, str]:
+    return {check.name if check.key is None else f"{check.name} {check.key}": check.verdict for check in results}
+
+
+def recorded(number: int = 1) -> list[list[LevelVerdicts]]:
+    with Ledger.open("t.ledger") as ledger:
+        return [recorded_verdicts(one.answer) for one in ledger.suite_levels(number) if one.level]
+
+
+def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
+    made = plan(keep="nightly")
+    assert found(kept("monday")) == {"plain": "fail", "key": "pass", "few": "pass"}
+    for run_id, own in (("tuesday", 3 * 10**8), ("wednesday", None)):
+        with Ledger.open("t.ledger") as ledger:
+            ledger.rearm("nightly", "plain", own)
+        assert found(kept(run_id))["plain"] == "fail"
+    rings = [made.ring_cost(test, one.level) for [one] in recorded() for test in one.rings]
+    assert len(rings) == 3
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().spent == 1.3
+        ledger.close_suite("nightly")
+        assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
