@@ -131,12 +131,27 @@ class CheckRun:
 
     @property
     def spec(self) -> str:
-        """The request and the checks, in public words."""
+        """The request, and all that decides what a gap, a level and the hidden thresholds mean: no floats.
+
+        A run of the same suite elsewhere, or by another version, must have all of it.
+        """
+        plan, lines = self.plan, self.counted.suite.lines
         checks = [
-            {"name": each.name, "rule": self.counted.suite.lines[each.line].text, "limit": str(each.limit)}
+            {
+                "name": each.name,
+                "rule": lines[each.line].text,
+                "limit": str(each.limit),
+                "statistic": "fractional cover" if each.tested.halves else lines[each.line].statistic,
+                "low": str(each.tested.low),
+                "high": str(each.tested.high),
+            }
             for each in self.counted.limits
         ]
-        return json.dumps({**self.charge.request, "checks": checks}, sort_keys=True, default=str)
+        fields = ("lattice", "first_share", "first_reach", "levels", "offsets", "thresholds")
+        mechanism = {name: getattr(plan, name) for name in fields}
+        return json.dumps(
+            {**self.charge.request, "checks": checks, "mechanism": mechanism}, sort_keys=True, default=str
+        )
 
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""

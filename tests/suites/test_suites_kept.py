@@ -11,7 +11,10 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.engine.table import LocalTable
+from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger
+from dpdb.ledger.suites import runs
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
 from dpdb.suites import CheckResults, LevelVerdicts, SuitePlan, load_suite, prepare_check
@@ -66,6 +69,30 @@ def recorded(number: int = 1) -> list[list[LevelVerdicts]]:
         return [recorded_verdicts(one.answer) for one in ledger.suite_levels(number) if one.level]
 
 
+def budget() -> float:
+    with Ledger.open("t.ledger") as ledger:
+        return ledger.summary().spent
+
+
+class Killed(BaseException):
+    pass
+
+
+def killed_run(run_id: str, monkeypatch: pytest.MonkeyPatch, levels: int = 2, **options: object) -> None:
+    """Run a suite that dies once so many levels are recorded."""
+
+    def reached(name: str) -> None:
+        if name == "level recorded":
+            counted.append(name)
+        if len(counted) == levels:
+            raise Killed
+
+    counted: list[str] = []
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(runs, "reached", reached)
+        check(run_id=run_id, **options)
+
+
 def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
     made = plan(keep="nightly")
     assert found(kept("monday")) == {"plain": "fail", "key": "pass", "few": "pass"}
@@ -79,3 +106,16 @@ def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
         assert ledger.summary().spent == 1.3
         ledger.close_suite("nightly")
         assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
+
+
+def test_a_statistic_that_is_counted_otherwise_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without closed forms the lattice is one of halves, on which the same hidden thresholds are half as many rows."""
+    kept("monday")
+    killed_run("tuesday", monkeypatch)
+    spent = budget()
+    monkeypatch.setattr(LocalTable, "exact_statistic", lambda *_, **__: None)
+    with pytest.raises(LedgerError, match=r"'nightly' was opened with other checks, mechanism;"):
+        kept("wednesday")
+    with pytest.raises(LedgerError, match="'tuesday' was used for another request"):
+        check(run_id="tuesday")
+    assert budget() == spent

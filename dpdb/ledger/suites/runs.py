@@ -214,7 +214,7 @@ def refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
         other += sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key))
     if other:
         raise LedgerError(
-            f"{books.file.shown}: kept suite {suite.line.name!r} was opened with other {', '.join(other)}; ask for the "
+            f"{books.file.shown}: kept suite {suite.line.name!r} was opened with other {', '.join(dict.fromkeys(other))}; ask for the "
             "same, or open another one under a new name; nothing was spent"
         )
 
