@@ -11,6 +11,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.doors.cli.main import main
 from dpdb.engine.table import LocalTable
 from dpdb.errors import LedgerError
 from dpdb.ledger import Ledger
@@ -88,9 +89,10 @@ def killed_run(run_id: str, monkeypatch: pytest.MonkeyPatch, levels: int = 2, **
             raise Killed
 
     counted: list[str] = []
-    with monkeypatch.context() as patched, pytest.raises(Killed):
+    with monkeypatch.context() as patched:
         patched.setattr(runs, "reached", reached)
-        check(run_id=run_id, **options)
+        with pytest.raises(Killed):
+            check(run_id=run_id, **options)
 
 
 def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
@@ -119,3 +121,21 @@ def test_a_statistic_that_is_counted_otherwise_elsewhere_is_refused(monkeypatch:
     with pytest.raises(LedgerError, match="'tuesday' was used for another request"):
         check(run_id="tuesday")
     assert budget() == spent
+
+
+def test_too_little_epsilon_for_a_re_arm_is_refused_and_bricks_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    kept("monday")
+    assert main(["budget", "rearm", "t.ledger", "nightly", "plain", "--epsilon", "0.01"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "dpdb: epsilon 0.01 is too little: a failure may cost 0.25; give at least that, or none, so that the suite "
+        "pays; nothing was spent"
+    ]
+    assert budget() == 1
+    with Ledger.open("t.ledger") as ledger:  # as an owner's own program
+        ledger.rearm("nightly", "plain", 10**7)
+    assert found(kept("tuesday"))["plain"] == "fail"
+    assert budget() == 1.01
+    with Ledger.open("t.ledger") as ledger:
+        suite = ledger.kept_suite("nightly")
+        assert suite is not None
+        assert suite.reserved - suite.spent == suite.left == 10**9 * 1.01 - suite.spent

@@ -213,8 +213,9 @@ def refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
         there, here = ({**json.loads(text)} for text in (suite.line.spec, opened.spec))
         other += sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key))
     if other:
+        words = ", ".join(dict.fromkeys(other))
         raise LedgerError(
-            f"{books.file.shown}: kept suite {suite.line.name!r} was opened with other {', '.join(dict.fromkeys(other))}; ask for the "
+            f"{books.file.shown}: kept suite {suite.line.name!r} was opened with other {words}; ask for the "
             "same, or open another one under a new name; nothing was spent"
         )
 

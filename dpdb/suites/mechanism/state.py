@@ -166,18 +166,19 @@ class SuiteState:
         test : int
             Its place in the suite.
         own : int
-            Nano-epsilon of its own for the next ring; 0: what the suite has left.
+            Nano-epsilon of its own for the next ring; 0: what the suite has left. Where it could not pay a ring at the
+            last level it is added to what the suite has left.
 
         Raises
         ------
         ParameterError
-            If the test did not fail, or its own money cannot pay a ring at the last level.
+            If the test did not fail.
         """
         if self.rings[test] is None:
             raise ParameterError("only a check that failed can be re-armed")
-        if 0 < own < plan.levels[-1]:
-            raise ParameterError("an epsilon of its own must pay a ring at the last level")
         rings = (*self.rings[:test], None, *self.rings[test + 1 :])
+        if own < plan.levels[-1]:
+            return replace(self, rings=rings, left=self.left + own)
         return replace(self, rings=rings, own=(*self.own[:test], own, *self.own[test + 1 :]))
 
     def is_due(self, plan: SuitePlan, test: int, level: int, left: int) -> bool:
