@@ -22,7 +22,7 @@ from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
 from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, SuiteLevel, parse_slices
-from dpdb.suites.counted import CountedSuite, counted_suite
+from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
 from dpdb.suites.load import load_suite
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret, run_level
@@ -109,7 +109,9 @@ def prepare_check(
     charge = Charge(
         (charged,), table.unit.rows, slices.charged, request, run_id, None, table.constraints_sha256, label, who
     )
-    return CheckRun(charge, keep, counted, plan, slices)
+    run = CheckRun(charge, keep, counted, plan, slices)
+    refuse_same_names([name for names in run.names for name in names])
+    return run
 
 
 def _share(confidence: float) -> Fraction:
@@ -128,6 +130,14 @@ class CheckRun:
     plan: SuitePlan
     slices: Slices
     _exact: list[list[int]] = field(default_factory=list, repr=False)
+
+    @property
+    def names(self) -> list[list[str]]:
+        """What a ledger calls each test, by slice: a check may fail in each."""
+        names = [each.name for each in self.counted.limits]
+        return (
+            [names] if self.slices.keys is None else [[f"{name} [{key}]" for name in names] for key in self.slices.keys]
+        )
 
     @property
     def spec(self) -> str:
@@ -177,7 +187,7 @@ class CheckRun:
             for key, (exact, state) in enumerate(zip(self._exact, states, strict=True))
         ]
         after = [state.after(self.plan, one) for state, one in zip(states, found, strict=True)]
-        failed = {self.counted.limits[test].name for one in found for test in one.rings}
+        failed = {self.names[key][test] for key, one in enumerate(found) for test in one.rings}
         cost = max(spent(self.plan, state) for state in after)
         return SuiteLevel(level, level_text(found), cost, tuple(sorted(failed)))
 
@@ -186,7 +196,7 @@ class CheckRun:
         return [self.plan.steps(test, count, rows) for test, (count, rows) in enumerate(counts)]
 
     def _standing(self, held: SuiteReservation) -> Standing:
-        return standing(self.plan, [each.name for each in self.counted.limits], held.history, held.run_id)
+        return standing(self.plan, self.names[0], held.history, held.run_id)  # what is re-armed has no slices
 
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts as JSON."""

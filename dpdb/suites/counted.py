@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
-__all__ = ["CheckedLimit", "CountedSuite", "counted_suite", "tests_without_table"]
+__all__ = ["CheckedLimit", "CountedSuite", "counted_suite", "refuse_same_names", "tests_without_table"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class CheckedLimit:
         Place of the line in the suite.
     limit : Limit
     name : str
-        Of the line; with the severity where the line has two limits.
+        Of the line; with the severity where the line has two limits. No other limit of the suite has it.
     tested : Tested
     """
 
@@ -135,6 +136,17 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
         for limit in line.limits
     ]
     return CountedSuite(suite, tuple(limits), table, lines)
+
+
+def refuse_same_names(names: Iterable[str]) -> None:
+    """Raise `ParameterError` if a ledger could not tell two tests apart."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ParameterError(
+                f"two checks would be called {name!r}, as a line with two limits and a slice are; name one otherwise"
+            )
+        seen.add(name)
 
 
 def _name(line: SuiteLine, limit: Limit) -> str:

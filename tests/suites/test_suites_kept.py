@@ -13,7 +13,7 @@ from stub_noise import StubNoise
 import dpdb
 from dpdb.doors.cli.main import main
 from dpdb.engine.table import LocalTable
-from dpdb.errors import LedgerError
+from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.ledger.suites import runs
 from dpdb.privacy import NANO
@@ -139,3 +139,45 @@ def test_too_little_epsilon_for_a_re_arm_is_refused_and_bricks_nothing(capsys: p
         suite = ledger.kept_suite("nightly")
         assert suite is not None
         assert suite.reserved - suite.spent == suite.left == 10**9 * 1.01 - suite.spent
+
+
+# -- slices ---------------------------------------------------------------------------------------------------
+
+
+BY = {"by": "city", "keys": ["c0", "c1"]}
+SLICED = "even: not(t1.id % 2 = 0)\nlow: not(t1.id < 100)\n"
+
+
+def test_a_check_fails_in_two_slices_at_different_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 even rows in one slice; of the 100 low ones 50 in each, so that the second check fails in both at a level."""
+    results = check(SLICED, run_id="whole", **BY)
+    assert found(results) == {"even c0": "fail", "low c0": "fail", "even c1": "pass", "low c1": "fail"}
+    uneven = "low: not(t1.id < 50 OR t1.id % 2 = 0)"
+    rings = {}
+    results = check(uneven, run_id="uneven", **BY)
+    for levels in recorded(2):
+        rings |= {key: one.level for key, one in enumerate(levels) if one.rings}
+    assert len(set(rings.values())) == 2
+    killed_run("killed", monkeypatch, levels=rings[0], suite=uneven, **BY)
+    again = check(uneven, run_id="killed", **BY)
+    assert [(one.verdict, one.level) for one in again] == [(one.verdict, one.level) for one in results]
+    with Ledger.open("t.ledger") as ledger:
+        assert {name for name, _ in ledger.suites()[0].failed} == {"even [c0]", "low [c0]", "low [c1]"}
+        assert {name for name, _ in ledger.suites()[2].failed} == {"low [c0]", "low [c1]"}
+    with pytest.raises(ParameterError, match="a kept suite has no slices"):
+        kept(**BY)
+
+
+@pytest.mark.parametrize(
+    ("suite", "options", "name"),
+    [
+        ('a: UNIQUE(id)  warn above 0, fail above 3\n"a (warn)": UNIQUE(zip)\n', {}, "a (warn)"),
+        ('a: UNIQUE(id)\n"a [c0]": UNIQUE(zip)\n', {"by": "city", "keys": ["c0", "c0] [c0"]}, "a [c0] [c0]"),
+    ],
+)
+def test_checks_that_a_ledger_could_not_tell_apart_are_refused(suite: str, options: Options, name: str) -> None:
+    words = f"two checks would be called '{name}', as a line with two limits and a slice are; name one otherwise"
+    with pytest.raises(ParameterError) as refused:
+        check(suite, **options)
+    assert str(refused.value) == words
+    assert budget() == 0
