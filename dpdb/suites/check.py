@@ -11,25 +11,25 @@ import json
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
-from dpdb.engine import Progress
+from dpdb.engine import Progress, WherePredicate
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
-from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, SuiteLevel, parse_slices
+from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, parse_slices
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
 from dpdb.suites.load import load_suite
 from dpdb.suites.mechanism.bounds import verdicts
-from dpdb.suites.mechanism.levels import draw_secret, run_level
+from dpdb.suites.mechanism.levels import draw_secret
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
 from dpdb.suites.mechanism.planned import plan_suite
-from dpdb.suites.mechanism.state import spent
-from dpdb.suites.progress import Standing, level_text, standing
+from dpdb.suites.progress import Standing, standing
+from dpdb.suites.reading import LevelDraws
 from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.suite import Suite
 
@@ -129,7 +129,6 @@ class CheckRun:
     counted: CountedSuite
     plan: SuitePlan
     slices: Slices
-    _exact: list[list[int]] = field(default_factory=list, repr=False)
 
     @property
     def names(self) -> list[list[str]]:
@@ -173,25 +172,16 @@ class CheckRun:
         """Draw the hidden thresholds."""
         return draw_secret(self.plan)
 
-    def draw(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> SuiteLevel | None:
-        """Test what is due at the next level, in every slice."""
+    def read(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> LevelDraws:
+        """Read the rows of every slice, unless all levels are recorded; the result draws level after level."""
         states = self._standing(held).states
-        level = states[0].level + 1
-        if level > len(self.plan.levels):
-            return None
-        if not self._exact:
-            self._exact.extend(self._statistics(slices, predicate) for predicate in self.slices.predicates)
+        exact: list[list[int]] = [[]] * len(states)
+        if states[0].level < len(self.plan.levels):
+            exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
         progress("drawing noise")
-        found = [
-            run_level(self.plan, held.secret, level, exact, state, key=key)
-            for key, (exact, state) in enumerate(zip(self._exact, states, strict=True))
-        ]
-        after = [state.after(self.plan, one) for state, one in zip(states, found, strict=True)]
-        failed = {self.names[key][test] for key, one in enumerate(found) for test in one.rings}
-        cost = max(spent(self.plan, state) for state in after)
-        return SuiteLevel(level, level_text(found), cost, tuple(sorted(failed)))
+        return LevelDraws(self.plan, held.secret, self.names, states, exact)
 
-    def _statistics(self, slices: PrivateSlices, predicate: Any) -> list[int]:
+    def _statistics(self, slices: PrivateSlices, predicate: WherePredicate | None) -> list[int]:
         counts = self.counted.counts(slices, predicate)
         return [self.plan.steps(test, count, rows) for test, (count, rows) in enumerate(counts)]
 

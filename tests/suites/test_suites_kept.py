@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +18,9 @@ from dpdb.ledger import Ledger
 from dpdb.ledger.suites import runs
 from dpdb.privacy import NANO
 from dpdb.privacy.noise import replaced_noise
-from dpdb.suites import CheckResults, LevelVerdicts, SuitePlan, load_suite, prepare_check
+from dpdb.release.private_slices import PrivateSlices
+from dpdb.suites import CheckResults, LevelVerdicts, SuitePlan, load_suite, prepare_check, run_check
+from dpdb.suites.counted import CountedSuite
 from dpdb.suites.progress import recorded_verdicts
 
 ROWS = 400
@@ -81,18 +83,22 @@ class Killed(BaseException):
 
 def killed_run(run_id: str, monkeypatch: pytest.MonkeyPatch, levels: int = 2, **options: object) -> None:
     """Run a suite that dies once so many levels are recorded."""
-
-    def reached(name: str) -> None:
-        if name == "level recorded":
-            counted.append(name)
-        if len(counted) == levels:
-            raise Killed
-
-    counted: list[str] = []
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "reached", reached)
+        patched.setattr(runs, "reached", stop_at("level recorded", levels))
         with pytest.raises(Killed):
             check(run_id=run_id, **options)
+
+
+def stop_at(step: str, times: int) -> Callable[[str], None]:
+    """Return a `reached` that dies when a step is reached for so many times."""
+    counted: list[str] = []
+
+    def reached(name: str) -> None:
+        counted.extend([name] * (name == step))
+        if len(counted) == times:
+            raise Killed
+
+    return reached
 
 
 def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
@@ -139,6 +145,26 @@ def test_too_little_epsilon_for_a_re_arm_is_refused_and_bricks_nothing(capsys: p
         suite = ledger.kept_suite("nightly")
         assert suite is not None
         assert suite.reserved - suite.spent == suite.left == 10**9 * 1.01 - suite.spent
+
+
+def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prepared run that was stopped and is run again, as `dp_check` does."""
+    calls: list[str] = []
+    for owner, name in ((CountedSuite, "counts"), (PrivateSlices, "forgotten_if_unpublished")):
+        real = getattr(owner, name)
+        monkeypatch.setattr(
+            owner, name, lambda *args, real=real, name=name, **more: calls.append(name) or real(*args, **more)
+        )
+    one_reading = ["forgotten_if_unpublished", "counts"]
+    with session() as opened:
+        run = prepare_check(opened, SUITE, run_id="monday")
+        with monkeypatch.context() as patched:
+            patched.setattr(runs, "reached", stop_at("level recorded", 3))
+            with pytest.raises(Killed):
+                run_check(opened, run)
+        assert calls == one_reading
+        assert found(run_check(opened, run))["plain"] == "fail"
+        assert calls == 2 * one_reading
 
 
 # -- slices ---------------------------------------------------------------------------------------------------
