@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import weakref
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,6 +89,7 @@ class Database:
             raise ParameterError(f"temp_directory {str(temp_directory)!r} cannot be used: {why}") from None
         # Values of constants that were asked for, by type and text, kept by those who ask (`bind_literals`).
         self.constants: dict[tuple[str, str], tuple[Any, ...]] = {}
+        self._named: Counter[str] = Counter()
         self._directory = folder.path
         self._connection = duckdb.connect(":memory:")
         # Runs at close(), when an abandoned Database is collected, and at interpreter exit.
@@ -137,6 +139,11 @@ class Database:
 
     def _set(self, name: str, value: str | int | bool) -> None:
         self.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")
+
+    def new_name(self, name: str) -> str:
+        """Return a name that was not given before: `slice`, then `slice_2`."""
+        self._named[name] += 1
+        return name if self._named[name] == 1 else f"{name}_{self._named[name]}"
 
     # -- running SQL ------------------------------------------------------------------------------------------
 

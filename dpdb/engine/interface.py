@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from dpdb.constraints import ConstraintsLike
     from dpdb.engine.closed_forms import RuleStatistic, StatisticKind
     from dpdb.engine.parents.binding import BoundInclusion
     from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
@@ -84,6 +85,13 @@ class Table(Protocol):
     written: tuple[tuple[str, int], ...]
     inclusions: tuple[BoundInclusion, ...]
     unit: str | None
+
+    def with_constraints(self, constraints: ConstraintsLike | None) -> Table:
+        """Return the same rows under other constraints: the source is not opened again.
+
+        Closing it drops nothing; it ends with the table that was opened. Errors as the opening.
+        """
+        ...
 
     def where(self, text: str) -> WherePredicate:
         """Check and type a predicate. Reads no row. Errors as `parse_where`."""

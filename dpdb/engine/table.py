@@ -71,6 +71,7 @@ class LocalTable:
         parents: ParentsOfTable | None = None,
         change: ProtectedChange = EVERY_ROW,
         progress: Progress = no_progress,
+        opened: LocalTable | None = None,
     ) -> None:
         self.database = database
         self.description = source.description
@@ -82,7 +83,8 @@ class LocalTable:
         self.written = tuple(
             (dc.written, k) for dc, k in zip(loaded, places_among_distinct(self._across.constraints), strict=True)
         )
-        self._kept = self._kept_of(source, change)
+        self._parents, self._change, self._origin = parents, change, opened
+        self._kept = self._kept_of(source, change, opened)
         self.rows: Rows = self._kept or source
         named, schema = with_computed_columns(
             database, distinct(self._across.constraints), source.schema, self._across.column
@@ -93,7 +95,6 @@ class LocalTable:
         self._tested = self._tested_columns(source)
         self._source = source
         self._progress = progress
-        self._made = 0
 
     def _tested_columns(self, source: Source) -> tuple[str, ...]:
         """Return the columns that cannot be compared of which constraints ask whether they are NULL.
@@ -131,11 +132,13 @@ class LocalTable:
         read = {known for known, _ in self.database.describe(exp.select("*").from_(source.scan.copy()))}
         return None if name in read else "such columns are not read at all"
 
-    def _kept_of(self, source: Source, change: ProtectedChange) -> KeptRows | None:
+    def _kept_of(self, source: Source, change: ProtectedChange, opened: LocalTable | None) -> KeptRows | None:
         """Return the rows of a source that are used: some of each unit, or of the children of each key; None: all."""
         if self.unit is not None:
             from dpdb.engine.unit_rows import UnitRows
 
+            if opened is not None:
+                return opened._kept  # which rows of a unit are used depends on no constraint
             return UnitRows(self.database, source, self.unit, change.most)
         if change.max_children is not None:
             from dpdb.engine.parents.children import ChildRows, limited_keys
@@ -143,6 +146,18 @@ class LocalTable:
             keys = limited_keys(self.inclusions)
             return ChildRows(self.database, source, keys, change.max_children) if keys else None
         return None
+
+    def with_constraints(self, constraints: ConstraintsLike | None) -> LocalTable:
+        """Return the same rows under other constraints; see the base class."""
+        return LocalTable(
+            self.database,
+            self._source,
+            constraints=constraints,
+            parents=self._parents,
+            change=self._change,
+            progress=self._progress,
+            opened=self._origin or self,
+        )
 
     @property
     def read_as(self) -> str:
@@ -322,14 +337,14 @@ class LocalTable:
         return f"; {chosen_by(self._source)}"
 
     def _next_name(self) -> str:
-        self._made += 1
-        return "slice" if self._made == 1 else f"slice_{self._made}"
+        return self.database.new_name("slice")
 
     # -- end of life ----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Drop the private database and its temporary files. May be called twice."""
-        self.database.close()
+        """Drop the private database and its temporary files, of the table that was opened. May be called twice."""
+        if self._origin is None:
+            self.database.close()
 
     def __enter__(self) -> Self:
         return self

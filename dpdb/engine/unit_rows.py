@@ -28,7 +28,7 @@ __all__ = ["KeptRows", "UnitRows", "chosen_by", "kept_rows", "kept_rows_sql", "p
 
 RowHash: TypeAlias = Callable[[Sequence[exp.Expr]], exp.Expr]
 
-_INPUT, _KEPT = exp.to_table("unit_input"), exp.to_table("unit_row")
+_INPUT = exp.to_table("unit_input")
 
 
 class KeptRows(ABC):
@@ -39,6 +39,7 @@ class KeptRows(ABC):
 
     def __init__(self, database: Database, source: Source) -> None:
         self._database, self._source = database, source
+        self._copy = exp.to_table(database.new_name("unit_row"))
 
     @abstractmethod
     def _kept(self, rows: exp.Table) -> exp.Select:
@@ -57,14 +58,14 @@ class KeptRows(ABC):
     @cached_property
     def scan(self) -> exp.Expr:
         """The kept rows, in the types that dpdb compares in: collations merge no values."""
-        for left in (_INPUT, _KEPT):  # by a signal, of which the next release must not fail after its debit
+        for left in (_INPUT, self._copy):  # by a signal, of which the next release must not fail after its debit
             self._database.execute(f"DROP TABLE IF EXISTS {left.sql('duckdb')}")
         try:
             read_columns(self._database, self._source, set(self.schema.usable), _INPUT)
-            self._database.execute(self._kept(_INPUT).ctas(_KEPT.copy()))
+            self._database.execute(self._kept(_INPUT).ctas(self._copy.copy()))
         finally:
             self._database.execute(f"DROP TABLE IF EXISTS {_INPUT.sql('duckdb')}")
-        return _KEPT
+        return self._copy
 
     def forget(self) -> None:
         """Copy them anew when they are next used."""

@@ -104,12 +104,16 @@ class PrivateSlices:
         try:
             yield
         except BaseException:
-            forgotten, self._kept = self._kept, OrderedDict()
-            self._counted.clear()
-            self._by_rule.clear()
             self._table.forget_rows()
-            for graphs in forgotten.values():
-                for made, _ in graphs.values():
-                    with suppress(DpdbError):
-                        made.close()
+            self.forget()
             raise
+
+    def forget(self) -> None:
+        """Drop all slices."""
+        forgotten, self._kept = self._kept, OrderedDict()
+        self._counted.clear()
+        self._by_rule.clear()
+        for graphs in forgotten.values():
+            for made, _ in graphs.values():
+                with suppress(DpdbError):
+                    made.close()

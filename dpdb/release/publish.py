@@ -123,7 +123,7 @@ def publish_suite(
     """
     from dpdb.ledger import RecordedLevel  # releases have no levels
 
-    if account.will_draw(run.charge):
+    if account.will_test(run):
         with _said_before_the_debit():
             load()
     debit_begins()

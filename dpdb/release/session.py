@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import Progress, TableSettings, TableSpec, no_progress, with_settings
@@ -26,6 +26,7 @@ from dpdb.release.verbs import Verbs
 from dpdb.sources import SourceLike
 
 if TYPE_CHECKING:
+    from dpdb.engine import Table
     from dpdb.release.accounts.account import Account, SuiteReservation
     from dpdb.release.suite_run import SuiteLevel, SuiteRun
 
@@ -86,32 +87,50 @@ class Session(Verbs):
         **settings: Unpack[TableSettings],
     ) -> None:
         spec = TableSpec.of(source, settings, constraints=constraints, table=table)
+        self._reads_rows, self._progress = rows, progress
+        self._begin(open_table(spec, rows=rows, progress=progress), spec, as_budget(budget), ledger)
+
+    def _begin(self, table: Table, spec: TableSpec, budget: Budget, ledger: str | Path | None) -> None:
         self._closed = self._has_warned = False
-        self._account: Account = as_budget(budget)
+        self._table, self._spec, self._budget, self._ledger = table, spec, budget, ledger
+        self._account: Account = budget
         self._compares_rows = False
-        self._has_ledger, self._reads_rows, self._progress = ledger is not None, rows, progress
-        self._table = open_table(spec, rows=rows, progress=progress)
+        self._origin: Session | None = None
+        self._beside: list[Session] = []
         try:
-            protected = unit_of_table(unit_of(spec.change), self._table)
-            self._table.admit(spec.sizes.row_bound)
+            protected = unit_of_table(unit_of(spec.change), table)
+            table.admit(spec.sizes.row_bound)
             if ledger is not None:
                 from dpdb.release.accounts.ledger_account import LedgerAccount  # loads ledger and solver
 
                 self._account = LedgerAccount(
                     ledger,
                     budget=budget,
-                    schema=self._table.schema,
-                    read_as=self._table.read_as,
-                    opened=self._table.opened_content(),
+                    schema=table.schema,
+                    read_as=table.read_as,
+                    opened=table.opened_content(),
                     unit=protected,
                 )
                 self._compares_rows = self._account.compares_rows
         except BaseException:
-            self._table.close()
+            table.close()
             raise
-        self.public = PublicTable(self._table, protected, spec.sizes.max_group)
+        self.public = PublicTable(table, protected, spec.sizes.max_group)
         self.constraints = self.public.constraints
-        self._private = PrivateSlices(self._table)
+        self._private = PrivateSlices(table)
+
+    def with_constraints(self, constraints: ConstraintsLike | None) -> Self:
+        """Return a session of the same rows and the same budget under other constraints.
+
+        The source is not opened again. It ends with this session; it may be closed before.
+        """
+        self._refuse_closed()
+        other = type(self).__new__(type(self))
+        other._reads_rows, other._progress = self._reads_rows, self._progress
+        other._begin(self._table.with_constraints(constraints), self._spec, self._budget, self._ledger)
+        other._origin = self
+        self._beside.append(other)
+        return other
 
     # -- releases ---------------------------------------------------------------------------------------------
 
@@ -173,7 +192,7 @@ class Session(Verbs):
         prepared = prepare(self.public, ask, who=who)
         if any(part.reads_graph for part in prepared.parts):
             self._table.admit_graph()
-        if ask.run_id is not None and not self._has_ledger:
+        if ask.run_id is not None and not self.has_ledger:
             raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
         return prepared
 
@@ -203,12 +222,22 @@ class Session(Verbs):
     @property
     def has_ledger(self) -> bool:
         """Whether a ledger remembers what the runs of this session have answered."""
-        return self._has_ledger
+        return self._ledger is not None
 
     def kept_suite(self, name: str) -> str | None:
         """Return with what a kept suite of checks was opened, as JSON: public; None if the account keeps none."""
         self._refuse_closed()
         return self._account.kept_suite(name)
+
+    def opens_suite(self, run: SuiteRun) -> bool:
+        """Return whether a run of a suite is charged: later runs of a kept one cost nothing."""
+        self._refuse_closed()
+        return self._account.opens_suite(run)
+
+    def will_test(self, run: SuiteRun) -> bool:
+        """Return whether a run of a suite will test, which it does not where its verdicts are recorded."""
+        self._refuse_closed()
+        return self._account.will_test(run)
 
     def confirm_rows(self, charges: Sequence[Charge]) -> int | None:
         """Confirm, as the owner, that changed rows are of the same table, if a draw for one of the charges follows.
@@ -237,6 +266,12 @@ class Session(Verbs):
     def close(self) -> None:
         """Drop the private database and its temporary files. May be called twice."""
         self._closed = True
+        while self._beside:
+            self._beside.pop().close()
+        if self._origin is not None:
+            self._private.forget()  # the database that has them stays
+            with suppress(ValueError):
+                self._origin._beside.remove(self)
         self._account.close()
         self._table.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from dpdb.sources import Source, without_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dpdb.constraints import ConstraintsLike
     from dpdb.engine import Progress, RuleStatistic, StatisticKind, TableSpec
     from dpdb.remote.table import RemoteTable
 
@@ -37,19 +39,34 @@ class GatheredTable(LocalTable):
     All that is public is as for a table without rows in our own database; what reads rows asks the other engine.
     """
 
-    def __init__(self, database: Database, remote: RemoteTable, spec: TableSpec, progress: Progress) -> None:
-        schema = remote.schema()
+    def __init__(
+        self,
+        database: Database,
+        remote: RemoteTable,
+        spec: TableSpec,
+        progress: Progress,
+        opened: GatheredTable | None = None,
+    ) -> None:
+        schema = remote.schema() if opened is None else opened.schema
         source = Source(remote.description, schema, without_rows(schema))
-        super().__init__(database, source, constraints=spec.constraints, change=spec.change, progress=progress)
-        self._remote, self._stored = remote, schema
+        super().__init__(
+            database, source, constraints=spec.constraints, change=spec.change, progress=progress, opened=opened
+        )
+        self._remote, self._stored, self._spec = remote, schema, spec
         self._spelling = SPELLINGS[remote.dialect]
         self._most, self._gather_rows = spec.change.most, spec.sizes.gather_rows
+        self._first = opened or self
         self._opened: str | None = None
-        self._has_asked = Event()
+        self._has_asked: Event = Event() if opened is None else opened._has_asked
         for dc in self.constraints:
             self._refuse_foreign(dc)
 
     # -- without reading a row ------------------------------------------------------------------------------------
+
+    def with_constraints(self, constraints: ConstraintsLike | None) -> GatheredTable:
+        """Return the same rows under other constraints; see the base class."""
+        spec = replace(self._spec, constraints=constraints)
+        return GatheredTable(self.database, self._remote, spec, self._progress, self._first)
 
     def where(self, text: str) -> WherePredicate:
         """Check and type a predicate, and refuse what the other engine might read differently."""
@@ -158,10 +175,11 @@ class GatheredTable(LocalTable):
 
     def opened_content(self) -> str:
         """Describe the state of the rows when the table was opened. Private."""
-        if self._opened is None:
-            self.read_once()
-        assert self._opened is not None
-        return self._opened
+        first = self._first
+        if first._opened is None:
+            first.read_once()
+        assert first._opened is not None
+        return first._opened
 
     def content(self) -> str:
         """Describe the state of the rows now, by digests that are computed there. Private."""
@@ -211,7 +229,8 @@ class GatheredTable(LocalTable):
     def close(self) -> None:
         """Let go of the remote table, and drop the private database. May be called twice."""
         try:
-            self._remote.close()
+            if self._first is self:
+                self._remote.close()
         finally:
             super().close()
 

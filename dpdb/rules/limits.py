@@ -88,7 +88,7 @@ class Allowed:
     def kept(self, texts: Sequence[str]) -> Kept:
         """Return the limits of a check that is written as some rules, in a suite's words."""
         bounds: dict[Severity, Bound] = {bound.severity: bound for bound in self.bounds}
-        if len(bounds) == 2 and bounds["warn"].amount == bounds["fail"].amount:
+        if len(bounds) == 2 and _fails_first(bounds["warn"].amount, bounds["fail"].amount):
             del bounds["warn"]
         if all(bound.amount == 0 for bound in bounds.values()):
             return Kept(_none_at_all(bounds))
@@ -119,6 +119,11 @@ class Allowed:
 
 ZERO = Allowed()
 """Nothing is tolerated."""
+
+
+def _fails_first(warn: Fraction | None, fail: Fraction | None) -> bool:
+    """Return whether all that warns fails."""
+    return warn == fail or (warn is not None and fail is not None and warn > fail)
 
 
 def _none_at_all(severities: dict[Severity, Bound]) -> str:

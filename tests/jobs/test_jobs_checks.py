@@ -22,6 +22,7 @@ from dpdb.doors.jobs import Outcome, read_results
 from dpdb.doors.jobs.alert import Alert, status_of
 from dpdb.doors.jobs.outcome import exit_code_of
 from dpdb.ledger import Ledger
+from dpdb.sources import open_source
 from dpdb.steps import watchers
 from dpdb.suites import CheckResult, CheckResults
 
@@ -137,6 +138,42 @@ def test_a_job_may_have_checks_alone_and_keep_its_suite(job: Path, capsys: pytes
     ]  # fmt: skip
     assert dpdb.jobs.run(job, "mon").passed is False
     assert len(read_results(job.parent / "out").verdicts) == 4
+
+
+@pytest.mark.parametrize("source", ["t.parquet", "t.csv"])
+@pytest.mark.parametrize("releases", [True, False])
+def test_a_job_opens_its_source_once(
+    source: str, releases: bool, job: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it asks for: releases, and several suites with rules of their own."""
+    folder = job.parent
+    duckdb.sql(f"COPY (FROM '{folder}/t.parquet') TO '{folder}/t.csv'")
+    (folder / "keys.dcs.txt").write_text("UNIQUE(age)\nzip, age -> city fail above 3\n")
+    head, _, rest = JOB.partition("[[release]]")
+    release, check = rest.split("[[check]]")
+    parts = [
+        head.replace("t.parquet", source),
+        'schema = {age = "INTEGER", day = "DATE"}\n' if ".csv" in source else "",
+    ]
+    parts += [f"[[release]]{release}"] if releases else []
+    for name in ("nightly", "nightly again", "keys"):
+        parts.append(f'[[check]]\nname = "{name}"{check}'.replace("nightly.dcs", f"{name.split()[0]}.dcs"))
+    job.write_text("".join(parts))
+    opened: list[object] = []
+
+    def counted(*given: object, **more: object) -> object:
+        opened.append(given)
+        return open_source(*given, **more)
+
+    monkeypatch.setattr("dpdb.engine.table.open_source", counted)
+    assert main(["run", str(job), "--run-id", "2026-11-20", "--dry-run"]) == 0
+    assert len(opened) == 1
+    assert run(job) == 1
+    assert len(opened) == 2
+    found = {row.suite: (row.check.name, row.check.verdict) for row in read_results(folder / "results.duckdb").verdicts}
+    assert {*found} == {"nightly", "nightly again", "keys"}
+    assert found["keys"] == ("zip, age -> city", "pass")
+    capsys.readouterr()
 
 
 def test_a_plan_with_checks_spends_nothing_and_says_what_is_due(job: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -329,7 +329,7 @@ def test_a_rehearsal_reads_public_parents_only(files: Path) -> None:
     with opened(files, public_parents={"p": files / "p.parquet"}, rows=False) as session:
         assert session.prepare(dpdb.release.Ask("repair")).charge.request["public_parents"]["p"].startswith("2,")
     with opened(files, rows=False, **private(files)) as session:
-        attached = session.public.opened.database.rows("SELECT count(*) FROM parent_0.parent_key")  # type: ignore[attr-defined]
+        attached = session.public.opened.database.rows("SELECT count(*) FROM parent.parent_key")  # type: ignore[attr-defined]
         assert attached == [(0,)]
 
 

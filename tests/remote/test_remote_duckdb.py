@@ -140,6 +140,25 @@ def test_nothing_is_asked_before_the_debit(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(asked) == before
 
 
+def test_other_constraints_ask_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is opened and its rows are read once; who asks next finds them compared with those of the opening."""
+    asked: list[str] = []
+    ask = DuckDBRemote.ask
+    monkeypatch.setattr(DuckDBRemote, "ask", lambda self, tree: asked.append(tree.sql()) or ask(self, tree))
+    Ledger.create(tmp_path / "t.ledger", epsilon=9_000).close()
+    options: dict[str, Any] = {"gather_rows": 10, "ledger": tmp_path / "t.ledger", "unit": "who", "max_rows": 2}
+    with dpdb.open(AskedThere(ROWS), constraints="zip -> city", **options) as session:
+        before = [sql for sql in asked if "bit_xor" in sql.lower()]
+        other = session.with_constraints("UNIQUE(zip)")
+        assert [sql for sql in asked if "bit_xor" in sql.lower()] == before
+        found = [one.dp_inconsistency("problematic", epsilon=1000).value for one in (session, other, session)]
+        assert found == [2, 2, 2]
+        other.close()
+        assert session.dp_inconsistency("repair", epsilon=1000).value == 1
+    with pytest.raises(ParameterError, match="closed"):
+        session.with_constraints("UNIQUE(zip)")
+
+
 class _OtherRows(DuckDBRemote):
     """A view that gives other rows from one of its readings on."""
 

@@ -155,6 +155,8 @@ KEPT = [
      _count(_values_twice, lambda n: n > 1, lambda n: n != 0)),
     (_on_column("unique: {error_if: '>=2', warn_if: '> 1'}"), "fail above 1 duplicate values",
      _count(_values_twice, lambda n: n >= 2, lambda n: n > 1)),
+    (_on_column("unique: {error_if: '> 1', warn_if: '> 2'}"), "fail above 1 duplicate values",
+     _count(_values_twice, lambda n: n > 1)),
     (_on_column("not_null: {config: {severity: warn, warn_if: '> 2', error_if: '> 3'}}"), "warn above 2",
      _count(_nulls, lambda _: False, lambda n: n > 2)),
     (_on_column("dbt_utils.accepted_range: {max_value: 2, config: {warn_if: '>1', error_if: '>3', limit: 9}}"),

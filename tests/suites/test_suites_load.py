@@ -133,6 +133,9 @@ COLUMNS = ["a", "b", "c", "d", "fail", "above", "warn"]
         ("a->b fail below 3", 6, "'above' in the limit of a rule"),
         ("a->b warn above 1, warn above 2", 20, "at most one warn and one fail"),
         ("a->b warn above 1, fail above 2, warn above 2", 20, "at most one warn and one fail"),
+        ("a->b warn above 5, fail above 2", 17, "a warning before the failure, at most the number of 'fail above 2'"),
+        ("a->b fail above 2%, warn above 2.5%", 32, "a warning before the failure, at most the number of 'fail above"),
+        ("row_count warn below 9, fail below 20", 22, "a warning before the failure, at least the number of 'fail bel"),
         ("a->b warn above 0 fail above 1", 6, "limits at the end of the line, such as "),
         ("a->b fail above lots", 6, "limits at the end of the line, such as "),
         ("a->b fail above 3 \"rows\"", 6, "limits at the end of the line, such as "),
@@ -154,6 +157,16 @@ def test_bad_lines_have_line_and_column(line: str, column: int, expected: str) -
     number = 2 + line.count("\n")
     with pytest.raises(ConstraintSyntaxError, match=rf"^line {number}, column {column}: expected {expected}"):
         load_suite(f"# first\n{line}", COLUMNS)
+
+
+def test_limits_that_cannot_be_compared_may_stand_in_any_order() -> None:
+    lines = [
+        "a->b warn above 5, fail above 2%", "a->b fail above 1% of non-null, warn above 2%",
+        "row_count fail below 9, warn above 3", "row_count warn below 20, fail above 3",
+        "a->b warn above 2, fail above 2",
+    ]  # fmt: skip
+    for line in lines:
+        assert len(load_suite(line, COLUMNS).lines[0].limits) == 2
 
 
 def test_what_is_no_suite(tmp_path: Path) -> None:
@@ -211,6 +224,9 @@ def test_limits_are_cut_off_whatever_the_rule_says(rule: str) -> None:
         severities = random.sample(["warn", "fail"], random.randint(1, 2))
         limits = [_random_limit(random, severity) for severity in severities]
         if any(limit.unit != "rows" and limit.amount > 1 for _, limit in limits):
+            continue
+        ordered = sorted(limits, key=lambda each: each[1].severity == "fail")
+        if len({limit.unit for _, limit in limits}) == 1 and ordered[0][1].amount > ordered[-1][1].amount:
             continue
         text = f"{plain}{random.choice([' ', '  '])}{random.choice([', ', ' ,', ',']).join(w for w, _ in limits)}"
         text += random.choice(["", ";", " ; "]) + dash + comment

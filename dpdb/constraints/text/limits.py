@@ -125,7 +125,8 @@ def cut_limits(cursor: Cursor) -> tuple[Cursor, WrittenLimits]:
     Raises
     ------
     ConstraintSyntaxError
-        If an amount is not possible, two limits have one severity, or they are about different statistics.
+        If an amount is not possible, two limits have one severity or different statistics, or the line fails before it
+        warns.
     """
     places = _places(cursor)
     if not places:
@@ -138,7 +139,22 @@ def cut_limits(cursor: Cursor) -> tuple[Cursor, WrittenLimits]:
         if statistic != read[0][1]:
             raise cursor.error(f"both limits of a line about {read[0][1]}", tokens[place])
     limits = tuple(limit for limit, _ in read)
+    _refuse_late_warning(cursor, limits, places)
     return cursor.up_to(places[0]), WrittenLimits(limits, read[0][1], tuple(tokens[place] for place in places))
+
+
+def _refuse_late_warning(cursor: Cursor, limits: tuple[Limit, ...], places: list[int]) -> None:
+    """Refuse `warn above 5, fail above 2`: what is above 5 has failed before. Other units cannot be compared."""
+    by_severity = {limit.severity: (limit, place) for limit, place in zip(limits, places, strict=True)}
+    if len(by_severity) < len(_SEVERITIES):
+        return
+    (warn, place), (fail, _) = by_severity["warn"], by_severity["fail"]
+    if (warn.direction, warn.unit) != (fail.direction, fail.unit):
+        return
+    if warn.amount > fail.amount if warn.direction == "above" else warn.amount < fail.amount:
+        side = "at most" if warn.direction == "above" else "at least"
+        number = f"a warning before the failure, {side} the number of '{fail}'"
+        raise cursor.error(number, cursor.tokens[place + 2])
 
 
 def limit_expected(cursor: Cursor) -> ConstraintSyntaxError | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from dpdb.constraints import ConstraintsLike
 from dpdb.doors.jobs.job_check import JobCheck, OpenedCheck, open_check
 from dpdb.doors.jobs.job_file import Job, JobRelease, ledger_ask, ledger_run
 from dpdb.doors.jobs.results import open_results
@@ -44,7 +46,7 @@ def check_run(job: Job, run_id: str, *, new_epoch: bool) -> None:
 def job_sessions(
     job: Job, run_id: str, progress: Progress = no_progress, *, rows: bool = True
 ) -> Iterator[tuple[Session, list[OpenedCheck]]]:
-    """Open the job's source under its ledger, for its releases and once for each of its suites, which are checked.
+    """Open the job's source under its ledger, once, for its releases and for each of its suites, which are checked.
 
     Without releases the session is that of the first suite: it counts for the same ledger.
 
@@ -59,20 +61,25 @@ def job_sessions(
     rows
         False for sessions that only prepare releases, as a job plan does.
     """
+    opened: list[Session] = []
     with ExitStack() as stack:
-        session, checks = None, []
+
+        def under(constraints: ConstraintsLike | None) -> Session:
+            if opened:
+                return opened[0].with_constraints(constraints)
+            spec = replace(job.table, constraints=constraints)
+            opened.append(stack.enter_context(Session(spec, ledger=job.ledger, progress=progress, rows=rows)))
+            return opened[0]
+
         if job.releases:
-            session = stack.enter_context(Session(job.table, ledger=job.ledger, progress=progress, rows=rows))
+            under(job.table.constraints)
+        checks = []
         for check in job.checks:
-            name = ledger_run(job, run_id, check)
             try:
-                opened = open_check(
-                    stack, job.table, job.ledger, check, name, who=job.who, progress=progress, rows=rows
-                )
+                checks.append(open_check(under, check, ledger_run(job, run_id, check), who=job.who))
             except DpdbError as error:
                 raise type(error)(f"{job.path}, [[check]] {check.name!r}: {error}") from None
-            checks.append(opened)
-        yield session or checks[0].session, checks
+        yield opened[0], checks
 
 
 def prepare_results(job: Job) -> None:

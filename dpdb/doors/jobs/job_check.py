@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dpdb.constraints import ConstraintsLike
 from dpdb.doors.jobs.placeholders import placeholders
 from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.engine import Progress, TableSpec
 from dpdb.errors import ParameterError
-from dpdb.ledger import Ledger
 from dpdb.release import Charge, Session
 
 if TYPE_CHECKING:
     from dpdb.suites import CheckRun
 
-__all__ = ["JobCheck", "OpenedCheck", "due_charges", "is_answered", "open_check", "read_check"]
+__all__ = ["JobCheck", "OpenedCheck", "due_charges", "open_check", "read_check"]
 
 _KEYS = (
     "name", "suite", "epsilon", "keep", "runs", "certain", "confidence", "where", "by", "keys", "label",
@@ -57,7 +55,7 @@ class JobCheck:
 
 
 class OpenedCheck(NamedTuple):
-    """A suite of a run, checked, and the session in which it runs: one of its own, whose constraints are its rules."""
+    """A suite of a run, checked, and the session in which it runs, whose constraints are its rules."""
 
     check: JobCheck
     session: Session
@@ -101,51 +99,30 @@ def read_check(path: Path, values: Mapping[str, Any], place: str) -> JobCheck:
 
 
 def open_check(
-    stack: ExitStack, table: TableSpec, ledger: Path, check: JobCheck, run_id: str, *,
-    who: str | None, progress: Progress, rows: bool,
-) -> OpenedCheck:  # fmt: skip
-    """Open the source under the ledger with the rules of a suite, and check everything public about its run.
+    open_session: Callable[[ConstraintsLike | None], Session], check: JobCheck, run_id: str, *, who: str | None
+) -> OpenedCheck:
+    """Check everything public about the run of a suite, in a session of its rules.
 
     Parameters
     ----------
-    stack
-        Closes the session.
-    table, ledger
-        Of the job.
+    open_session
+        Gives the session of some rules.
     check
         Of this run, its placeholders filled.
     run_id
         Of the check, in the ledger.
     who
         Asks, as the owner calls him.
-    progress
-        Gets the name of each long step.
-    rows
-        False for a session that only prepares.
     """
     from dpdb.suites import load_suite, prepare_check
 
     suite = load_suite(check.suite, date=check.day)
     rules = [line.rule for line in suite.lines if line.rule is not None]
-    spec = replace(table, constraints=rules or None)
-    session = stack.enter_context(Session(spec, ledger=ledger, progress=progress, rows=rows))
+    session = open_session(rules or None)
     asked = {**check.options, "where": check.where, "run_id": run_id, "who": who, "day": check.day}
     return OpenedCheck(check, session, prepare_check(session, check.suite, **asked))
 
 
-def due_charges(ledger: Ledger, checks: list[OpenedCheck]) -> list[Charge]:
+def due_charges(checks: list[OpenedCheck]) -> list[Charge]:
     """Return what a run may have to debit for its suites: nothing for one that is kept and open."""
-    return [
-        found.prepared.charge
-        for found in checks
-        if found.check.keep is None or ledger.kept_suite(found.check.keep) is None
-    ]
-
-
-def is_answered(ledger: Ledger, opened: OpenedCheck) -> bool:
-    """Return whether a ledger has the verdicts of a run already."""
-    charge, keep = opened.prepared.charge, opened.check.keep
-    suite = None if keep is None else ledger.kept_suite(keep)
-    if suite is not None:
-        return any(each.run_id == charge.run_id and each.level == 0 for each in ledger.suite_levels(suite.number))
-    return ledger.answered(str(charge.run_id), charge.request_text) is not None
+    return [found.prepared.charge for found in checks if found.session.opens_suite(found.prepared)]

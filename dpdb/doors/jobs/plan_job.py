@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dpdb.doors.jobs.checks import check_run, job_charges, job_sessions
-from dpdb.doors.jobs.job_check import due_charges, is_answered
+from dpdb.doors.jobs.job_check import due_charges
 from dpdb.doors.jobs.job_file import Job, filled_job, ledger_run
 from dpdb.doors.jobs.job_plan import JobPlan, PlannedCheck, PlannedRelease
 from dpdb.doors.jobs.kept_theta import with_kept_thetas
@@ -40,7 +40,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
     job = filled_job(job, run_id, date)
     with job_sessions(job, run_id, rows=False) as (session, checks), Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
-        released, suites = job_charges(job, session, run_id), due_charges(ledger, checks)
+        released, suites = job_charges(job, session, run_id), due_charges(checks)
         charges = [*released, *suites]
         planned = tuple(
             PlannedRelease(
@@ -56,7 +56,7 @@ def plan_job(job: Job, run_id: str, *, date: datetime | None = None, new_epoch: 
                 found.check,
                 len(found.prepared.plan.tests),
                 as_float(found.prepared.charge.epsilon),
-                is_answered(ledger, found),
+                not found.session.will_test(found.prepared),
                 is_open=found.prepared.charge not in suites,
             )
             for found in checks

@@ -70,7 +70,7 @@ def run_job(
     results = open_results(job.results, job.results_table)
     with job_sessions(job, run_id, progress) as (session, checks), Ledger.open(job.ledger) as ledger:
         job = with_kept_thetas(job, session, ledger, run_id)
-        charges = [*job_charges(job, session, run_id), *due_charges(ledger, checks)]
+        charges = [*job_charges(job, session, run_id), *due_charges(checks)]
         prepare_results(job)
         reached("results ready")
         with (

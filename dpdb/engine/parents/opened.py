@@ -119,7 +119,7 @@ class Parents:
         for key, declared in self._declared.items():
             rules = [(dc, rule) for dc in constraints for rule in dc.inclusions if rule.parent.casefold() == key]
             if rules:
-                tables[declared.name] = self._opened(database, declared, rules, number=len(tables))
+                tables[declared.name] = self._opened(database, declared, rules)
         if tables:
             self._refuse_second_names()
         schemas = {table.name.casefold(): (table.name, table.schema) for table in tables.values()}
@@ -142,8 +142,6 @@ class Parents:
         database: Database,
         declared: DeclaredParent,
         rules: Sequence[tuple[DenialConstraint, Inclusion]],
-        *,
-        number: int,
     ) -> ParentTable:
         rows = self._rows
         if declared.is_public and rows is Reading.COMPUTED:
@@ -175,9 +173,9 @@ class Parents:
             keys = exp.to_table(_KEYS)
             read_columns(own, found, usable or {found.schema.usable[0]}, keys)
             state = "" if rows is Reading.NONE else opened_content(own, found)
-            path = database.directory / f"parent_{number}.duckdb"
+            attached = database.new_name("parent")
+            path = database.directory / f"{attached}.duckdb"
             own.write_file(path, {_KEYS: f"SELECT * FROM {_KEYS}"})
-        attached = f"parent_{number}"
         database.execute(f"ATTACH {exp.Literal.string(str(path)).sql('duckdb')} AS {attached} (READ_ONLY)")
         return ParentTable(
             declared.name,

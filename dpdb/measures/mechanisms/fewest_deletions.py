@@ -27,9 +27,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
+from dpdb.measures.laplace_answer import laplace_answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
-from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["FEWEST_DELETIONS"]
 
@@ -46,15 +46,7 @@ _WORDS = Words(
 
 def _fewest_deletions(run: Run) -> Answer:
     """Release the fewest rows to delete."""
-    noisy, scale = discrete_laplace(run.statistics.fewest_deletions(), _SENSITIVITY, run.epsilon)
-    tail = laplace_tail(scale, run.beta / 2)
-    return Answer(
-        value=noisy,
-        lower=noisy - tail,
-        upper=noisy + tail,
-        noise_scale=scale,
-        estimand="fewest rows to delete, exactly",
-    )
+    return laplace_answer(run, run.statistics.fewest_deletions(), _SENSITIVITY, "fewest rows to delete, exactly")
 
 
 FEWEST_DELETIONS = Mechanism(

@@ -58,6 +58,12 @@ class Account(Protocol):
     def open_suite(self, run: SuiteRun) -> SuiteReservation:
         """Debit all that a suite may cost, with its secret, or go on with a run of it. Errors as `debit`."""
 
+    def opens_suite(self, run: SuiteRun) -> bool:
+        """Return whether a run debits its suite: not a later run of a kept one. Runs debited before count as well."""
+
+    def will_test(self, run: SuiteRun) -> bool:
+        """Return whether a run will test, as `will_draw`: not if its verdicts are recorded."""
+
     def kept_suite(self, name: str) -> str | None:
         """Return with what a kept suite of this name was opened, as JSON; None if there is none."""
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger, SourceMark, rows_of
@@ -88,13 +88,10 @@ class LedgerAccount:
         reservation = self._ledger.reserve(
             charge.coverage,
             units,
-            source=self._source,
-            request=charge.request_text,
             notion=self._ledger.notion.name,
-            run_id=charge.run_id,
-            analyst=charge.who,
             label=charge.label,
             rule_set=charge.rule_set,
+            **self._asked(charge),
         )
         if reservation.answer is None:
             self._budget.spend(charge.epsilon)
@@ -127,14 +124,16 @@ class LedgerAccount:
     def _earlier_try(self, charge: Charge, units: int) -> Reservation | None:
         if charge.run_id is None:
             return None
-        return self._ledger.earlier_try(
-            charge.coverage,
-            units,
-            source=self._source,
-            request=charge.request_text,
-            run_id=charge.run_id,
-            analyst=charge.who,
-        )
+        return self._ledger.earlier_try(charge.coverage, units, **self._asked(charge))
+
+    def _asked(self, charge: Charge) -> dict[str, Any]:
+        """Return of what, what and who asks, as the ledger takes it."""
+        return {
+            "source": self._source,
+            "request": charge.request_text,
+            "run_id": charge.run_id,
+            "analyst": charge.who,
+        }
 
     def cost_together(self, charges: Sequence[Charge]) -> float:
         """Bound the charges that any row collects, in the ledger's parameter; runs debited before count, too."""
@@ -154,26 +153,35 @@ class LedgerAccount:
                 f"checks need a pure ledger, and this one is {self._ledger.notion.name}: what they did not need could "
                 "not be given back; measure instead, or make a ledger of the pure notion"
             )
-        opens = run.name is None or self.kept_suite(run.name) is None  # later runs of a kept suite cost nothing
+        opens = self.opens_suite(run)
         if opens and self.will_draw(charge):
             self._budget.check(charge.epsilon)
         held = self._ledger.open_suite(
             charge.coverage,
             units,
-            source=self._source,
-            request=charge.request_text,
             spec=run.spec,
             make_secret=run.make_secret,
-            run_id=str(charge.run_id),
             name=run.name,
-            analyst=charge.who,
             label=charge.label,
             rule_set=charge.rule_set,
+            **self._asked(charge),
         )
         if opens and held.answer is None:
             self._budget.spend(charge.epsilon)
         self._is_low = held.is_low
         return held
+
+    def opens_suite(self, run: SuiteRun) -> bool:
+        """Return whether a run debits its suite: later runs of a kept one cost nothing."""
+        return run.name is None or self._ledger.kept_suite(run.name) is None
+
+    def will_test(self, run: SuiteRun) -> bool:
+        """Return whether the ledger has no recorded verdicts of the run; those of a kept suite stand at level 0."""
+        suite = None if run.name is None else self._ledger.kept_suite(run.name)
+        if suite is None:
+            return self.will_draw(run.charge)
+        levels = self._ledger.suite_levels(suite.number)
+        return not any(each.run_id == run.charge.run_id and each.level == 0 for each in levels)
 
     def kept_suite(self, name: str) -> str | None:
         """Return with what a kept suite of this name was opened, as JSON; None if there is none."""
