@@ -201,9 +201,10 @@ def settle(life: Life, ledger: Ledger, found: Any, run_id: str, generation: int)
     settled = life.model.runs[run_id].settled
     if settled is None:
         return
-    began = life.world.steps
+    began, earlier = life.world.steps, ledger._state.settlements.of(found.number)
     ledger.settle(found, settled)
-    life.head_moves.append((began, life.world.steps))
+    if earlier is None:  # else only the head was written, which a crash had left behind: a copy may have the settlement
+        life.head_moves.append((began, life.world.steps))
     if generation == life.generation and life.newest is None:
         life.model.settled.add(run_id)
     life.world.events["settled"] += 1

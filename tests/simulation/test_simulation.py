@@ -15,6 +15,7 @@ from ledger_lives import LifeFailed, live
 from ledger_mutants import MUTANTS
 
 DEFAULT, SLOW = range(1, 201), range(201, 10_001)
+FAILED_ONCE = (209,)  # the model took a head that was only caught up for one with a new line
 FAULTS = {
     "EIO", "ENOSPC", "SQLITE_FULL", "SQLITE_IOERR_READ", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "short read",
     "kill", "machine stops", "torn sector", "clock jumps",
@@ -39,7 +40,7 @@ def lives(seeds: Sequence[int], folder: Path) -> tuple[Counter[str], Counter[str
 
 def test_200_lives_keep_what_they_owe(tmp_path: Path) -> None:
     """Nor is it easy for them: every kind of fault and of the owner's acts was among them."""
-    events, faults = lives(DEFAULT, tmp_path)
+    events, faults = lives([*DEFAULT, *FAILED_ONCE], tmp_path)
     assert faults.keys() >= FAULTS
     assert events.keys() >= EVENTS
 
