@@ -9,6 +9,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,23 +49,38 @@ def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
     assert not [name for name in names if name.startswith(("tests", "examples"))]
     metadata = next(name for name in names if name.endswith("METADATA"))
     said = zipfile.ZipFile(wheel).read(metadata).decode()
-    assert "License-Expression: Apache-2.0" in said
+    assert "License-Expression: Apache-2.0\nLicense-File: LICENSE\n" in said
+    (licence,) = [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
+    assert zipfile.ZipFile(wheel).read(licence) == (ROOT / "LICENSE").read_bytes()
     assert [f"Classifier: Programming Language :: Python :: 3.{minor}" in said for minor in (11, 12, 13)] == [True] * 3
 
 
-@pytest.mark.parametrize(
-    ("table", "holder"),
-    [
-        ("data/hospital.parquet", "Copyright (c) 2011-2013, Qatar Foundation"),
-        ("inconsistency_paper/data/stock.parquet", "Copyright (c) 2021 Jeffrey Varner"),
-    ],
-)
-def test_a_table_under_the_mit_licence_has_its_notice_beside_it(table: str, holder: str) -> None:
-    path = ROOT / "examples" / table
-    notice = path.with_name(f"LICENSE.{path.stem}.txt").read_text()
-    assert path.is_file()
-    assert holder in notice
-    assert "this permission notice shall be included" in notice.replace("\n", " ")
+MIT = "this permission notice shall be included"
+HOLDERS = {
+    "data/hospital.parquet": ("Copyright (c) 2011-2013, Qatar Foundation", MIT),
+    "inconsistency_paper/data/flight.parquet": ("Copyright 2018-2025 The Apache Software Foundation", "Apache License"),
+    "inconsistency_paper/data/stock.parquet": ("Copyright (c) 2021 Jeffrey Varner", MIT),
+}
+
+
+def test_every_table_of_others_has_its_notice_beside_it() -> None:
+    tables = {str(path.relative_to(ROOT / "examples")) for path in (ROOT / "examples").rglob("*.parquet")}
+    assert tables == HOLDERS.keys()
+    for table, wanted in HOLDERS.items():
+        path = ROOT / "examples" / table
+        notice = path.with_name(f"LICENSE.{path.stem}.txt").read_text().replace("\n", " ")
+        assert all(words in notice for words in wanted), table
+
+
+def test_a_source_archive_carries_licences_and_notices(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    notices = {str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("LICENSE.*")}
+    assert len(notices) == 3
+    assert {"LICENSE", *notices} <= names
 
 
 def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
