@@ -26,7 +26,15 @@ from dpdb.constraints.shape import (
 )
 from dpdb.constraints.sorted_shape import SortedKind, SortedShape, sorted_shape
 from dpdb.constraints.text.lexer import MAX_LENGTH
-from dpdb.constraints.text.limits import DUPLICATE_VALUES, ROW_COUNT, ROWS_IN_DUPLICATES, VIOLATIONS, Limit, Statistic
+from dpdb.constraints.text.limits import (
+    DUPLICATE_VALUES,
+    MOST_ROWS,
+    ROW_COUNT,
+    ROWS_IN_DUPLICATES,
+    VIOLATIONS,
+    Limit,
+    Statistic,
+)
 from dpdb.constraints.text.line import ConstraintLine
 from dpdb.constraints.text.parser import parse_constraint
 from dpdb.constraints.text.source import shortened
@@ -37,6 +45,7 @@ __all__ = [
     "DUPLICATE_VALUES",
     "MAX_LENGTH",
     "MAX_PREDICATES",
+    "MOST_ROWS",
     "OPERATORS",
     "ROWS_IN_DUPLICATES",
     "ROW_COUNT",

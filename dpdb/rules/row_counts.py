@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from dpdb.constraints import MOST_ROWS, ROW_COUNT, Limit
 from dpdb.errors import ParameterError
 from dpdb.rules.limits import Severity, number
 
@@ -26,7 +27,7 @@ class RowRange(NamedTuple):
     most: int | None = None
 
     def limits(self, severity: Severity) -> list[str]:
-        """Return the limits as a suite has them, one for each line.
+        """Return the limits as a suite has them, one for each line; no table has more rows than a limit may be.
 
         Raises
         ------
@@ -36,8 +37,12 @@ class RowRange(NamedTuple):
         fewest = self.fewest if self.fewest is not None and self.fewest > 0 else None
         if self.most is not None and self.most < max(fewest or 0, 0):
             raise ParameterError("it allows no number of rows")
-        limits = [] if fewest is None else [f"{severity} below {fewest}"]
-        limits += [] if self.most is None else [f"{severity} above {self.most}"]
+        ends: list[tuple[Literal["above", "below"], int | None]] = [("below", fewest), ("above", self.most)]
+        limits = [
+            Limit(severity, direction, Fraction(end)).written(ROW_COUNT)
+            for direction, end in ends
+            if end is not None and not (direction == "above" and end > MOST_ROWS)
+        ]
         if not limits:
             raise ParameterError("it allows every number of rows")
         return limits

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpdb.constraints import DenialConstraint
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError
 from dpdb.predicates import all_of
@@ -129,7 +130,8 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
     """
     if table.unit.parents or table.unit.children is not None:
         raise ParameterError("checks do not go with private parents yet: a unit there moves rows of several tables")
-    lines = tuple(_counted(table, line) for line in suite.lines)
+    places = {bound.constraint.canonical(): place for place, bound in enumerate(table.bound)}
+    lines = tuple(_counted(table, line, places) for line in suite.lines)
     limits = [
         CheckedLimit(place, limit, _name(line, limit), _tested(line, limit, table.unit.rows, halves=counted.is_cover))
         for place, (line, counted) in enumerate(zip(suite.lines, lines, strict=True))
@@ -153,11 +155,11 @@ def _name(line: SuiteLine, limit: Limit) -> str:
     return line.name if len(line.limits) == 1 else f"{line.name} ({limit.severity})"
 
 
-def _counted(table: PublicTable, line: SuiteLine) -> _Counted:
+def _counted(table: PublicTable, line: SuiteLine, places: Mapping[DenialConstraint, int]) -> _Counted:
     opened = table.opened
     if line.rule is None:
         return _Counted(None, None, None if line.where is None else opened.where(line.where), None)
-    position = next((k for k, bound in enumerate(table.bound) if bound.constraint == line.rule), None)
+    position = places.get(line.rule.canonical())
     if position is None:
         raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
     kind = "violations" if line.statistic == "row_count" else line.statistic

@@ -104,6 +104,11 @@ def _percent(of: Callable[[list[Row]], int], total: Callable[[list[Row]], int], 
     return verdict
 
 
+def _sodacl_percent(of: Callable[[list[Row]], int], fails: Callable[[float], bool]) -> Callable[[list[Row]], Verdict]:
+    """SodaCL rounds percentages, of all rows, to two decimals."""
+    return _percent(of, _all, lambda percentage: fails(round(float(percentage), 2)))
+
+
 def _all(rows: list[Row]) -> int:
     return len(rows)
 
@@ -165,13 +170,17 @@ KEPT = [
      "fail above 2 duplicate values", _count(_values_twice, lambda n: n > 2)),
     # Soda
     (_sodacl("duplicate_count(a) < 2"), "fail above 1 duplicate values", _count(_values_twice, lambda n: n >= 2)),
-    (_sodacl("duplicate_percent(a) <= 20%"), "fail above 20% duplicate values",
-     _percent(_values_twice, _all, lambda p: p > 20)),
+    (_sodacl("duplicate_percent(a) <= 20%"), "fail above 20.0049% duplicate values",
+     _sodacl_percent(_values_twice, lambda p: p > 20)),
     (_sodacl("missing_count(a): {warn: when between 1 and 3, fail: when > 3}"), "warn above 0, fail above 3",
      _count(_nulls, lambda n: n > 3, lambda n: 1 <= n <= 3)),
-    (_sodacl("missing_percent(a) < 25 %"), "fail above 24.9999%", _percent(_nulls, _all, lambda p: p >= 25)),
-    (_sodacl("invalid_percent(a) between 0 and 30: {valid max: 2}"), "fail above 30%",
-     _percent(_above_2, _all, lambda p: p > 30)),
+    (_sodacl("missing_percent(a) < 25 %"), "fail above 24.9949%", _sodacl_percent(_nulls, lambda p: p >= 25)),
+    (_sodacl("missing_percent(a) < 33.33"), "fail above 33.3249%", _sodacl_percent(_nulls, lambda p: p >= 33.33)),
+    (_sodacl("missing_percent(a) <= 33.33"), "fail above 33.3349%", _sodacl_percent(_nulls, lambda p: p > 33.33)),
+    (_sodacl("missing_percent(a) <= 100%"), "fail above 100%", None),
+    (_sodacl("missing_percent(a) = 0"), "", _sodacl_percent(_nulls, lambda p: p != 0)),
+    (_sodacl("invalid_percent(a) between 0 and 30: {valid max: 2}"), "fail above 30.0049%",
+     _sodacl_percent(_above_2, lambda p: p > 30)),
     (_sodacl("failed rows: {fail condition: a > 2, warn: when > 1}"), "warn above 1",
      _count(_above_2, lambda _: False, lambda n: n > 1)),
     (_contract("duplicate: {threshold: {must_be_less_than_or_equal: 2}}"), "fail above 2",
@@ -320,6 +329,8 @@ ROW_COUNTS = [
     (_suite(ROWS, {"min_value": 10, "max_value": 20}), ["row_count  fail below 10", "row_count  fail above 20"]),
     (_suite(ROWS, {"min_value": 0, "max_value": 9, "strict_max": True}, severity="info"), ["row_count  warn above 8"]),
     (_suite("expect_table_row_count_to_equal", {"value": 7}), ["row_count  fail below 7", "row_count  fail above 7"]),
+    (_suite(ROWS, {"min_value": 1, "max_value": 2**63 - 1}), ["row_count  fail below 1"]),
+    (_suite(ROWS, {"min_value": 2**63 - 1}), []),
     (_suite(ROWS, {"min_value": 0}), []),
     (_suite(ROWS, {"min_value": 5, "max_value": 4}), []),
     (_suite(ROWS, {"min_value": "many"}), []),

@@ -322,9 +322,19 @@ def test_a_dry_run_spends_and_reads_nothing(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.usefixtures("folder")
+def test_two_checks_may_have_one_rule_written_in_two_ways() -> None:
+    suite = "a: not(t1.id < t2.id & t1.zip > t2.zip)  warn above 0\nb: not(t1.zip < t2.zip & t1.id > t2.id)\n"
+    with dpdb.open("t.parquet", constraints=suite) as session:
+        assert [check.verdict for check in session.check(suite, epsilon=10)] == ["pass", "pass"]
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--suite", "suite.txt", "--rows", "4000"]) == 0
     assert "no check within its limit fails" in capsys.readouterr().out
+    Path("of_day.txt").write_text("row_count WHERE day = {date}  fail below 3\nday < {date}\n")
+    assert main(["plan", "--suite", "of_day.txt", "--rows", "4000"]) == 0
+    capsys.readouterr()
     assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
     assert main(["plan", "--rows", "4000"]) == 2
     assert capsys.readouterr().err.count("\n") == 2

@@ -118,6 +118,15 @@ def test_a_limit_that_no_pass_can_meet_is_refused_with_what_would_do():
         plan_of(limit, epsilon=1_023_371_155, certain="pass")
 
 
+def test_what_would_do_does_for_every_limit_of_a_suite():
+    limits = [count(limit=Fraction(12)), count(limit=Fraction(9), name="lowest"), count(limit=Fraction(10))]
+    with pytest.raises(ParameterError, match=r"of lowest, 9 rows.*epsilon 2\.046742308 would do"):
+        plan_of(*limits, certain="pass")
+    plan_of(*limits, epsilon=2_046_742_308, certain="pass")
+    with pytest.raises(ParameterError):
+        plan_of(*limits, epsilon=2_046_742_307, certain="pass")
+
+
 @pytest.mark.parametrize("test", [count(), share(Fraction(0))])
 def test_no_epsilon_lets_a_pass_of_limit_0_be_certain(test):
     with pytest.raises(ParameterError, match="no epsilon would do"):

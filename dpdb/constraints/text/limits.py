@@ -19,6 +19,7 @@ from dpdb.errors import ConstraintSyntaxError, ParameterError
 
 __all__ = [
     "DUPLICATE_VALUES",
+    "MOST_ROWS",
     "ROWS_IN_DUPLICATES",
     "ROW_COUNT",
     "VIOLATIONS",
@@ -36,7 +37,7 @@ ROW_COUNT: Statistic = "row_count"
 DUPLICATE_VALUES: Statistic = "duplicate values"
 ROWS_IN_DUPLICATES: Statistic = "rows in duplicates"
 
-_MOST_ROWS = 10**15
+MOST_ROWS = 10**15
 _FINEST_SHARE = 10**6  # a percentage has at most four decimals
 
 _SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
@@ -90,7 +91,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         if self.unit == "rows":
-            if not 0 <= self.amount <= _MOST_ROWS or self.amount.denominator != 1:
+            if not 0 <= self.amount <= MOST_ROWS or self.amount.denominator != 1:
                 raise ParameterError("a whole number of rows from 0 to 10^15")
         elif not 0 <= self.amount <= 1:
             raise ParameterError("a percentage from 0% to 100%")

@@ -3,6 +3,8 @@
 `duplicate_count` of SodaCL (version 3) is the number of values that occur more than once, and its percentages are of
 all rows. `duplicate` of a column in a contract (version 4) is the number of rows that are not NULL less that of
 distinct values, which is the fewest rows to delete, and its percentages are of the rows that are not NULL.
+
+SodaCL rounds percentages to two decimals before it compares them, contracts do not.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from dpdb.constraints import DUPLICATE_VALUES, VIOLATIONS
@@ -25,6 +28,8 @@ BETWEEN = re.compile(
     r"between\s*(?P<open>[\[(]?)\s*(?P<low>[\d.]+)\s*%?\s+and\s+(?P<high>[\d.]+)\s*%?\s*(?P<close>[\])]?)"
 )
 _ZERO = Fraction(0)
+_ROUNDED_TO = 10**4  # shares of SodaCL's percentages
+_ROUNDED_UP = Fraction(49, 10**6)  # the last share of a limit below half of that
 
 
 def threshold_of_metric(match: re.Match[str] | None, options: Options, *, among: bool) -> Allowed:
@@ -66,11 +71,21 @@ def _met(threshold: str, percent: bool) -> Fraction | None:
         if said["sign"] == "=":
             return _ZERO if number(said["number"]) == 0 else None
         read = {"<": reaching, "<=": above}.get(said["sign"])
-        return None if read is None else read(said["number"], percent=percent)
+        return None if read is None else _rounded(read(said["number"], percent=percent), percent)
     said = BETWEEN.fullmatch(threshold)
     if said is None or number(said["low"]) != 0 or said["open"] == "(":
         return None
-    return (reaching if said["close"] == ")" else above)(said["high"], percent=percent)
+    return _rounded((reaching if said["close"] == ")" else above)(said["high"], percent=percent), percent)
+
+
+def _rounded(largest: Fraction | None, percent: bool) -> Fraction | None:
+    """Return the largest share whose percentage is allowed once it is rounded to two decimals; none stays none.
+
+    Ties are left out: floats round some up and some down.
+    """
+    if not percent or not largest:
+        return largest
+    return min(Fraction(floor(largest * _ROUNDED_TO), _ROUNDED_TO) + _ROUNDED_UP, Fraction(1))
 
 
 def _not_met(condition: object, percent: bool, fails_above: Fraction | None = None) -> Fraction | None:
@@ -84,14 +99,14 @@ def _not_met(condition: object, percent: bool, fails_above: Fraction | None = No
         if said["sign"] in {"!=", "<>"}:
             return _ZERO if number(said["number"]) == 0 else None
         read = {">=": reaching, ">": above}.get(said["sign"])
-        return None if read is None else read(said["number"], percent=percent)
+        return None if read is None else _rounded(read(said["number"], percent=percent), percent)
     said = BETWEEN.fullmatch(text)
     if said is None or fails_above is None:
         return None
-    high = (reaching if said["close"] == ")" else above)(said["high"], percent=percent)
+    high = _rounded((reaching if said["close"] == ")" else above)(said["high"], percent=percent), percent)
     if high is None or high < fails_above:
         return None
-    return (above if said["open"] == "(" else reaching)(said["low"], percent=percent)
+    return _rounded((above if said["open"] == "(" else reaching)(said["low"], percent=percent), percent)
 
 
 def threshold_of_contract(name: str, options: Options, *, among: bool, excludes_values: bool) -> Allowed:
