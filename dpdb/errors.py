@@ -18,6 +18,8 @@ __all__ = [
     "OutOfMemoryError",
     "ParameterError",
     "PredicateError",
+    "RightsError",
+    "RunIdError",
     "SourceError",
     "StatementRefusedError",
     "SuiteEndedError",
@@ -87,6 +89,16 @@ class OutOfMemoryError(EngineError, MemoryError):
 
 class LedgerError(DpdbError):
     """A ledger cannot be read or written, is damaged, or belongs to another table; nothing was released."""
+
+
+class RunIdError(LedgerError):
+    """A run id was used for another request, by somebody else, or for rows that have changed; nothing was spent."""
+
+
+class RightsError(LedgerError):
+    """An analyst's access was revoked or has expired, or does not reach so far; nothing was spent."""
+
+    exit_code = 4
 
 
 class IgnoredLimitsWarning(UserWarning):
