@@ -21,6 +21,7 @@ __all__ = [
     "RightsError",
     "RunIdError",
     "SourceError",
+    "StatementFailedError",
     "StatementRefusedError",
     "SuiteEndedError",
     "UnknownColumnError",
@@ -81,6 +82,10 @@ class EngineError(DpdbError):
     """The database failed; for private doors the message is constant and details stay with the owner."""
 
     exit_code = 3
+
+
+class StatementFailedError(EngineError):
+    """An analyst's SQL failed over the answers of its releases; the message is about these and public tables alone."""
 
 
 class OutOfMemoryError(EngineError, MemoryError):

@@ -16,7 +16,7 @@ from dpdb.doors.sql.parse import Statement
 from dpdb.doors.sql.planned_call import PlannedCall, answer_table, checks_of, cost_words, releases_of
 from dpdb.errors import EngineError
 from dpdb.release import Release, Session
-from dpdb.suites import CheckResults, RegisteredSuite
+from dpdb.suites import CheckResults, RegisteredSuite, SuiteAsk
 
 __all__ = ["Admitted", "Checked", "Planner", "Result"]
 
@@ -80,6 +80,8 @@ class Admitted:
         Whether its result needs the private session.
     words : str
         What it would spend.
+    epsilon, release_epsilon : int
+        Nano-epsilon that its calls are debited, and those of its releases alone, which suites do not lower.
     """
 
     def __init__(self, checked: Checked, statement: RemoteStatement, answers: Answers) -> None:
@@ -87,6 +89,10 @@ class Admitted:
         self.charges = tuple(call.charge for call in checked.calls.values() if not call.is_free)
         self.makes_releases = checked.statement.kind == "query" and bool(checked.calls)
         self.words = cost_words([*checked.calls.values()])
+        self.epsilon = sum(charge.epsilon for charge in self.charges)
+        self.release_epsilon = sum(
+            call.charge.epsilon for call in checked.calls.values() if not isinstance(call.ask, SuiteAsk)
+        )
 
     @property
     def kind(self) -> str:

@@ -137,6 +137,21 @@ class LedgerAnalysts(LedgerReading):
         with self._books.current():
             return [self._recorded(line) for _, line in sorted(self._state.analysts.newest.items())]
 
+    def access(self) -> dict[str, tuple[str, str | None]]:
+        """Return the role of every analyst and the SHA-256 of his token, None where his rights do not hold."""
+        with self._books.current():
+            state, clock = self._state, present()
+            return {
+                line.name: (line.role, None if rights_end(line, state, clock) else line.token)
+                for line in state.analysts.newest.values()
+            }
+
+    def analyst(self, name: str) -> RecordedAnalyst | None:
+        """Return the rights of one analyst, None if there is none of this name."""
+        with self._books.current():
+            line = self._state.analysts.newest.get(name)
+            return None if line is None else self._recorded(line)
+
     def history_of(self, analyst: str) -> list[LedgerEntry]:
         """Return the debits of one analyst, oldest first."""
         with self._books.current():
