@@ -18,7 +18,10 @@ __all__ = [
     "OutOfMemoryError",
     "ParameterError",
     "PredicateError",
+    "RightsError",
+    "RunIdError",
     "SourceError",
+    "StatementFailedError",
     "StatementRefusedError",
     "SuiteEndedError",
     "UnknownColumnError",
@@ -81,12 +84,26 @@ class EngineError(DpdbError):
     exit_code = 3
 
 
+class StatementFailedError(EngineError):
+    """An analyst's SQL failed over the answers of its releases; the message is about these and public tables alone."""
+
+
 class OutOfMemoryError(EngineError, MemoryError):
     """The database needs more memory than there is, or than `memory_limit` allows."""
 
 
 class LedgerError(DpdbError):
     """A ledger cannot be read or written, is damaged, or belongs to another table; nothing was released."""
+
+
+class RunIdError(LedgerError):
+    """A run id was used for another request, by somebody else, or for rows that have changed; nothing was spent."""
+
+
+class RightsError(LedgerError):
+    """An analyst's access was revoked or has expired, or does not reach so far; nothing was spent."""
+
+    exit_code = 4
 
 
 class IgnoredLimitsWarning(UserWarning):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RecordedSuite,
         UnseenRows,
     )
+    from dpdb.ledger.rationing.ledger_analysts import RecordedAnalyst
     from dpdb.ledger.report import epsilon_at
     from dpdb.ledger.reservation import Reservation, SuiteReservation
     from dpdb.ledger.store.entry_line import EntryLine
@@ -32,6 +33,7 @@ __all__ = [
     "LedgerAct",
     "LedgerEntry",
     "LedgerSummary",
+    "RecordedAnalyst",
     "RecordedAnswer",
     "RecordedLevel",
     "RecordedRearm",
@@ -50,6 +52,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            "rationing.ledger_analysts": "RecordedAnalyst",
             "copied": "open_to_read",
             "ledger": "Ledger",
             "lines": "Allowance LedgerAct LedgerEntry LedgerSummary RecordedAnswer RecordedLevel RecordedRearm "

@@ -7,100 +7,35 @@ as the total is: by overlap within an epoch, added up over epochs. Debits outsid
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
 
 from dpdb.errors import LedgerError
+from dpdb.ledger.rationing.counted import Counted
 from dpdb.ledger.store.acts import Act
 from dpdb.ledger.store.periods import Period
 from dpdb.ledger.store.state import LedgerState
-from dpdb.overlap import Added, Decision, OverlapIndex
-from dpdb.predicates import Region, region_from_text
 
 __all__ = ["Window", "refuse_retired", "windows"]
 
-_SECONDS = 0.1
 
-
-class Window:
+class Window(Counted):
     """The debits that one allowance counts at some time, and the decision about one more.
 
     Attributes
     ----------
     period : Period
-    units : int
-        The most that the debits may cost together.
     clock : datetime
         The time of the machine's clock.
     now : datetime
         The time of the decision: see `Times`.
-    sequential : int
-        The sum of the debits' charges.
     """
 
     def __init__(self, state: LedgerState, period: Period, units: int, clock: datetime, begin: datetime) -> None:
-        self.period, self.units, self.clock = period, units, clock
+        self.period, self.clock = period, clock
         self.now = state.times.now(clock)
-        self._state = state
-        self._first = state.times.first_since(begin)
-        self._charges = state.times.charges(self._first)
-        self.sequential = sum(self._charges)
-
-    def decide(self, predicate: Region, charge: int, deadline: float) -> Decision:
-        """Decide whether no row would collect more than the allowance within the period; an undecided one refuses.
-
-        Its bounds are on what a row covered by the release collects within the period, over all epochs.
-
-        Parameters
-        ----------
-        predicate
-            The rows that the release covers.
-        charge
-            In units of the ledger's notion.
-        deadline
-            Seconds for the decision.
-        """
-        together = self.sequential + charge
-        if together <= self.units:  # the sum of all charges fits, whatever rows the debits cover
-            return Decision(True, together, charge, None)
-        found = self.index.would_exceed(predicate, charge, self.available, deadline)
-        earlier = self.units - self.available
-        return replace(found, upper=earlier + found.upper, lower=earlier + found.lower)
-
-    def add(self, predicate: Region, charge: int) -> None:
-        """Count one more allowed release in a look ahead, never in a debit."""
-        self.index.add(predicate, charge)
-        self.sequential += charge
-
-    @cached_property
-    def index(self) -> OverlapIndex:
-        """The debits of the current epoch."""
-        return self._indexes.get(self._state.epoch.number) or OverlapIndex()
-
-    @cached_property
-    def available(self) -> int:
-        """Units for the current epoch: the allowance less the debits of earlier epochs."""
-        earlier = (index for epoch, index in self._indexes.items() if epoch != self._state.epoch.number)
-        return self.units - sum(index.bound(_SECONDS).upper for index in earlier)
-
-    @property
-    def spent(self) -> int:
-        """A safe bound on what any row collected within the period."""
-        inside = self.index.bound(_SECONDS).upper if self.index else 0
-        return min(self.sequential, self.units - self.available + inside)
-
-    @cached_property
-    def _indexes(self) -> dict[int, OverlapIndex]:
-        """Per epoch the debits within the period, read when a decision needs them."""
-        merged: dict[int, dict[str, int]] = {}
-        for line in self._state.entries(self._first):
-            epoch = merged.setdefault(line.epoch, {})
-            epoch[line.predicate] = epoch.get(line.predicate, 0) + line.charge
-        return {
-            epoch: OverlapIndex.of(Added(region_from_text(text), charge) for text, charge in debits.items())
-            for epoch, debits in merged.items()
-        }
+        self._first = first = state.times.first_since(begin)
+        self._charges = state.times.charges(first)
+        super().__init__(state, units, sum(self._charges), lambda: state.entries(first))
 
     @property
     def clock_words(self) -> str:

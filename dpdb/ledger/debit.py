@@ -132,9 +132,12 @@ def write_debit(
     ------
     RefusedError
         Some row may collect more than the total or an allowance.
+    BudgetExceededError, RightsError
+        The quota, the cap or the rights of the analyst do not suffice.
     """
     state, clock = books.state, present()
-    fits = Limits(state, books.file.shown, clock, state.index).decide(region_from_text(stored), charge, deadline)
+    limits = Limits(state, books.file.shown, clock, state.index, asked.analyst)
+    fits = limits.decide(region_from_text(stored), charge, deadline)
     if source is not None:
         books.binding.bind(source)
     line = EntryLine(

@@ -232,7 +232,9 @@ class Ledger(LedgerSuites):
             predicate.refuse_no_row()
         self._books.refresh()
         held = held_for(analyst)
-        check_together(self._state, self._file.shown, releases, deadline, new_epoch=new_epoch, held=held)
+        check_together(
+            self._state, self._file.shown, releases, deadline, new_epoch=new_epoch, held=held, analyst=analyst
+        )
 
     def record(self, reservation: Reservation, answer: str) -> None:
         """Write the answer of a reservation, once; publish it only afterwards.

@@ -1,4 +1,4 @@
-"""`Limits`: the total and the allowances, which decide about one more debit, or a look ahead."""
+"""`Limits`: the total, the allowances and a quota, which decide about one more debit, or a look ahead."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dpdb.errors import BudgetExceededError, LedgerError
 from dpdb.ledger.allowances import Window, windows
 from dpdb.ledger.amounts import is_little
+from dpdb.ledger.rationing.quotas import cap_refusal, own_debits, quota_refusal, refuse_rights, total_refusal
 from dpdb.ledger.refusal import refusal, refusal_by_allowance
 from dpdb.ledger.store.state import LedgerState
 from dpdb.overlap import MOST_WEIGHT, Decision, OverlapIndex
@@ -25,12 +26,23 @@ class Fits(NamedTuple):
 
 
 class RefusedError(Exception):
-    """A debit is refused, by the total or by an allowance; raised inside a transaction, before the message is made."""
+    """A debit is refused, by the total or by an allowance; raised inside a transaction, before the message is made.
 
-    def __init__(self, decision: Decision, window: Window | None = None) -> None:
+    Parameters
+    ----------
+    decision
+        Against the total, or against the allowance.
+    window
+        The allowance that refused.
+    is_rationed
+        Whether an analyst with rights of his own was refused, who is told of nobody else's releases.
+    """
+
+    def __init__(self, decision: Decision, window: Window | None = None, *, is_rationed: bool = False) -> None:
         super().__init__()
         self.decision = decision
         self.window = window
+        self.is_rationed = is_rationed
 
     def in_words(
         self, state: LedgerState, predicate: Region, charge: int, held: Callable[[LedgerState, Region], str]
@@ -49,6 +61,8 @@ class RefusedError(Exception):
             Says what open suites hold of these rows' budget; see `held_for`.
         """
         words = held(state, predicate)
+        if self.is_rationed:
+            return total_refusal(state, charge, words)
         if self.window is None:
             return refusal(state, predicate, charge, self.decision, held=words)
         return refusal_by_allowance(state, self.window, predicate, charge, self.decision, held=words)
@@ -66,10 +80,24 @@ class Limits:
         The time of the machine's clock.
     index : OverlapIndex
         The debits of the current epoch; for a look ahead a copy, to which `add` adds.
+    analyst : str or None
+        Who asks: with rights of his own, his quota and his cap count, too.
+
+    Raises
+    ------
+    RightsError
+        His rights have ended.
     """
 
-    def __init__(self, state: LedgerState, shown: str, clock: datetime, index: OverlapIndex) -> None:
+    def __init__(
+        self, state: LedgerState, shown: str, clock: datetime, index: OverlapIndex, analyst: str | None
+    ) -> None:
         self._state, self._shown, self._index = state, shown, index
+        self._asked = 0
+        self._rights = None if analyst is None else state.analysts.newest.get(analyst)
+        if self._rights is not None:
+            refuse_rights(self._rights, state, clock)
+            self._own = own_debits(state, self._rights.name, self._rights.quota)
         self._sequential = state.sequential
         self._windows = list(windows(state, clock))
 
@@ -89,22 +117,35 @@ class Limits:
         ------
         RefusedError
             Some row may collect more.
+        BudgetExceededError
+            The analyst's quota or cap does not suffice.
         LedgerError
             The ledger is full.
         """
+        self._ration(predicate, charge, deadline)
         state = self._state
         if self._sequential + charge > MOST_WEIGHT:
             raise LedgerError(f"{self._shown}: the ledger is full; make a new one for later releases")
         decision = self._index.would_exceed(predicate, charge, state.available, deadline)
         if not decision.allowed:
-            raise RefusedError(decision)
+            raise RefusedError(decision, is_rationed=self._rights is not None)
         is_low = is_little(state.available - decision.upper, state.budget)
         for window in self._windows:
             within = window.decide(predicate, charge, deadline)
             if not within.allowed:
-                raise RefusedError(within, window)
+                raise RefusedError(within, window, is_rationed=self._rights is not None)
             is_low = is_low or is_little(window.units - within.upper, window.units)
         return Fits(decision.upper, is_low)
+
+    def _ration(self, predicate: Region, charge: int, deadline: float) -> None:
+        if self._rights is None:
+            return
+        most = self._rights.most_per_statement
+        if most is not None and self._asked + charge > most:
+            raise cap_refusal(self._state, most, self._asked + charge)
+        own = self._own.decide(predicate, charge, deadline)
+        if not own.allowed:
+            raise quota_refusal(self._state, self._own, charge, own.upper)
 
     def add(self, predicate: Region, charge: int, fits: Fits) -> None:
         """Count one more allowed release in a look ahead, never in a debit.
@@ -120,5 +161,6 @@ class Limits:
         """
         self._index.add(predicate, charge, fits.upper)
         self._sequential += charge
-        for window in self._windows:
+        self._asked += charge
+        for window in [*self._windows, *([] if self._rights is None else [self._own])]:
             window.add(predicate, charge)

@@ -137,8 +137,9 @@ def epsilon_at(summary: LedgerSummary, entries: Sequence[LedgerEntry], delta: fl
     return min(summary.spent, reported_epsilon([entry.charge for entry in entries], delta))
 
 
-def history(state: LedgerState) -> list[LedgerEntry]:
-    """Every debit, oldest first."""
+def history(state: LedgerState, analyst: str | None = None) -> list[LedgerEntry]:
+    """Every debit, or those of one analyst, oldest first."""
+    asked = state.entries() if analyst is None else map(state.entry, state.asked_by.get(analyst, []))
     return [
         LedgerEntry(
             number=line.number,
@@ -156,7 +157,7 @@ def history(state: LedgerState) -> list[LedgerEntry]:
             debited=_debited(state, line.number),
             suite=_suite(state, line.number),
         )
-        for line in state.entries()
+        for line in asked
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpdb.errors import LedgerError
+from dpdb.errors import RunIdError
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.store.state import LedgerState
 
@@ -33,7 +33,7 @@ def earlier_try(
 
     Raises
     ------
-    LedgerError
+    RunIdError
         If it was another request, or has no answer and cannot get one: the rows changed, or the charge would differ.
     """
     number = state.runs.get(run_id)
@@ -41,20 +41,20 @@ def earlier_try(
         return None
     line = state.entry(number)
     if line.analyst != asked[1]:
-        raise LedgerError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")
+        raise RunIdError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")
     if line.request != asked[0]:
-        raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
+        raise RunIdError(f"run id {run_id!r} was used for another request; give every request its own run id")
     answer = state.answer(number)
     if answer is not None:
         return Reservation(number, answer)
     if line.predicate != charged[0] or line.charge < charged[1]:
-        raise LedgerError(
+        raise RunIdError(
             f"run id {run_id!r} ended without an answer, and the same request is charged otherwise now; ask again "
             "under a new run id"
         )
     same_rows = line.epoch == state.epoch.number and line.source_mark == rows_mark
     if not (state.terms.append_only or same_rows):
-        raise LedgerError(
+        raise RunIdError(
             f"run id {run_id!r} ended without an answer before the source changed; ask again under a new run id"
         )
     return Reservation(number)

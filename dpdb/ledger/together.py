@@ -24,6 +24,7 @@ def check_together(
     *,
     new_epoch: bool,
     held: Callable[[LedgerState, Region], str],
+    analyst: str | None = None,
 ) -> None:
     """Decide on a copy of the index, one release after another, as `Ledger.reserve` would.
 
@@ -44,6 +45,8 @@ def check_together(
         Whether they would be debited in a new epoch.
     held
         Says what open suites hold; see `held_for`.
+    analyst
+        Who asks; None for the owner.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def check_together(
     """
     refuse_retired(state, shown)
     index = OverlapIndex([(Region(), state.overlap())]) if new_epoch else state.index.copy()
-    limits = Limits(state, shown, present(), index)
+    limits = Limits(state, shown, present(), index, analyst)
     for number, (asked, charge) in enumerate(releases, 1):
         predicate = region_from_text(region_to_text(asked))  # as `reserve` will store it
         try:
@@ -64,7 +67,7 @@ def check_together(
                 raise refused.in_words(state, predicate, charge, held) from None
             notion, window = state.terms.notion, refused.window
             limit = "the budget"
-            if window is not None:
+            if window is not None and not refused.is_rationed:
                 limit = f"the allowance of {in_words(notion, window.units)} within {window.period.words}"
             raise BudgetExceededError(
                 f"budget refused by the ledger: release {number} of {len(releases)} requests {notion.parameter} "

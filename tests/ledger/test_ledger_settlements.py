@@ -191,7 +191,6 @@ def test_every_line_has_a_public_hash_in_the_order_of_writing(path: Path) -> Non
     "statement",
     [
         "INSERT INTO entry_table VALUES (1, 1, 'person', '[]', 5, 5, 1, zeroblob(32))",
-        "INSERT INTO analyst VALUES (1, 'now', 'ann', 'analyst', 5, 1, NULL, NULL, NULL, NULL, 1, zeroblob(32))",
     ],
 )
 def test_tables_of_later_issues_are_refused_while_filled(statement: str, path: Path) -> None:

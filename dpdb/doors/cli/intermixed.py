@@ -46,6 +46,8 @@ class Parser(argparse.ArgumentParser):
     """
 
     intermixed = False
+    takes_defaults = True
+    """Whether `--config`, `dpdb.toml` and the environment give it values for missing options."""
 
     @property
     def options(self) -> dict[str, argparse.Action]:

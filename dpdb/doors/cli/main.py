@@ -41,6 +41,8 @@ COMMANDS = (
     "rules",
     "noise",
     "budget",
+    "serve",
+    "analyst",
     "overlap",
     "demo",
     "warm",

@@ -22,6 +22,7 @@ __all__ = [
     "ledger_options",
     "limit_options",
     "output_option",
+    "owner_log",
     "quiet_options",
     "release_options",
     "setting_options",
@@ -37,7 +38,7 @@ _Command = Callable[[argparse.Namespace], int]
 _SHAPE = ("constraints", "table", "csv_schema", "delimiter")
 
 
-def command(commands: Any, name: str, run: _Command, text: str, example: str) -> Parser:
+def command(commands: Any, name: str, run: _Command, text: str, example: str, *, config: str | None = None) -> Parser:
     """Make a command with its help and an example.
 
     Parameters
@@ -52,6 +53,8 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
         The help: a phrase without a capital letter and a full stop.
     example
         A command line that shows its use.
+    config
+        What `--config` names, where it is no file of options: then it must be given, and no other file is looked for.
     """
     parser: Parser = commands.add_parser(
         name,
@@ -61,7 +64,9 @@ def command(commands: Any, name: str, run: _Command, text: str, example: str) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument(CONFIG, metavar="FILE", help="values of options that are not given (dpdb.toml, if harmless)")
+    parser.takes_defaults = config is None
+    words = config or "values of options that are not given (dpdb.toml, if harmless)"
+    parser.add_argument(CONFIG, metavar="FILE", required=config is not None, help=words)
     return parser
 
 
@@ -194,7 +199,7 @@ def quiet_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--owner-log",
         metavar="FILE",
-        type=_owner_log,
+        type=owner_log,
         help="append details of failures to FILE, mode 0600; they may name private values",
     )
 
@@ -230,7 +235,8 @@ class _OwnerLog(logging.StreamHandler[TextIO]):
         say(f"--owner-log {self._path}: cannot be written")
 
 
-def _owner_log(path: str) -> str:
+def owner_log(path: str) -> str:
+    """Keep the owner's log in a file of his own, from now on; returns its path."""
     from dpdb.owner_log import OWNER_LOG
 
     if path == os.devnull:  # no plain file, and no log

@@ -5,7 +5,6 @@ Paths are relative to the job file's folder.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,18 +15,17 @@ from dpdb.doors.jobs.alert import ALERT_KEYS, Alert, read_alert
 from dpdb.doors.jobs.job_check import JobCheck, read_check
 from dpdb.doors.jobs.placeholders import fill, placeholders
 from dpdb.doors.jobs.run_date import date_in
+from dpdb.doors.jobs.table_keys import TABLE_KEYS, existing_file, read_table
 from dpdb.doors.jobs.toml_keys import TomlKeys
-from dpdb.engine import SETTINGS, SettingKind, TableSpec
-from dpdb.errors import ParameterError, SourceError
+from dpdb.engine import TableSpec
+from dpdb.errors import ParameterError
 from dpdb.files.bounded_file import bounded_bytes, toml_values
-from dpdb.opening import is_remote
 from dpdb.release import COUNT, OPTIONS, Ask, Gate, Kind, parse_gate
-from dpdb.sources import is_address, refuse_url
 
 __all__ = ["Job", "JobRelease", "filled_job", "ledger_ask", "ledger_run", "load_job"]
 
 _JOB_KEYS = (
-    "name", "source", *(setting.key for setting in SETTINGS.values()), "ledger", "results", "results_table", "who",
+    "name", *TABLE_KEYS, "ledger", "results", "results_table", "who",
     "new_epochs", "alert", "release", "check",
 )  # fmt: skip
 # Options of a release in a job file: the run id comes with the run, and jobs pay in epsilon.
@@ -120,8 +118,8 @@ def load_job(path: str | Path) -> Job:
     return Job(
         path=path,
         name=keys.name_of_part(),
-        table=_table(keys, folder, path, needs_rules=bool(releases)),
-        ledger=_file(
+        table=read_table(keys, folder, path, needs_rules=bool(releases)),
+        ledger=existing_file(
             keys,
             folder / keys.required_text("ledger", "only a ledger remembers what a run has published and spent"),
             "ledger",
@@ -262,69 +260,3 @@ def _option(keys: TomlKeys, name: str) -> Any:
         "flag": keys.flag,
     }  # fmt: skip
     return read[OPTIONS[name].metadata["kind"]](name)
-
-
-def _table(keys: TomlKeys, folder: Path, path: Path, *, needs_rules: bool) -> TableSpec:
-    """Read the source and its settings, each by its kind; a job of checks has its rules in their suites."""
-    read: Mapping[SettingKind, Callable[[str], Any]] = {
-        "text": keys.text,
-        "character": keys.character,
-        "whole": keys.whole,
-        "folder": lambda key: None if (text := keys.text(key)) is None else folder / text,
-        "types": lambda key: _types(keys, key),
-        "parents": lambda key: _parents(keys, folder, key),
-        "constraints": lambda key: _constraints(keys, folder, key) if needs_rules or keys.has(key) else None,
-    }
-    source = _source(keys, folder)
-    found = {name: read[setting.kind](setting.key) for name, setting in SETTINGS.items()}
-    try:
-        return TableSpec.of(source, {name: value for name, value in found.items() if value is not None})
-    except ParameterError as error:
-        raise ParameterError(f"{path}: {error}") from None
-
-
-def _types(keys: TomlKeys, key: str) -> Mapping[str, str] | None:
-    types = keys.table(key)
-    for column, kind in types.items():
-        if not isinstance(kind, str):
-            raise keys.error(key, f"column {column!r}: expected a SQL type as text, got {kind!r}")
-    return types or None
-
-
-def _source(keys: TomlKeys, folder: Path) -> str:
-    text = keys.required_text("source")
-    if is_address(text) or is_remote(text):
-        return text
-    try:
-        refuse_url(text)
-    except SourceError as error:
-        raise keys.error("source", str(error)) from None
-    source = str(folder / text)
-    if not glob.has_magic(source):
-        _file(keys, Path(source), "source")
-    return source
-
-
-def _parents(keys: TomlKeys, folder: Path, key: str) -> Mapping[str, str | None]:
-    """A list of tables beside the source's, or a table of names and files; its name alone is such a table, too."""
-    if keys.is_list(key):
-        return dict.fromkeys(keys.texts(key) or ())
-    found = {}
-    for name, path in keys.table(key).items():
-        if not isinstance(path, str) or not path:
-            raise keys.error(key, f"parent {name!r}: expected a file, got {path!r}")
-        found[name] = str(folder / path)
-    return found
-
-
-def _constraints(keys: TomlKeys, folder: Path, key: str) -> str | Path:
-    if keys.is_list(key):
-        # The comment makes it a text for certain: a single short line could be the name of a file.
-        return "\n".join([*(keys.texts(key) or ()), "# the constraints of a job file"])
-    return _file(keys, folder / keys.required_text(key, "a file, or a list of texts"), key)
-
-
-def _file(keys: TomlKeys, path: Path, key: str, advice: Callable[[Path], str] = lambda _: "") -> Path:
-    if not path.exists():
-        raise keys.error(key, f"no such file: {path}{advice(path)}")
-    return path

@@ -5,8 +5,10 @@ A statement is accepted or refused by its syntax tree, default deny (`check`); o
 then runs in another process, which holds their answers and the public tables and nothing else (`child`).
 """
 
-from dpdb.doors.sql.front_end import FrontEnd, Result
+from dpdb.doors.sql.admitted import Admitted, Planner, Result
+from dpdb.doors.sql.call import named_first
+from dpdb.doors.sql.front_end import FrontEnd
 from dpdb.doors.sql.parse import split_statements
 from dpdb.doors.sql.statement_words import statement_words
 
-__all__ = ["FrontEnd", "Result", "split_statements", "statement_words"]
+__all__ = ["Admitted", "FrontEnd", "Planner", "Result", "named_first", "split_statements", "statement_words"]

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpdb.constraints import shortened
-from dpdb.doors.sql.parse import is_number
+from dpdb.doors.sql.parse import is_number, parse_statement
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
 from dpdb.doors.sql_parameters import CHECK, CHECK_PARAMETERS, PARAMETERS, TABLE
 from dpdb.errors import StatementRefusedError
@@ -18,7 +18,7 @@ from dpdb.names import folded
 from dpdb.release import OPTIONS, Ask, Key, Kind
 from dpdb.suites import SuiteAsk
 
-__all__ = ["RELEASES", "example", "read_call", "release_name"]
+__all__ = ["RELEASES", "example", "named_first", "read_call", "release_name"]
 
 # Parameters in the order in which they may be given without names.
 RELEASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -41,6 +41,31 @@ def release_name(node: exp.Expr) -> str | None:
     """Return the name of the release function that a node calls; None if it calls none."""
     name = folded(node.name) if isinstance(node, exp.Anonymous) else ""
     return name if name in RELEASES else None
+
+
+def named_first(text: str) -> set[str]:
+    """Return what the calls of a statement name first, folded: tables, and suites as they are written.
+
+    For a choice among doors, each of which then decides on the whole statement; empty of one that cannot be read.
+    """
+    try:
+        tree = parse_statement(text).tree
+    except StatementRefusedError:
+        return set()
+    return {
+        value.name if name == CHECK else folded(value.name)
+        for node in tree.walk()
+        if (name := release_name(node)) is not None
+        for argument in node.expressions
+        if (value := _first(argument, argument is node.expressions[0])) is not None
+    }
+
+
+def _first(argument: exp.Expr, is_first: bool) -> exp.Expr | None:
+    """The text of an argument that names the table or the suite, None of any other."""
+    if isinstance(argument, (exp.PropertyEQ, exp.Kwarg, exp.EQ)):
+        is_first, argument = folded(argument.this.name) in (TABLE, "suite"), argument.expression
+    return argument if is_first and isinstance(argument, exp.Literal) and argument.is_string else None
 
 
 def example(function: str, table: str) -> str:

@@ -7,24 +7,25 @@ the debit leaves the budget unchanged. The statement's SQL itself runs in a proc
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.doors.sql.admitted import Admitted, Checked, Planner, Result
 from dpdb.doors.sql.call import read_call
 from dpdb.doors.sql.check import check_statement
 from dpdb.doors.sql.child.limits import Limits
-from dpdb.doors.sql.child.remote_database import RemoteDatabase, RemoteStatement
+from dpdb.doors.sql.child.remote_database import RemoteDatabase
 from dpdb.doors.sql.paid_answers import Answer, Identity, PaidAnswers
 from dpdb.doors.sql.parse import Statement, parse_statement, placed
-from dpdb.doors.sql.planned_call import PlannedCall, answer_table, checks_of, cost_words, releases_of
+from dpdb.doors.sql.planned_call import PlannedCall, checks_of, releases_of
 from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import rewritten
 from dpdb.errors import DpdbError, EngineError, ParameterError, StatementRefusedError
@@ -33,36 +34,9 @@ from dpdb.owner_log import OWNER_LOG
 from dpdb.release import Ask, Release, Session
 from dpdb.suites import CheckResults, CheckRun, RegisteredSuite, SuiteAsk
 
-__all__ = ["FrontEnd", "Result"]
+__all__ = ["FrontEnd"]
 
 _MOST_CALLS = 100
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of a statement.
-
-    Attributes
-    ----------
-    table : pyarrow.Table
-    releases : tuple of Release
-        The releases of the statement, in the order of the text.
-    checks : tuple of CheckResults
-        The verdicts of its suites, in the order of the text.
-    """
-
-    table: pa.Table
-    releases: tuple[Release, ...]
-    checks: tuple[CheckResults, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Checked:
-    """A checked statement: the SQL that runs, and what it calls."""
-
-    statement: Statement
-    query: str
-    calls: Mapping[Identity, PlannedCall]
 
 
 class FrontEnd:
@@ -85,6 +59,8 @@ class FrontEnd:
         Who asks, for the ledger's history.
     suites : sequence of RegisteredSuite
         Suites of checks that statements may run by their names; their sessions share the session's account.
+    planner : Planner, optional
+        Where statements are planned; by default the session itself, which others may be waiting for.
 
     Raises
     ------
@@ -101,6 +77,7 @@ class FrontEnd:
         seconds: float = 60.0,
         who: str | None = None,
         suites: Sequence[RegisteredSuite] = (),
+        planner: Planner | None = None,
     ) -> None:
         public = public or {}
         if any(folded(name) == folded(table) for name in public):
@@ -112,8 +89,20 @@ class FrontEnd:
         self.public = tuple(public)
         self.suites = {suite.name: suite for suite in suites}
         self._session_lock = threading.Lock()
+        self._planner = planner or Planner(session, self.suites, self._session_lock)
+        self._runs_of = ""
         self._paid = PaidAnswers()
         self._unfinished: dict[Identity, str] = {}
+
+    def of_analyst(self, who: str) -> FrontEnd:
+        """Return the same door for another asker, with kept answers and run ids (`WHO:ID`) of his own.
+
+        It ends with this one.
+        """
+        other = copy.copy(self)
+        other._who, other._runs_of = who, f"{who}:"
+        other._paid, other._unfinished = PaidAnswers(), {}
+        return other
 
     def check(self, text: str) -> None:
         """Check one statement: everything except the budget. Reads no private row, draws nothing, spends nothing.
@@ -125,11 +114,11 @@ class FrontEnd:
         DpdbError
             If the session does not admit a release: an unknown column, a predicate outside the grammar, ...
         """
-        with self._admitted(text) as (checked, statement):
-            if checked.statement.kind == "query":
+        with self.admitted(text) as statement:
+            if statement.kind == "query":
                 statement.rehearse()
             else:
-                statement.show()
+                statement.result()
 
     def run(self, text: str) -> Result:
         """Answer one statement. Every release in its text is made, once; calls that ask for the same are one release.
@@ -146,16 +135,9 @@ class FrontEnd:
             If a release or the statement fails after the debit. Answers that were made by then are in `kept`, and the
             next statement with the same request gets them at no cost.
         """
-        with self._admitted(text) as (checked, statement):
-            if checked.statement.kind != "query":
-                table = statement.show()
-                return Result(_with_cost(table, checked) if checked.statement.kind == "explain" else table, ())
+        with self.admitted(text) as statement:
             statement.rehearse()
-            with self._answers(checked) as answers:
-                rows = {call.table: answer_table(answers[identity]) for identity, call in checked.calls.items()}
-                table = statement.run(rows)
-        made = [answers[identity] for identity in checked.calls]
-        return Result(table, releases_of(made), checks_of(made))
+            return statement.result()
 
     @property
     def kept(self) -> tuple[Release, ...]:
@@ -170,20 +152,23 @@ class FrontEnd:
             return checks_of(self._paid)
 
     @contextmanager
-    def _admitted(self, text: str) -> Iterator[tuple[_Checked, RemoteStatement]]:
-        """Check a statement and start its process; error messages in the block and before it have one line."""
+    def admitted(self, text: str, run_id: str | None = None) -> Iterator[Admitted]:
+        """Check a statement and start its process; error messages in the block and before it have one line.
+
+        With `run_id` every call that names no run of its own has one: the first this, the next `run_id/2`, and so on.
+        """
         try:
-            checked = self._checked(text)
+            checked = self._checked(text, run_id)
             tables = {call.table: call.schema for call in checked.calls.values()}
             with self._remote.statement(checked.query, tables, checked.statement.kind) as statement:
-                yield checked, statement
+                yield Admitted(checked, statement, self._answers)
         except DpdbError as error:
             error.args = (one_line(str(error)), *error.args[1:])
             raise
 
-    def _checked(self, text: str) -> _Checked:
+    def _checked(self, text: str, run_id: str | None) -> Checked:
         try:
-            return self._placed(parse_statement(text))
+            return self._placed(parse_statement(text), run_id)
         except StatementRefusedError as error:
             raise placed(error, text) from None
         except DpdbError:
@@ -192,37 +177,46 @@ class FrontEnd:
             OWNER_LOG.exception("statement refused")
             raise StatementRefusedError("the statement is not understood") from None
 
-    def _placed(self, statement: Statement) -> _Checked:
+    def _placed(self, statement: Statement, run_id: str | None) -> Checked:
         nodes = check_statement(statement.tree, self.table_name, self._remote.public)
         if len(nodes) > _MOST_CALLS:
             raise StatementRefusedError(f"the statement has more than {_MOST_CALLS} calls of releases; split it")
         calls: dict[Identity, PlannedCall] = {}
         placed: list[tuple[exp.Anonymous, Ask | SuiteAsk, str]] = []
+        runs: dict[str, str] = {}
         for node in nodes:
             ask = read_call(node, self.table_name, self.suites)
-            with self._session_lock:
+            if ask.run_id is not None:
+                ask = replace(ask, run_id=self._runs_of + ask.run_id)
+            with self._planner.lock:
                 identity, call = self._planned(ask, f"release_{len(calls) + 1}")
+                if run_id is not None and ask.run_id is None:
+                    name = runs.setdefault(identity[0], run_id if not runs else f"{run_id}/{len(runs) + 1}")
+                    identity, call = self._planned(replace(ask, run_id=self._runs_of + name), call.table)
             known = calls.setdefault(identity, call)
             _refuse_second_label(known.ask, ask)
             placed.append((node, ask, known.table))
         _refuse_shared_runs(call.ask for call in calls.values())
-        return _Checked(statement, rewritten(statement.tree, placed), calls)
+        return Checked(statement, rewritten(statement.tree, placed), calls)
 
     def _planned(self, ask: Ask | SuiteAsk, table: str) -> tuple[Identity, PlannedCall]:
         if isinstance(ask, Ask):
-            charge = self.session.prepare(ask, who=self._who).charge
+            charge = self._planner.session.prepare(ask, who=self._who).charge
             make = partial(self.session.release, ask, who=self._who)
             return (charge.request_text, ask.run_id), PlannedCall(table, ask, charge, False, make)
-        suite = self.suites[ask.suite]
+        suite, own = self._planner.suites[ask.suite], self.suites[ask.suite]
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
         if identity in self._unfinished:
             run = suite.prepare(replace(ask, run_id=self._unfinished[identity]), who=self._who)
-        make_run = partial(self._run_suite, suite, run, identity)
+        make_run = partial(self._run_suite, own, run if suite is own else None, ask, run.charge.run_id, identity)
         return identity, PlannedCall(table, ask, run.charge, suite.is_kept, make_run)
 
-    def _run_suite(self, suite: RegisteredSuite, run: CheckRun, identity: Identity) -> CheckResults:
+    def _run_suite(
+        self, suite: RegisteredSuite, run: CheckRun | None, ask: SuiteAsk, name: str | None, identity: Identity
+    ) -> CheckResults:
         """Run a suite; where that fails after the debit, the next call that asks for the same finishes the run."""
+        run = run or suite.prepare(replace(ask, run_id=name), who=self._who)
         run_id = str(run.charge.run_id)
         try:
             results = suite.run(run)
@@ -236,11 +230,12 @@ class FrontEnd:
         return results
 
     @contextmanager
-    def _answers(self, checked: _Checked) -> Iterator[Mapping[Identity, Answer]]:
+    def _answers(self, checked: Checked) -> Iterator[Mapping[Identity, Answer]]:
         """Charge and draw the answers to a statement's calls; after any later failure they are kept."""
         answers: dict[Identity, Answer] = {}
+        needed = self._session_lock if checked.calls else nullcontext()
         try:
-            with self._session_lock:
+            with needed:
                 answers |= self._paid.take(checked.calls)
                 new = {identity: call for identity, call in checked.calls.items() if identity not in answers}
                 if len(new) > 1:  # one release alone is decided by its own debit
@@ -249,7 +244,7 @@ class FrontEnd:
                     answers[identity] = call.make()
             yield answers
         except BaseException:
-            with self._session_lock:
+            with needed:
                 self._paid.put(answers)
             raise
 
@@ -281,12 +276,3 @@ def _refuse_second_label(one: Ask | SuiteAsk, other: Ask | SuiteAsk) -> None:
             f"two calls that ask for the same are one release, which has one label: not {one.label!r} and "
             f"{other.label!r}"
         )
-
-
-def _with_cost(plan_rows: pa.Table, checked: _Checked) -> pa.Table:
-    """Add a row to an EXPLAIN: the budget that the statement would spend."""
-    words = cost_words([*checked.calls.values()])
-    cost = pa.table({"explain_key": ["privacy_cost"], "explain_value": [words]})
-    if plan_rows.schema != cost.schema:
-        raise EngineError("the plan is damaged")
-    return pa.concat_tables([cost, plan_rows])

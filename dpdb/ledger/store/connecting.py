@@ -16,6 +16,8 @@ __all__ = ["connect"]
 def connect(path: Path, mode: str, timeout: float = 5.0) -> sqlite3.Connection:
     """Open a file of SQLite; every statement commits by itself unless a transaction was begun.
 
+    Any thread may use it, one at a time.
+
     Parameters
     ----------
     mode
@@ -24,5 +26,9 @@ def connect(path: Path, mode: str, timeout: float = 5.0) -> sqlite3.Connection:
         Seconds to wait where other processes keep the file busy.
     """
     return sqlite3.connect(
-        f"file:{quote(os.fsencode(path))}?mode={mode}", uri=True, timeout=timeout, isolation_level=None
+        f"file:{quote(os.fsencode(path))}?mode={mode}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpdb.errors import LedgerError
 from dpdb.ledger.store.acts import ActLine, Acts
+from dpdb.ledger.store.analyst_lines import AnalystLine, Analysts
 from dpdb.ledger.store.entry_line import EntryLine
 from dpdb.ledger.store.epoch_lines import UNKNOWN, EpochLines
 from dpdb.ledger.store.file import LedgerFile
@@ -25,6 +26,7 @@ __all__ = ["LedgerState", "insert"]
 _ENTRIES = f"SELECT {', '.join(EntryLine._fields)}, seal FROM entry"
 _ANSWERS = "SELECT number, entry, answered, answer, place, seal FROM answer"
 _SETTLEMENTS = "SELECT * FROM settlement WHERE number > ? ORDER BY number"
+_ANALYSTS = f"SELECT {', '.join(AnalystLine._fields)}, seal FROM analyst WHERE number > ? ORDER BY number"
 _ACTS = f"SELECT {', '.join(ActLine._fields)}, seal FROM act WHERE number > ? ORDER BY number"
 
 
@@ -46,6 +48,10 @@ class LedgerState:
     settlements : Settlements
         The real cost of answered debits.
     suites : Suites
+    analysts : Analysts
+        Whom the owner has given rights.
+    asked_by : dict of str to list of int
+        The entries of every analyst.
     times : Times
         Of the entries.
     """
@@ -63,6 +69,8 @@ class LedgerState:
         self.acts = Acts()
         self.settlements = Settlements()
         self.suites = Suites()
+        self.analysts = Analysts()
+        self.asked_by: dict[str, list[int]] = {}
         self._places = 0
         self._new_places: list[int] = []
         self._is_lowered = False  # by a settlement in the current epoch, since its lines were read
@@ -126,7 +134,7 @@ class LedgerState:
         entries, answers = (self.last, self.before), (self.answers, self.answer_seal)
         settlements, acts = self.settlements, self.acts
         ends = entries, answers, (settlements.last, settlements.before), (acts.last, acts.before)
-        return dict(zip(CHAINS, [*ends, *self.suites.ends()], strict=True))
+        return dict(zip(CHAINS, [*ends, *self.suites.ends(), (self.analysts.last, self.analysts.before)], strict=True))
 
     def chain_seal(self, chain: str, number: int) -> bytes | None:
         """Return the seal of a line of a chain as it is on disk, `FIRST` of number 0, None if there is no such line."""
@@ -170,8 +178,10 @@ class LedgerState:
             self._read_settlements()
             self._read_acts()
             self.suites.read(self._file, self.terms.key, self._seals, self._new_places)
+            self._read_analysts()
             self._count_places()
             known = self.terms.is_understood and self.acts.is_understood and self.suites.is_understood
+            known = known and self.analysts.is_understood
             understood = known and self._file.rows(NOT_UNDERSTOOD) == [(0,)]
         except (ValueError, TypeError, KeyError, IndexError):
             raise self._file.damaged() from None
@@ -189,6 +199,8 @@ class LedgerState:
         self.sequential += sum([line[5] for line in lines])
         for line in lines:
             self.times.add(line[8], line[5])
+            if line[9] is not None:
+                self.asked_by.setdefault(line[9], []).append(line[0])
         self._seals.extend(seals)
         self._new_places += [line[12] for line in lines]
         self._answer_of.extend([0] * len(lines))
@@ -291,6 +303,11 @@ class LedgerState:
     def _read_acts(self) -> None:
         rows: list[Any] = self._file.rows(_ACTS, (self.acts.last,))
         self.acts.read(self.terms.key, rows)
+        self._new_places += [row[-2] for row in rows]
+
+    def _read_analysts(self) -> None:
+        rows: list[Any] = self._file.rows(_ANALYSTS, (self.analysts.last,))
+        self.analysts.read(self.terms.key, rows)
         self._new_places += [row[-2] for row in rows]
 
     def _read_settlements(self) -> None:

@@ -101,11 +101,11 @@ CREATE TABLE suite_answer (
 ) STRICT;
 """
 
-CHAINS = ("entry", "answer", "settlement", "act", "suite", "suite_act", "suite_answer")
+CHAINS = ("entry", "answer", "settlement", "act", "suite", "suite_act", "suite_answer", "analyst")
 """The chains that this version writes."""
 
 NOT_UNDERSTOOD = """
-SELECT EXISTS (SELECT 1 FROM entry_table) OR EXISTS (SELECT 1 FROM analyst)
+SELECT EXISTS (SELECT 1 FROM entry_table)
     OR EXISTS (SELECT 1 FROM settlement WHERE "table" IS NOT NULL)
 """
 """The query whether a ledger holds what this version of dpdb does not know yet."""

@@ -33,6 +33,10 @@ class Times:
         """Lower the charge of a debit."""
         self._charges[number - 1] = charge
 
+    def charge(self, number: int) -> int:
+        """Charge of a debit, as settled."""
+        return self._charges[number - 1]
+
     def charges(self, first: int) -> array[int]:
         """Charges from debit `first` on."""
         return self._charges[first - 1 :]

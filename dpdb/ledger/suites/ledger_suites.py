@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from dpdb.errors import ParameterError
 from dpdb.ledger.debit import DECISION_SECONDS, Asked
-from dpdb.ledger.reading import LedgerReading
+from dpdb.ledger.rationing.ledger_analysts import LedgerAnalysts
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RUN_WAIT
 from dpdb.ledger.store.marks import SourceMark
@@ -24,7 +24,7 @@ from dpdb.predicates import Region
 __all__ = ["LedgerSuites"]
 
 
-class LedgerSuites(LedgerReading):
+class LedgerSuites(LedgerAnalysts):
     """A ledger as far as it is about suites; `Ledger` adds releases and the owner's other acts."""
 
     def open_suite(

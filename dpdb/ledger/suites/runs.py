@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from dpdb.errors import LedgerError, ParameterError, SuiteEndedError
+from dpdb.errors import LedgerError, ParameterError, RunIdError, SuiteEndedError
 from dpdb.ledger.allowances import refuse_retired
 from dpdb.ledger.books import Books
 from dpdb.ledger.debit import Asked, Written, debit
@@ -145,9 +145,7 @@ def _of_one_run(books: Books, opened: Opened, source: SourceMark, asked: Asked, 
         if suite is not None and suite.acts:
             _refuse_ended(books, suite)
         if suite is None or (found.answer is None and suite.line.spec != opened.spec):
-            raise LedgerError(
-                f"run id {asked.run_id!r} was used for another request; give every request its own run id"
-            )
+            raise RunIdError(f"run id {asked.run_id!r} was used for another request; give every request its own run id")
         return replace(_receipt(books, suite, str(asked.run_id), found.answer), is_low=found.is_low)
 
 

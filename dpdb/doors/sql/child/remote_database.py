@@ -21,7 +21,7 @@ from dpdb.doors.sql.child.public_tables import PublicTables
 from dpdb.doors.sql.child.result import read_result
 from dpdb.doors.sql.refusal_words import one_line
 from dpdb.doors.sql.rewrite import ANSWERS
-from dpdb.errors import EngineError, StatementRefusedError
+from dpdb.errors import EngineError, StatementFailedError, StatementRefusedError
 from dpdb.owner_log import OWNER_LOG
 
 __all__ = ["Form", "RemoteDatabase", "RemoteStatement"]
@@ -190,18 +190,20 @@ class RemoteStatement:
                 self._lacking.note(content)
                 kind, content = self._child.receive(self._limits.result_bytes + _STREAM_END, until)
         except TimeoutError:
-            raise EngineError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
+            raise StatementFailedError(f"the statement was stopped after {self._limits.seconds:g} seconds") from None
         except messages.TooLongError:
-            raise EngineError(f"the result is larger than {self._limits.result_bytes >> 20} MiB") from None
+            raise StatementFailedError(f"the result is larger than {self._limits.result_bytes >> 20} MiB") from None
         except messages.ClosedError:
             self._child.end()
-            raise EngineError(_last_words(self._child.exit_code, self._limits)) from None
+            raise StatementFailedError(_last_words(self._child.exit_code, self._limits)) from None
         if kind == messages.FAILED:
             reason = bytes(content[:_MOST_REASON]).decode(errors="replace")
             OWNER_LOG.error("%s\n%s", reason, self._request["query"])
-            raise EngineError(one_line(reason.split("\n\nLINE ")[0]))  # the rest quotes the rewritten statement
+            raise StatementFailedError(
+                one_line(reason.split("\n\nLINE ")[0])
+            )  # the rest quotes the rewritten statement
         if kind != wanted:
-            raise EngineError("the result is damaged")
+            raise StatementFailedError("the result is damaged")
         return content
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from dpdb.doors.sql.child.limits import Limits
-from dpdb.errors import EngineError
+from dpdb.errors import StatementFailedError
 
 __all__ = ["read_result"]
 
@@ -34,7 +34,7 @@ def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
 
     Raises
     ------
-    EngineError
+    StatementFailedError
         If it is damaged, or holds more rows or values than `limits` say.
     """
     try:
@@ -44,10 +44,10 @@ def read_result(content: bytes | bytearray, limits: Limits) -> pa.Table:
         table.validate(full=True)
         values = sum(_values(chunk) for column in table.columns for chunk in column.chunks)
     except _DAMAGE:
-        raise EngineError("the result is damaged") from None
+        raise StatementFailedError("the result is damaged") from None
     for found, most, what in ((table.num_rows, limits.rows, "rows"), (values, limits.values, "values")):
         if found > most:
-            raise EngineError(f"the result has more than {most:,} {what}")
+            raise StatementFailedError(f"the result has more than {most:,} {what}")
     return table
 
 

@@ -1,0 +1,31 @@
+"""`dpdb analyst revoke`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dpdb.doors.cli.commands.analyst.analyst_options import act_options, server_command
+
+__all__ = ["add", "run"]
+
+
+def add(actions: Any) -> None:
+    """Add `dpdb analyst revoke`."""
+    parser = server_command(
+        actions,
+        "revoke",
+        run,
+        "withdraw an analyst's access; what he has spent stays spent",
+        "dpdb analyst revoke ann --config serve.toml",
+    )
+    act_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write to every ledger."""
+    from dpdb.doors.server.analysts import revoke_analyst
+    from dpdb.doors.server.configuration import load_configuration
+
+    revoke_analyst(load_configuration(options.config), options.name, options.who)
+    return 0

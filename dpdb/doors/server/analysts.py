@@ -1,0 +1,146 @@
+"""Analysts of all ledgers of a configuration: the owner's acts, and who holds a token.
+
+An act writes to every ledger. Where a crash has left one of them behind, the analyst is refused everywhere until the
+act is repeated: what is known of him must be the same in all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from dpdb.doors.server.configuration import Configuration
+from dpdb.errors import LedgerError
+from dpdb.ledger import Ledger, RecordedAnalyst
+
+__all__ = ["Analyst", "Directory", "add_analyst", "list_analysts", "ration_analyst", "revoke_analyst", "token_digest"]
+
+_TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Analyst:
+    """Who asks: known to every ledger of the configuration under the same token and role."""
+
+    name: str
+    role: str
+
+
+def token_digest(token: str) -> str:
+    """Return what is kept of a token; 32 random bytes need no slow hash."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def add_analyst(configuration: Configuration, name: str, *, expires: datetime | None = None, **rights: Any) -> str:
+    """Give an analyst access to every table, and return his token, which is kept nowhere.
+
+    Asked again, he has a new token, the old one is void, and rights that are left out stay as they were.
+
+    Parameters
+    ----------
+    configuration
+        Of the server.
+    name
+        As for `Ledger.grant`.
+    expires
+        When the access ends.
+    **rights
+        `role`, `quota`, `most_per_statement`, `approved_by`, as for `Ledger.grant`.
+    """
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    with _all_ledgers(configuration) as ledgers:
+        for ledger in ledgers.values():
+            ledger.grant(name, token_digest(token), expires=expires, **rights)
+    return token
+
+
+def ration_analyst(configuration: Configuration, name: str, quota: Any, most: Any, approved_by: str | None) -> None:
+    """Fix an analyst's quota in every ledger, the most that one statement may cost, or both."""
+    _act(configuration, name, lambda ledger: ledger.ration(name, quota, most, approved_by=approved_by))
+
+
+def revoke_analyst(configuration: Configuration, name: str, approved_by: str | None) -> None:
+    """Withdraw an analyst's access in every ledger."""
+    _act(configuration, name, lambda ledger: ledger.revoke(name, approved_by=approved_by))
+
+
+def list_analysts(configuration: Configuration) -> dict[str, dict[str, RecordedAnalyst | None]]:
+    """Return by name and table what each ledger knows of every analyst; None where one lacks him."""
+    with _all_ledgers(configuration) as ledgers:
+        known = {table: {one.name: one for one in ledger.analysts()} for table, ledger in ledgers.items()}
+    names = sorted({name for found in known.values() for name in found})
+    return {name: {table: found.get(name) for table, found in known.items()} for name in names}
+
+
+def _act(configuration: Configuration, name: str, act: Callable[[Ledger], None]) -> None:
+    with _all_ledgers(configuration) as ledgers:
+        knowing = [ledger for ledger in ledgers.values() if ledger.analyst(name) is not None]
+        if not knowing:
+            raise LedgerError(f"no analyst {name!r}; give him access with `dpdb analyst add`")
+        for ledger in knowing:  # one that lacks him gives him nothing
+            act(ledger)
+
+
+@contextmanager
+def _all_ledgers(configuration: Configuration) -> Iterator[Mapping[str, Ledger]]:
+    """Open every ledger before the first is written to."""
+    with ExitStack() as opened:
+        yield {table.name: opened.enter_context(Ledger.open(table.ledger)) for table in configuration.tables}
+
+
+class Directory:
+    """Who holds which token, as the ledgers said when they were last read.
+
+    May be used by several threads. What an analyst may spend, the ledger itself decides in the transaction of a debit.
+
+    Parameters
+    ----------
+    ledgers : mapping of table to path
+    """
+
+    def __init__(self, ledgers: Mapping[str, Path]) -> None:
+        self._lock = threading.Lock()
+        self._by_digest: Mapping[str, Analyst] = {}
+        self._opened = ExitStack()
+        try:
+            self.ledgers = {table: self._opened.enter_context(Ledger.open(path)) for table, path in ledgers.items()}
+            self.refresh()
+        except BaseException:
+            self._opened.close()
+            raise
+
+    def refresh(self) -> None:
+        """Read the ledgers again; where one cannot be read, nobody is known."""
+        with self._lock:
+            try:
+                found = [ledger.access() for ledger in self.ledgers.values()]
+            except BaseException:
+                self._by_digest = {}
+                raise
+            first, *others = found
+            self._by_digest = {
+                digest: Analyst(name, role)
+                for name, (role, digest) in first.items()
+                if digest is not None and all(other.get(name) == (role, digest) for other in others)
+            }
+
+    def holder(self, token: str) -> Analyst | None:
+        """Return who holds a token, None if nobody does."""
+        return self._by_digest.get(token_digest(token))
+
+    @contextmanager
+    def reading(self) -> Iterator[Mapping[str, Ledger]]:
+        """Hold the ledgers, to read what they say of analysts."""
+        with self._lock:
+            yield self.ledgers
+
+    def close(self) -> None:
+        """Close the ledgers."""
+        self._opened.close()

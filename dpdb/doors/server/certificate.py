@@ -1,0 +1,71 @@
+"""The certificate of a server: read, with its key, and found to hold now, before anything else is opened."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from dpdb.errors import ParameterError
+
+__all__ = ["server_context"]
+
+_MOST_ROUNDS = 10
+
+
+def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Return the context of a TLS server.
+
+    Parameters
+    ----------
+    certificate
+        PEM, with the chain to its authority.
+    key
+        PEM, without a passphrase.
+
+    Raises
+    ------
+    ParameterError
+        A file cannot be read, they do not go together, or the certificate has expired or does not hold yet.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    for path in (certificate, key):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        context.load_cert_chain(certificate, key, password=_no_passphrase)
+    except (ssl.SSLError, OSError, ValueError) as error:
+        why = getattr(error, "reason", None) or str(error)
+        raise ParameterError(f"{certificate}: is no certificate of the key {key} ({why})") from None
+    _refuse_out_of_date(context, certificate)
+    return context
+
+
+def _no_passphrase() -> str:
+    raise ValueError("the key has a passphrase; a server needs one without")
+
+
+def _refuse_out_of_date(context: ssl.SSLContext, certificate: Path) -> None:
+    """Shake hands with ourselves in memory, with trust in this certificate alone: then only its times can fail."""
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    client.load_verify_locations(certificate)
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [client.wrap_bio(back, there), context.wrap_bio(there, back, server_side=True)]
+    for _ in range(_MOST_ROUNDS):
+        done = 0
+        for side in sides:
+            try:
+                side.do_handshake()
+                done += 1
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError as error:
+                raise ParameterError(f"{certificate}: {error.verify_message}") from None
+            except ssl.SSLError as error:
+                raise ParameterError(f"{certificate}: cannot be used ({error.reason})") from None
+        if done == len(sides):
+            return

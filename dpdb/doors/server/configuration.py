@@ -1,0 +1,235 @@
+"""The file of `dpdb serve`: TOML to frozen values. Paths are relative to its folder; nothing is opened here.
+
+Only a file that the caller names is read: it says which ledgers pay, how rows are protected and what is public, and a
+file that was merely found in the current folder may be a stranger's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dpdb.doors.jobs.table_keys import TABLE_KEYS, existing_file, read_table
+from dpdb.doors.jobs.toml_keys import TomlKeys
+from dpdb.engine import TableSpec
+from dpdb.errors import ParameterError
+from dpdb.files.bounded_file import bounded_bytes, toml_values
+from dpdb.names import folded
+
+__all__ = ["Configuration", "Limits", "ServedTable", "load_configuration"]
+
+_LARGEST = 1 << 20
+_MOST_NAME = 60
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a server, in every process of its own.
+
+    Attributes
+    ----------
+    statements_per_minute, at_once
+        Of one analyst.
+    connections_per_address, connections
+        Open at once: from one address, and in all.
+    failed_logins_per_minute
+        From one address; further ones are answered with 429.
+    request_seconds
+        For the head and the body of a request.
+    statement_seconds
+        For the SQL of one statement, over empty answers and over the answers.
+    release_seconds
+        The first point of the public grid at which releases and their failures are answered; each next is twice as far.
+    stop_seconds
+        For the statements that run when the server is told to stop.
+    """
+
+    statements_per_minute: int = 60
+    at_once: int = 2
+    connections_per_address: int = 64
+    connections: int = 512
+    failed_logins_per_minute: int = 30
+    request_seconds: float = 10.0
+    statement_seconds: float = 60.0
+    release_seconds: float = 1.0
+    stop_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class ServedTable:
+    """One `[tables.NAME]`: the private table, its ledger, and its suites of checks by name."""
+
+    name: str
+    table: TableSpec
+    ledger: Path
+    suites: Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A configuration, read.
+
+    Attributes
+    ----------
+    address, port
+        Where to listen.
+    certificate, private_key
+        Files for TLS; without them only this machine's own addresses are listened at.
+    audit
+        The SQLite file that records who asked what.
+    owner_log
+        The file for the details of failures, which may name private values.
+    public
+        Files that statements may read by name.
+    """
+
+    path: Path
+    address: str
+    port: int
+    certificate: Path | None
+    private_key: Path | None
+    audit: Path
+    owner_log: Path | None
+    limits: Limits
+    tables: tuple[ServedTable, ...]
+    public: Mapping[str, Path]
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs of this machine reach it."""
+        return self.address == "localhost" or ipaddress.ip_address(self.address).is_loopback
+
+
+_SERVER_KEYS = ("address", "port", "certificate", "private_key", "audit", "owner_log")
+_LIMIT_KEYS = tuple(limit.name for limit in fields(Limits))
+
+
+def load_configuration(path: str | Path) -> Configuration:
+    """Read a configuration.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be read or is not TOML, a key is missing, unknown or of another type, a file that it names
+        does not exist, two tables share a ledger or a suite's name, or it listens at an address that other machines
+        reach without a certificate.
+    """
+    path = Path(path)
+    try:
+        content = bounded_bytes(path, _LARGEST, "the configuration of a server")
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or "cannot be read").lower() if isinstance(error, OSError) else "cannot be read"
+        raise ParameterError(f"{path}: {reason}") from None
+    keys = TomlKeys(toml_values(content, path), str(path), ("server", "tables", "public"))
+    server = TomlKeys(keys.table("server"), f"{path}, [server]", (*_SERVER_KEYS, *_LIMIT_KEYS))
+    folder = path.parent
+    found = keys.table("tables")
+    if not found:
+        raise ParameterError(f"{path}: there is no [tables.NAME]; a server needs at least one table")
+    tables = tuple(_table(path, name, values) for name, values in found.items())
+    public = _files(keys, "public", folder)
+    _refuse_shared(path, tables, public)
+    configuration = Configuration(
+        path=path,
+        address=_address(server),
+        port=_port(server),
+        certificate=_optional_file(server, folder, "certificate"),
+        private_key=_optional_file(server, folder, "private_key"),
+        audit=folder / (server.text("audit") or "audit.sqlite"),
+        owner_log=None if (log := server.text("owner_log")) is None else folder / log,
+        limits=_limits(server),
+        tables=tables,
+        public=public,
+    )
+    if (configuration.certificate is None) != (configuration.private_key is None):
+        raise ParameterError(f"{path}, [server]: certificate and private_key go together")
+    if configuration.certificate is None and not configuration.is_loopback:
+        raise ParameterError(
+            f"{path}, [server]: other machines reach {configuration.address}, and tokens would cross the network in "
+            "plain text: give certificate and private_key, or listen at 127.0.0.1"
+        )
+    return configuration
+
+
+def _address(server: TomlKeys) -> str:
+    text = server.text("address") or "127.0.0.1"
+    if text != "localhost":
+        try:
+            ipaddress.ip_address(text)
+        except ValueError:
+            raise server.error("address", f"expected an address such as 127.0.0.1, got {text!r}") from None
+    return text
+
+
+def _port(server: TomlKeys) -> int:
+    port = server.whole("port")
+    if port is not None and not 0 <= port <= 65_535:
+        raise server.error("port", f"expected a number from 0 to 65535, got {port}")
+    return 8733 if port is None else port
+
+
+def _limits(server: TomlKeys) -> Limits:
+    given: dict[str, Any] = {}
+    for limit in fields(Limits):
+        value = server.whole(limit.name) if isinstance(limit.default, int) else server.number(limit.name)
+        if value is not None:
+            if not 0 < value < 1e6:
+                raise server.error(limit.name, f"expected a positive number, got {value}")
+            given[limit.name] = value
+    return Limits(**given)
+
+
+def _table(path: Path, name: str, values: object) -> ServedTable:
+    place, folder = f"{path}, [tables.{name}]", path.parent
+    if not isinstance(values, dict):
+        raise ParameterError(f"{place}: expected a table")
+    if not name.isprintable() or not 0 < len(name) <= _MOST_NAME:
+        raise ParameterError(f"{place}: a table's name has 1 to {_MOST_NAME} printable characters")
+    keys = TomlKeys(values, place, (*TABLE_KEYS, "ledger", "suites"))
+    return ServedTable(
+        name=name,
+        table=read_table(keys, folder, place, needs_rules=False),
+        ledger=existing_file(
+            keys,
+            folder / keys.required_text("ledger", "only a ledger bounds what all analysts spend together"),
+            "ledger",
+            lambda missing: f"; make it once with `dpdb budget create {missing} --epsilon E`",
+        ),
+        suites=_files(keys, "suites", folder),
+    )
+
+
+def _files(keys: TomlKeys, key: str, folder: Path) -> dict[str, Path]:
+    found = {}
+    for name, text in keys.table(key).items():
+        if not isinstance(text, str) or not text:
+            raise keys.error(key, f"{name!r}: expected a file, got {text!r}")
+        found[name] = existing_file(keys, folder / text, key)
+    return found
+
+
+def _optional_file(keys: TomlKeys, folder: Path, key: str) -> Path | None:
+    text = keys.text(key)
+    return None if text is None else existing_file(keys, folder / text, key)
+
+
+def _refuse_shared(path: Path, tables: tuple[ServedTable, ...], public: Mapping[str, Path]) -> None:
+    """Refuse names that statements could not tell apart, and a ledger that would pay for two tables."""
+    names: set[str] = set()
+    for name in [*(table.name for table in tables), *public]:
+        if folded(name) in names:
+            raise ParameterError(f"{path}: two tables have the name {name!r}; statements could not tell them apart")
+        names.add(folded(name))
+    ledgers: set[Path] = set()
+    suites: set[str] = set()
+    for table in tables:
+        if table.ledger.resolve() in ledgers:
+            raise ParameterError(f"{path}: two tables name the ledger {table.ledger}; a ledger is of one table")
+        ledgers.add(table.ledger.resolve())
+        for suite in table.suites:
+            if suite in suites:
+                raise ParameterError(f"{path}: two suites have the name {suite!r}; give each its own")
+            suites.add(suite)

@@ -1,0 +1,402 @@
+"""`Desk`: the only thing that a protocol calls: run, explain, check, account, history, and the owner's board.
+
+Every request goes: role, rates, audit, plan and rehearsal (free; they wait for nobody's private work), then, of a
+statement that makes releases, the private session in threads of its own, and its answer at a point of the public grid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.doors.server.analysts import Analyst, Directory
+from dpdb.doors.server.audit import Audit
+from dpdb.doors.server.board import owner_board, rearm_check, revoke_known
+from dpdb.doors.server.configuration import Configuration
+from dpdb.doors.server.padding import until_grid
+from dpdb.doors.server.rates import AtOnce, PerMinute
+from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, TooManyError, refusal_of
+from dpdb.doors.server.standing import Standing
+from dpdb.doors.server.tables import OpenTable
+from dpdb.doors.sql import Admitted, FrontEnd, named_first
+from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
+from dpdb.names import folded, nearest_words
+from dpdb.owner_log import OWNER_LOG
+from dpdb.privacy import as_float, format_epsilon
+from dpdb.release import Release
+from dpdb.suites import CheckResults
+
+__all__ = ["Answer", "Asker", "Desk", "Plan", "RefusedError"]
+
+_MOST_RUN_ID = 100
+_MOST_HISTORY = 1_000
+_THREADS = 64
+_REFRESH_SECONDS = 1.0
+_EXPLAIN = "EXPLAIN "
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asks, by which protocol, whence."""
+
+    analyst: Analyst
+    door: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a statement.
+
+    Attributes
+    ----------
+    epsilon : float
+        What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
+    words : str
+        What the statement is debited at most, in words.
+    """
+
+    table: pa.Table
+    releases: tuple[Release, ...]
+    checks: tuple[CheckResults, ...]
+    epsilon: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a statement would cost, and how it would run."""
+
+    epsilon: float
+    words: str
+    table: pa.Table
+
+
+@dataclass(frozen=True)
+class _Asked:
+    text: str
+    run_id: str | None
+    table: str | None
+
+
+class RefusedError(Exception):
+    """A request was refused or has failed; `refusal` has the public words, and nothing else leaves the server."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.code)
+        self.refusal = refusal
+
+
+class Desk:
+    """Opens the tables of a configuration and answers, for any protocol, in the event loop that calls it.
+
+    Raises
+    ------
+    DpdbError
+        A table, a ledger, a suite, a public table or the audit file cannot be used.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        limits = configuration.limits
+        self.configuration = configuration
+        self.closing = False
+        self._opened = ExitStack()
+        try:
+            self.audit = Audit(configuration.audit)
+            self._opened.callback(self.audit.close)
+            self.tables = {
+                table.name: self._opened.enter_context(OpenTable(table, configuration.public, limits.statement_seconds))
+                for table in configuration.tables
+            }
+            self.directory = Directory({table.name: table.ledger for table in configuration.tables})
+            self._opened.callback(self.directory.close)
+        except BaseException:
+            self._opened.close()
+            raise
+        self._rate, self._at_once = PerMinute(limits.statements_per_minute), AtOnce(limits.at_once)
+        # Two pools: whoever plans must not wait where others wait for the private session.
+        self._free = ThreadPoolExecutor(_THREADS, "dpdb-free")
+        self._private = ThreadPoolExecutor(_THREADS, "dpdb-private")
+        self._standing = Standing()
+        self._doors: dict[tuple[str, str], FrontEnd] = {}
+        self._doors_lock = threading.Lock()
+
+    # -- statements -------------------------------------------------------------------------------------------
+
+    async def run(self, asker: Asker, text: str, *, run_id: str | None = None, table: str | None = None) -> Answer:
+        """Answer a statement; asked again under the same run id, with the same releases, at no cost.
+
+        Raises
+        ------
+        RefusedError
+            With what is said of it.
+        """
+        return await self._answered(asker, "run", _Asked(text, run_id, table))
+
+    async def check(self, asker: Asker, suite: str, options: Mapping[str, Any], run_id: str | None = None) -> Answer:
+        """Run a registered suite of checks by its name; `options` are its epsilon, confidence, certain and label.
+
+        Errors as `run`.
+        """
+        arguments = "".join(f", {name} := {_literal(value)}" for name, value in options.items() if value is not None)
+        text = f"SELECT * FROM dp_check({_literal(suite)}{arguments})"
+        return await self._answered(asker, "check", _Asked(text, run_id, None))
+
+    async def explain(self, asker: Asker, text: str, *, table: str | None = None) -> Plan:
+        """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work."""
+
+        def planned() -> Plan:
+            front_end = self._door(asker, text, table)
+            with _shifted(text), front_end.admitted(_explained(text)) as statement:
+                return Plan(as_float(statement.epsilon), statement.words, statement.result().table)
+
+        with self._asked(asker, "explain", ("analyst", "checker"), text) as note:
+            plan = await self._in(self._free, planned)
+            note("answered")
+            return plan
+
+    async def _answered(self, asker: Asker, action: str, asked: _Asked) -> Answer:
+        roles = ("analyst",) if action == "run" else ("analyst", "checker")
+        with self._asked(asker, action, roles, asked.text) as note:
+            began = time.monotonic()
+            _check_run_id(asked.run_id)
+            opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, asked))
+            if not statement.makes_releases:
+                answer = await self._in(self._free, lambda: _result(opened, statement))
+                note("answered")
+                return answer
+            with self._standing.private(asker.analyst.name):  # and one of the statements at once, until the grid
+                try:
+                    answer = await self._in(self._private, lambda: _result(opened, statement))
+                    releases = [release.release_id for release in answer.releases]
+                    releases += [results.run_id for results in answer.checks]
+                    note("answered", format_epsilon(round(answer.epsilon * 1e9)), releases)
+                    return answer
+                finally:
+                    await until_grid(began, self.configuration.limits.release_seconds)
+
+    def _rehearsed(self, asker: Asker, asked: _Asked) -> tuple[ExitStack, Admitted]:
+        with ExitStack() as opened:
+            door = self._door(asker, asked.text, asked.table)
+            statement = opened.enter_context(door.admitted(asked.text, asked.run_id))
+            statement.rehearse()
+            return opened.pop_all(), statement
+
+    def _door(self, asker: Asker, text: str, table: str | None) -> FrontEnd:
+        """Return the analyst's own door to the table that a statement is about."""
+        name, who = self._table(text, table), asker.analyst.name
+        with self._doors_lock:
+            if (name, who) not in self._doors:
+                self._doors[name, who] = self.tables[name].front_end.of_analyst(who)
+            return self._doors[name, who]
+
+    def _table(self, text: str, table: str | None) -> str:
+        if table is not None:
+            if table not in self.tables:
+                raise ParameterError(f"there is no table {table!r}{nearest_words(table, self.tables)}")
+            return table
+        if len(self.tables) == 1:
+            return next(iter(self.tables))
+        named = named_first(text)
+        meant = [name for name, one in self.tables.items() if {folded(name), *one.suites} & named]
+        if len(meant) > 1:
+            raise StatementRefusedError(f"one statement asks of one table, and this one of {' and '.join(meant)}")
+        return meant[0] if meant else next(iter(self.tables))
+
+    @contextmanager
+    def _asked(self, asker: Asker, action: str, roles: tuple[str, ...], text: str) -> Iterator[Callable[..., None]]:
+        """Admit a statement by role and rates, and audit it; every error becomes a `RefusedError`."""
+        number = None
+        try:
+            if self.closing:
+                raise ClosingError("the server stops: ask again, with the same Idempotency-Key")
+            if asker.analyst.role not in roles:
+                raise ForbiddenError(f"the role {asker.analyst.role!r} may not {action}")
+            if not self._rate.allows(asker.analyst.name):
+                most = self.configuration.limits.statements_per_minute
+                raise TooManyError(f"more than {most} statements in a minute: wait a little")
+            with self._at_once.one(asker.analyst.name):
+                number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, text)
+                yield lambda *told: self._note(number, *told)
+        except Exception as error:
+            refusal = _refusal(error)
+            try:
+                if number is None:
+                    number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, text)
+                self._note(number, refusal.code)
+            except Exception:
+                OWNER_LOG.exception("the audit failed")
+            raise RefusedError(refusal) from None
+
+    def _note(self, number: int | None, outcome: str, epsilon: str | None = None, releases: Any = ()) -> None:
+        """Complete a line of the audit; an answer that is paid for is not lost because that fails."""
+        if number is None:
+            return
+        try:
+            self.audit.end(number, outcome, epsilon, releases)
+        except Exception:
+            OWNER_LOG.exception("the audit failed")
+
+    # -- what is known ----------------------------------------------------------------------------------------
+
+    async def account(self, asker: Asker) -> dict[str, Any]:
+        """Return an analyst's rights and what he has spent, by table; of nobody else."""
+        found: dict[str, Any] = await self._of_own(asker, "account", lambda: self._account(asker.analyst))
+        return found
+
+    def _account(self, analyst: Analyst) -> dict[str, Any]:
+        tables = []
+        with self.directory.reading() as ledgers:
+            for name, ledger in ledgers.items():
+                known = ledger.analyst(analyst.name)
+                if known is not None:
+                    tables.append({
+                        "table": name, "parameter": ledger.notion.parameter, "quota": known.quota,
+                        "spent": known.spent, "remaining": known.remaining,
+                        "most_per_statement": known.most_per_statement, "expires": known.expires,
+                    })  # fmt: skip
+        return {"analyst": analyst.name, "role": analyst.role, "tables": tables}
+
+    async def history(self, asker: Asker, most: int = 100) -> list[dict[str, Any]]:
+        """Return an analyst's own debits with their answers, newest first: what is paid for is never lost."""
+        name = asker.analyst.name
+        found: list[dict[str, Any]] = await self._of_own(asker, "history", lambda: self._history(name))
+        return found[:most]
+
+    async def _of_own(self, asker: Asker, what: str, read: Callable[[], Any]) -> Any:
+        """Read what an analyst's own debits say, as `Standing` lets him see them."""
+        return await self._standing.seen(asker.analyst.name, what, lambda: self._told(read))
+
+    def _history(self, name: str) -> list[dict[str, Any]]:
+        found = []
+        with self.directory.reading() as ledgers:
+            for table, ledger in ledgers.items():
+                for entry in ledger.history_of(name)[-_MOST_HISTORY:]:
+                    run_id = None if entry.run_id is None else entry.run_id.removeprefix(f"{name}:")
+                    found.append({
+                        "table": table, "at": f"{entry.reserved[:16]}Z", "cost": entry.charge, "debited": entry.debited,
+                        "parameter": ledger.notion.parameter, "run_id": run_id, "label": entry.label,
+                        "suite": entry.suite, "request": entry.request, "answered": entry.answered,
+                        "answer": entry.answer,
+                    })  # fmt: skip
+        return sorted(found, key=lambda one: str(one["at"]), reverse=True)
+
+    async def schema(self) -> dict[str, Any]:
+        """Return what is public: tables with columns, rules and suites, and the tables that may be read by name."""
+        return await self._told(self._schema)
+
+    def _schema(self) -> dict[str, Any]:
+        tables = [
+            {
+                "name": table.name,
+                "columns": [{"name": name, "type": kind} for name, kind in table.columns],
+                "constraints": list(table.constraints),
+                "suites": list(table.suites),
+            }
+            for table in self.tables.values()
+        ]
+        return {"tables": tables, "public": list(self.configuration.public)}
+
+    async def board(self, asker: Asker) -> dict[str, Any]:
+        """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
+        _refuse_others(asker)
+        return {"tables": await self._told(lambda: owner_board(self.directory))}
+
+    async def revoke(self, asker: Asker, name: str) -> None:
+        """Withdraw an analyst's access, as an owner."""
+        _refuse_others(asker)
+        await self._told(lambda: revoke_known(self.configuration, self.directory, name, asker.analyst.name))
+
+    async def rearm(self, asker: Asker, asked: Mapping[str, Any]) -> None:
+        """Re-arm a failed check of a kept suite, as an owner; see `rearm_check`."""
+        _refuse_others(asker)
+        await self._told(lambda: rearm_check(self.directory, asked, asker.analyst.name))
+
+    async def holder(self, token: str) -> Analyst | None:
+        """Return who holds a token."""
+        return self.directory.holder(token)
+
+    async def keep_current(self) -> None:
+        """Read again and again who holds which token, until cancelled."""
+        while True:
+            await asyncio.sleep(_REFRESH_SECONDS)
+            try:
+                await self._in(self._free, self.directory.refresh)
+            except Exception:
+                OWNER_LOG.exception("the ledgers cannot be read")
+
+    async def _told(self, read: Callable[[], Found]) -> Found:
+        try:
+            return await self._in(self._free, read)
+        except Exception as error:
+            raise RefusedError(_refusal(error)) from None
+
+    async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], Found]) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+    def close(self) -> None:
+        """Close everything; statements that still run are not waited for."""
+        self.closing = True
+        for pool in (self._free, self._private):
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._opened.close()
+
+
+def _result(opened: ExitStack, statement: Admitted) -> Answer:
+    with opened:
+        result = statement.result()
+    checked = sum(results.epsilon for results in result.checks if results.name is None)
+    epsilon = as_float(statement.release_epsilon) + checked if statement.makes_releases else 0.0
+    return Answer(result.table, result.releases, result.checks, epsilon, statement.words)
+
+
+def _refusal(error: Exception) -> Refusal:
+    """Return what is said of an error; what is not said goes to the owner's log."""
+    refusal = refusal_of(error)
+    if not isinstance(error, DpdbError) or str(error) != refusal.message:
+        OWNER_LOG.error("a request failed", exc_info=error)
+    return refusal
+
+
+def _refuse_others(asker: Asker) -> None:
+    if asker.analyst.role != "owner":
+        raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
+
+
+def _check_run_id(run_id: str | None) -> None:
+    if run_id is not None and not (run_id.isprintable() and 0 < len(run_id) <= _MOST_RUN_ID):
+        raise ParameterError(f"a run id (Idempotency-Key) has 1 to {_MOST_RUN_ID} printable characters")
+
+
+def _literal(value: object) -> str:
+    """Write a value of a request as a literal of SQL."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise RefusedError(Refusal("refused", "an option of a check is a text or a number"))
+    text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
+    return text.sql("duckdb")
+
+
+def _explained(text: str) -> str:
+    return text if text.lstrip().upper().startswith((_EXPLAIN.strip(), "DESCRIBE")) else f"{_EXPLAIN}{text}"
+
+
+@contextmanager
+def _shifted(text: str) -> Iterator[None]:
+    """Name places as in the text that the analyst wrote, without the word that was put before it."""
+    try:
+        yield
+    except StatementRefusedError as error:
+        added = len(_explained(text)) - len(text)
+        if error.line != 1 or error.column is None or error.column <= added:
+            raise
+        raise StatementRefusedError(error.reason, line=1, column=error.column - added) from None

@@ -1,0 +1,1 @@
+"""HTTP: routes, JSON and Arrow, bearer tokens, and the guard of connections."""

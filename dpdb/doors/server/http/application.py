@@ -1,0 +1,295 @@
+"""The HTTP application: routes onto the desk, and one wrapper around every handler.
+
+A stranger learns nothing: every path but `/healthz` needs a token, and without a good one the answer is a constant 401.
+Whatever a handler throws becomes a code and one line (`dpdb.doors.server.refusals`); nothing else leaves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dpdb.doors.server.desk import Answer, Asker, Desk, RefusedError
+from dpdb.doors.server.rates import PerMinute
+from dpdb.doors.server.refusals import Refusal
+from dpdb.owner_log import OWNER_LOG
+
+__all__ = ["ARROW", "ROUTES", "STATUS", "http_application"]
+
+ARROW = "application/vnd.apache.arrow.stream"
+_JSON = "application/json"
+_MOST_BODY = 128 << 10
+_MOST_HISTORY = 1_000
+
+STATUS: Mapping[str, int] = {
+    "refused": 422,
+    "statement_failed": 422,
+    "budget": 402,
+    "forbidden": 403,
+    "run_id": 409,
+    "too_many": 429,
+    "failed": 500,
+    "closing": 503,
+    "unavailable": 503,
+    "unauthorized": 401,
+    "not_found": 404,
+    "bad_request": 400,
+    "too_large": 413,
+}
+"""The HTTP status of every code."""
+
+ROUTES = (
+    ("POST", "/v1/run"),
+    ("POST", "/v1/check"),
+    ("POST", "/v1/explain"),
+    ("GET", "/v1/account"),
+    ("GET", "/v1/history"),
+    ("GET", "/v1/schema"),
+    ("GET", "/v1/board"),
+    ("POST", "/v1/board/revoke"),
+    ("POST", "/v1/board/rearm"),
+    ("GET", "/metrics"),
+    ("GET", "/healthz"),
+)
+"""Every route; all but the last need a token."""
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+_UNAUTHORIZED = Refusal("unauthorized", "a valid token is needed")
+_NOT_FOUND = Refusal("not_found", "there is nothing here")
+_BAD = Refusal("bad_request", "the request cannot be read")
+_LARGE = Refusal("too_large", f"a body has at most {_MOST_BODY >> 10} KiB")
+_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
+
+_Handler = Callable[[Desk, Asker, Request], Awaitable[Response]]
+
+
+def http_application(desk: Desk) -> Starlette:
+    """Return the ASGI application over a desk, which it does not close."""
+    served = _Served(desk)
+    handlers: Mapping[str, _Handler] = {
+        "/v1/run": _run,
+        "/v1/check": _check,
+        "/v1/explain": _explain,
+        "/v1/account": _account,
+        "/v1/history": _history,
+        "/v1/schema": _schema,
+        "/v1/board": _board,
+        "/v1/board/revoke": _revoke,
+        "/v1/board/rearm": _rearm,
+        "/metrics": served.metrics,
+    }
+    routes = [Route(path, served.wrapped(handlers[path]), methods=[method]) for method, path in ROUTES[:-1]]
+    health = Route("/healthz", served.health, methods=["GET"])
+    # Every other path and method, too: a stranger must not tell them apart.
+    rest = Route("/{path:path}", served.wrapped(_nothing), methods=["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+    return Starlette(routes=[health, *routes, rest], exception_handlers={404: served.lost, 405: served.lost})
+
+
+class _Served:
+    """The wrapper around every handler: who asks, and what becomes of errors."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._failed = PerMinute(desk.configuration.limits.failed_logins_per_minute)
+        self._statuses: Counter[int] = Counter()
+
+    def wrapped(self, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
+        """Return a handler that answers whatever happens."""
+
+        async def answered(request: Request) -> Response:
+            try:
+                response = await self._answered(handler, request)
+            except RefusedError as refused:
+                response = _refused(refused.refusal)
+            except ClientDisconnect:
+                response = _refused(_BAD)
+            except Exception:
+                OWNER_LOG.exception("a request failed")
+                response = _refused(_FAILED)
+            self._statuses[response.status_code] += 1
+            return response
+
+        return answered
+
+    async def _answered(self, handler: _Handler, request: Request) -> Response:
+        address = request.client.host if request.client is not None else "?"
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        analyst = await self._desk.holder(token.strip()) if scheme.lower() == "bearer" and token else None
+        if analyst is None:
+            if token and not self._failed.allows(address):
+                return _refused(Refusal("too_many", _UNAUTHORIZED.message))
+            return _refused(_UNAUTHORIZED, {"WWW-Authenticate": "Bearer"})
+        return await handler(self._desk, Asker(analyst, "http", address), request)
+
+    async def lost(self, request: Request, error: Exception) -> Response:
+        """Answer a request that no route takes."""
+        del error
+        return await self.wrapped(_nothing)(request)
+
+    async def health(self, request: Request) -> Response:
+        """Say whether the server takes statements; to strangers, too."""
+        del request
+        state = "closing" if self._desk.closing else "ok"
+        return _json({"status": state}, 503 if self._desk.closing else 200)
+
+    async def metrics(self, desk: Desk, asker: Asker, request: Request) -> Response:
+        """Count answers by status, for the owner; no statement, no time, nothing of an analyst."""
+        del request
+        if asker.analyst.role != "owner":
+            return _refused(Refusal("forbidden", "only an owner sees this"))
+        lines = ["# TYPE dpdb_http_responses_total counter"]
+        lines += [f'dpdb_http_responses_total{{status="{status}"}} {n}' for status, n in sorted(self._statuses.items())]
+        lines += ["# TYPE dpdb_closing gauge", f"dpdb_closing {int(desk.closing)}", ""]
+        return Response("\n".join(lines), media_type="text/plain; version=0.0.4", headers=_HEADERS)
+
+
+async def _run(desk: Desk, asker: Asker, request: Request) -> Response:
+    body = await _body(request, {"statement": str, "table": str}, "statement")
+    key = request.headers.get("idempotency-key")
+    answer = await desk.run(asker, body["statement"], run_id=key, table=body.get("table"))
+    return _answer(answer, request)
+
+
+async def _check(desk: Desk, asker: Asker, request: Request) -> Response:
+    options = {"epsilon": (str, int, float), "confidence": (int, float), "certain": str, "label": str}
+    body = await _body(request, {"suite": str, **options}, "suite")
+    asked = {name: body[name] for name in options if name in body}
+    return _answer(await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key")), request)
+
+
+async def _explain(desk: Desk, asker: Asker, request: Request) -> Response:
+    body = await _body(request, {"statement": str, "table": str}, "statement")
+    plan = await desk.explain(asker, body["statement"], table=body.get("table"))
+    return _json({"epsilon": plan.epsilon, "cost": plan.words, **_rows(plan.table)})
+
+
+async def _account(desk: Desk, asker: Asker, request: Request) -> Response:
+    del request
+    return _json(await desk.account(asker))
+
+
+async def _history(desk: Desk, asker: Asker, request: Request) -> Response:
+    text = request.query_params.get("most", "100")
+    most = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    if not 0 < most <= _MOST_HISTORY:
+        raise RefusedError(_BAD)
+    return _json({"releases": await desk.history(asker, most)})
+
+
+async def _schema(desk: Desk, asker: Asker, request: Request) -> Response:
+    del asker, request
+    return _json(await desk.schema())
+
+
+async def _board(desk: Desk, asker: Asker, request: Request) -> Response:
+    del request
+    return _json(await desk.board(asker))
+
+
+async def _revoke(desk: Desk, asker: Asker, request: Request) -> Response:
+    body = await _body(request, {"analyst": str}, "analyst")
+    await desk.revoke(asker, body["analyst"])
+    return _json({"revoked": body["analyst"]})
+
+
+async def _rearm(desk: Desk, asker: Asker, request: Request) -> Response:
+    names = {"table": str, "suite": str, "check": str}
+    body = await _body(request, {**names, "epsilon": (str, int, float), "label": str}, *names)
+    await desk.rearm(asker, body)
+    return _json({"rearmed": body["check"]})
+
+
+async def _nothing(desk: Desk, asker: Asker, request: Request) -> Response:
+    del desk, asker, request
+    return _refused(_NOT_FOUND)
+
+
+async def _body(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
+    """Read a JSON object whose keys are known, each of its type; `needed` must be there."""
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > _MOST_BODY:
+            raise RefusedError(_LARGE)
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        raise RefusedError(Refusal("bad_request", "the body is not JSON")) from None
+    if not isinstance(found, dict):
+        raise RefusedError(Refusal("bad_request", "the body is no JSON object"))
+    for key, value in found.items():
+        if key not in known:
+            raise RefusedError(Refusal("bad_request", f"unknown key; known are {', '.join(known)}"))
+        if not isinstance(value, known[key]) or isinstance(value, bool):
+            raise RefusedError(Refusal("bad_request", f"the key {key!r} has a value of another type"))
+    for key in needed:
+        if key not in found:
+            raise RefusedError(Refusal("bad_request", f"the key {key!r} is missing"))
+    return found
+
+
+def _answer(answer: Answer, request: Request) -> Response:
+    if ARROW in request.headers.get("accept", ""):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, answer.table.schema) as writer:
+            writer.write_table(answer.table)
+        ids = ",".join(release.release_id for release in answer.releases)
+        headers = {**_HEADERS, "Dpdb-Epsilon": f"{answer.epsilon:.9f}", "Dpdb-Releases": ids[:4_000]}
+        return Response(sink.getvalue().to_pybytes(), media_type=ARROW, headers=headers)
+    return _json(
+        {
+            **_rows(answer.table),
+            "epsilon": answer.epsilon,
+            "cost": answer.words,
+            "releases": [release.to_dict() for release in answer.releases],
+            "checks": [results.to_dict() for results in answer.checks],
+        }
+    )
+
+
+def _rows(table: pa.Table) -> dict[str, Any]:
+    columns = [column.to_pylist() for column in table.columns]
+    return {
+        "columns": [{"name": field.name, "type": str(field.type)} for field in table.schema],
+        "rows": [[*row] for row in zip(*columns, strict=True)],
+    }
+
+
+def _refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
+    told = {"error": refusal.code, "message": refusal.message}
+    return _json(told, STATUS[refusal.code], {**(headers or {}), "Connection": "close"} if _ends(refusal) else headers)
+
+
+def _ends(refusal: Refusal) -> bool:
+    """Whether the connection ends with this answer: what is left of the request is not read."""
+    return refusal.code in ("too_large", "bad_request", "unauthorized", "too_many")
+
+
+def _json(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    content = json.dumps(_plain(found), ensure_ascii=False, allow_nan=False, default=str, separators=(",", ":"))
+    return Response(content.encode("utf-8", "replace"), status, {**_HEADERS, **(headers or {})}, _JSON)
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON has: numbers that are none become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value

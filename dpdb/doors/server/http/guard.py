@@ -1,0 +1,107 @@
+"""`Guard`: uvicorn's HTTP/1.1 protocol with a deadline for head and body, and with few connections per address.
+
+Without it, 150 clients that send half a head keep everybody out, for ever. Where an address, or the whole server, has
+too many connections, the oldest that has not sent a whole request ends, never the newest: so a newcomer is answered,
+also where others from his address are silent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+__all__ = ["Places", "guard"]
+
+
+class Places:
+    """The open connections of a server."""
+
+    def __init__(self, per_address: int, in_all: int) -> None:
+        self._per_address, self._in_all = per_address, in_all
+        self._open: dict[Guard, str] = {}  # in order of their opening
+
+    def take(self, connection: Guard, address: str) -> None:
+        """Add a connection, and end others where there are too many; itself, if all others are being answered."""
+        self._open[connection] = address
+        of_address = [one for one, where in self._open.items() if where == address]
+        for found, most in ((of_address, self._per_address), ([*self._open], self._in_all)):
+            if len(found) > most:
+                self._end_oldest(found, connection)
+
+    def leave(self, connection: Guard) -> None:
+        """Forget a connection."""
+        self._open.pop(connection, None)
+
+    def _end_oldest(self, found: Iterable[Guard], newest: Guard) -> None:
+        ended = next((one for one in found if one is not newest and one.is_waiting), newest)
+        self.leave(ended)
+        ended.transport.abort()
+
+
+class Guard(H11Protocol):
+    """One connection; `guard` gives it its places and its deadline."""
+
+    places: Places
+    seconds: float
+
+    _late: asyncio.TimerHandle | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no whole request is there that is being answered."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place, and wait for a request until the deadline."""
+        super().connection_made(transport)
+        self._wait()
+        self.places.take(self, self.client[0] if self.client is not None else "")
+
+    def data_received(self, data: bytes) -> None:
+        """Take the deadline away once the whole request is there."""
+        super().data_received(data)
+        if not self.is_waiting:
+            self._arrived()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._arrived()
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Leave the place."""
+        self._arrived()
+        self.places.leave(self)
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(self.seconds, self._end)
+
+    def _arrived(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _end(self) -> None:
+        if self.is_waiting:
+            self.transport.abort()
+
+
+def guard(per_address: int, in_all: int, seconds: float) -> type[Guard]:
+    """Return the protocol of a server, with places of its own.
+
+    Parameters
+    ----------
+    per_address, in_all
+        Connections that may be open.
+    seconds
+        For the head and the body of a request.
+    """
+    own: dict[str, Any] = {"places": Places(per_address, in_all), "seconds": seconds}
+    return type("Guard", (Guard,), own)

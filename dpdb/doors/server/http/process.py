@@ -1,0 +1,159 @@
+"""`serve`: one process that answers over HTTP until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+
+import uvicorn
+
+from dpdb.doors.server.certificate import server_context
+from dpdb.doors.server.configuration import Configuration
+from dpdb.doors.server.desk import Desk
+from dpdb.doors.server.http.application import http_application
+from dpdb.doors.server.http.guard import guard
+from dpdb.errors import ParameterError
+from dpdb.owner_log import OWNER_LOG
+
+__all__ = ["serve"]
+
+_MOST_HEAD = 16 << 10
+_HANDSHAKE_SECONDS = 5.0
+_BACKLOG = 512
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def serve(configuration: Configuration, say: Callable[[str], None]) -> None:
+    """Open everything, listen, and answer until a signal; then take no statement more and finish those that run.
+
+    Parameters
+    ----------
+    configuration
+        As it was read.
+    say
+        Tells the owner, in a line, where it listens and that it stops.
+
+    Raises
+    ------
+    DpdbError
+        The certificate, the address, a table, a ledger or the audit file cannot be used; nothing was spent.
+    """
+    tls = None
+    if configuration.certificate is not None and configuration.private_key is not None:
+        tls = server_context(configuration.certificate, configuration.private_key)
+    listener = _bound(configuration.address, configuration.port)
+    with contextlib.closing(listener):
+        desk = Desk(configuration)
+        try:
+            scheme, (host, port, *_) = "http" if tls is None else "https", listener.getsockname()
+            where = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+            asyncio.run(_until_told(desk, listener, tls, lambda: say(f"listening at {where}"), say))
+        finally:
+            desk.close()
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    """Take the address, without listening yet."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+    except OSError as error:
+        listener.close()
+        raise ParameterError(f"{address}, port {port}: cannot be listened at: {error.strerror}") from None
+    return listener
+
+
+async def _until_told(
+    desk: Desk,
+    listener: socket.socket,
+    tls: ssl.SSLContext | None,
+    begin: Callable[[], None],
+    say: Callable[[str], None],
+) -> None:
+    limits = desk.configuration.limits
+    protocol = guard(limits.connections_per_address, limits.connections, limits.request_seconds)
+    config = uvicorn.Config(
+        http_application(desk),
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=_MOST_HEAD,
+        timeout_keep_alive=round(limits.request_seconds) or 1,
+        timeout_graceful_shutdown=round(limits.stop_seconds) or 1,
+        backlog=_BACKLOG,
+    )
+    server = _Server(config, tls, begin)
+
+    def stop() -> None:
+        if desk.closing:
+            server.force_exit = True
+            return
+        desk.closing = server.should_exit = True
+        say("stopping: no new statements; those that run are finished, or keep their debit")
+
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop)
+    current = asyncio.create_task(desk.keep_current())
+    try:
+        await server.serve([listener])
+    finally:
+        current.cancel()
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server with a deadline for TLS handshakes; signals are not its own, and its log is the owner's."""
+
+    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None, begin: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tls, self._begin = tls, begin
+        log = logging.getLogger("uvicorn")
+        log.handlers, log.propagate = [_ToOwner()], False
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen at the one socket, and say so."""
+        await self.lifespan.startup()
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(
+                self._connection,
+                sock=one,
+                backlog=self.config.backlog,
+                ssl=self._tls,
+                ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
+            )
+            for one in sockets or ()
+        ]
+        self.started = True
+        self._begin()
+
+    def _connection(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
+
+
+class _ToOwner(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.ERROR:
+            OWNER_LOG.handle(record)

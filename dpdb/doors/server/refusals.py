@@ -1,0 +1,101 @@
+"""What is said when something is refused or fails: a code and one line, the same for every protocol.
+
+Default deny: a message goes out only if its kind is known to be about what the analyst wrote, what is public, or what
+is his own. Everything else, whatever was thrown, is one constant line, and its reason is in the owner's log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpdb.errors import (
+    BudgetExceededError,
+    ConstraintSyntaxError,
+    ConstraintTypeError,
+    DpdbError,
+    EngineError,
+    LedgerError,
+    ParameterError,
+    PredicateError,
+    RightsError,
+    RunIdError,
+    SourceError,
+    StatementFailedError,
+    StatementRefusedError,
+    SuiteEndedError,
+    UnknownColumnError,
+)
+
+__all__ = ["ClosingError", "ForbiddenError", "Refusal", "TooManyError", "refusal_of"]
+
+
+class TooManyError(DpdbError):
+    """An analyst asks too often, or for too much at once; nothing was spent."""
+
+
+class ForbiddenError(DpdbError):
+    """An analyst's role does not reach so far; nothing was spent."""
+
+
+class ClosingError(DpdbError):
+    """The server stops; nothing was spent."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A refusal or failure in public words.
+
+    Attributes
+    ----------
+    code : str
+        Its kind, for programs.
+    message : str
+        One line.
+    """
+
+    code: str
+    message: str
+
+
+_FAILED = Refusal("failed", "the request failed; the reason is in the owner's log")
+_RELEASE_FAILED = Refusal(
+    "failed",
+    "the request failed: what was debited stays spent, and the same Idempotency-Key asks again at no cost; the reason "
+    "is in the owner's log",
+)
+_UNAVAILABLE = Refusal(
+    "unavailable", "the ledger cannot be used now, and nothing was released; the reason is in the owner's log"
+)
+_CHANGED = Refusal(
+    "unavailable", "the table cannot be read as it was when the server opened it; the reason is in the owner's log"
+)
+# In this order: a class before those that it is one of. Their messages name what the analyst wrote, or his own runs.
+_TOLD: tuple[tuple[type[DpdbError], str], ...] = (
+    (BudgetExceededError, "budget"),
+    (StatementRefusedError, "refused"),
+    (TooManyError, "too_many"),
+    (ForbiddenError, "forbidden"),
+    (ClosingError, "closing"),
+    (RightsError, "forbidden"),
+    (RunIdError, "run_id"),
+    (PredicateError, "refused"),
+    (UnknownColumnError, "refused"),
+    (ConstraintTypeError, "refused"),
+    (ConstraintSyntaxError, "refused"),
+    (ParameterError, "refused"),
+    (StatementFailedError, "statement_failed"),
+)
+
+
+def refusal_of(error: BaseException) -> Refusal:
+    """Return what is said of an error."""
+    for kind, code in _TOLD:
+        if isinstance(error, kind):
+            return Refusal(code, str(error))
+    if isinstance(error, SuiteEndedError):
+        return Refusal("refused", "this suite of checks has ended; nothing was released")
+    if isinstance(error, LedgerError):
+        return _UNAVAILABLE
+    if isinstance(error, SourceError):
+        return _CHANGED
+    return _RELEASE_FAILED if isinstance(error, EngineError) else _FAILED

@@ -1,0 +1,66 @@
+"""When an analyst sees what his own debits have come to: never at the moment of a debit or of its answer.
+
+These moments depend on private work, his own or that of others for which he waited; whoever asked for his account again
+and again would see past the grid of `padding`. So an account waits for the analyst's statements that make releases, and
+what a statement in another process changes is seen once in a while only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["Standing"]
+
+_SECONDS = 10.0
+_MOST_KEPT = 1_000
+
+
+class Standing:
+    """What each analyst was told last, and which of his statements make releases now; used in one event loop."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, set[asyncio.Future[None]]] = {}
+        self._told: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    @contextmanager
+    def private(self, name: str) -> Iterator[None]:
+        """Let an analyst's account wait while the block lasts, and be read anew after it."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._running.setdefault(name, set()).add(done)
+        try:
+            yield
+        finally:
+            done.set_result(None)
+            self._running[name].discard(done)
+            if not self._running[name]:
+                del self._running[name]
+            self._told = {key: told for key, told in self._told.items() if key[0] != name}
+
+    async def seen(self, name: str, what: str, read: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what an analyst may see now: as it was told lately, or read.
+
+        Parameters
+        ----------
+        name
+            The analyst's.
+        what
+            `account` or `history`.
+        read
+            Reads it.
+        """
+        while running := list(self._running.get(name, ())):
+            await asyncio.wait(running)
+        at, told = self._told.get((name, what), (-_SECONDS, None))
+        if time.monotonic() - at < _SECONDS:
+            return told
+        began = time.monotonic()
+        found = await read()
+        if len(self._told) > _MOST_KEPT:
+            self._told.clear()
+        if not self._running.get(name):  # else it may be older than what the statement shows
+            self._told[name, what] = began, found
+        return found

@@ -1,0 +1,92 @@
+"""`OpenTable`: a served table: the private session, a planner beside it that reads no row, and the SQL door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpdb.constraints import DenialConstraint
+from dpdb.doors.server.configuration import ServedTable
+from dpdb.doors.sql import FrontEnd, Planner
+from dpdb.release import Session
+from dpdb.suites import RegisteredSuite, register_suite
+
+__all__ = ["OpenTable"]
+
+
+class OpenTable:
+    """Opens a table twice: with its rows, and without, for plans that wait for nobody's private work.
+
+    Parameters
+    ----------
+    served : ServedTable
+    public : mapping of name to path
+    seconds : float
+        For the SQL of one statement.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of (str, str)
+        Names and types, which are public.
+    front_end : FrontEnd
+
+    Raises
+    ------
+    DpdbError
+        The table, a suite or the ledger cannot be used, or they do not fit together.
+    """
+
+    def __init__(self, served: ServedTable, public: Mapping[str, Path], seconds: float) -> None:
+        self.name = served.name
+        self._served = served
+        self._opened = ExitStack()
+        try:
+            session, suites = self._sessions(rows=True)
+            planner, planned = self._sessions(rows=False)
+            self.columns = tuple((one.name, one.declared_type) for one in session.public.opened.schema.columns)
+            self.constraints = tuple(str(rule) for rule in session.constraints)
+            self.front_end = self._opened.enter_context(
+                FrontEnd(
+                    session,
+                    served.name,
+                    public,
+                    seconds=seconds,
+                    suites=suites,
+                    planner=Planner(planner, {suite.name: suite for suite in planned}),
+                )
+            )
+        except BaseException:
+            self._opened.close()
+            raise
+
+    @property
+    def suites(self) -> Mapping[str, RegisteredSuite]:
+        """The registered suites of checks by name."""
+        return self.front_end.suites
+
+    def _sessions(self, *, rows: bool) -> tuple[Session, list[RegisteredSuite]]:
+        spec, ledger = self._served.table, self._served.ledger
+
+        def opened(rules: Sequence[DenialConstraint] | None) -> Session:
+            return Session(replace(spec, constraints=rules), ledger=ledger, rows=rows)
+
+        session = self._opened.enter_context(Session(spec, ledger=ledger, rows=rows))
+        suites = []
+        for name, path in self._served.suites.items():
+            suites.append(register_suite(name, path, opened))
+            self._opened.enter_context(suites[-1].session)
+        return session, suites
+
+    def close(self) -> None:
+        """End all processes and close the sessions."""
+        self._opened.close()
+
+    def __enter__(self) -> OpenTable:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
