@@ -1,4 +1,4 @@
-"""The owner's board: what is left of every table, who has spent what, the suites; revoking and re-arming."""
+"""The owner's board: what is left of every table, who has spent what, suites and last debits; revoking, re-arming."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Any
 from dpdb.doors.server.analysts import Directory, revoke_analyst
 from dpdb.doors.server.configuration import Configuration
 from dpdb.errors import LedgerError, ParameterError
-from dpdb.ledger import Ledger, RecordedSuite
+from dpdb.ledger import Ledger, LedgerEntry, RecordedSuite
 from dpdb.names import nearest_words
 from dpdb.privacy import PURE, as_float
 
 __all__ = ["owner_board", "rearm_check", "revoke_known"]
 
+_LAST_DEBITS = 50
+
 
 def owner_board(directory: Directory) -> list[dict[str, Any]]:
-    """Return for every table its summary, its analysts and its suites; for the owner alone."""
+    """Return for every table its summary, analysts, suites and last debits (jobs' too); for the owner alone."""
     with directory.reading() as ledgers:
         return [_table(name, ledger) for name, ledger in ledgers.items()]
 
@@ -32,6 +34,21 @@ def _table(name: str, ledger: Ledger) -> dict[str, Any]:
         "summary": asdict(ledger.summary()),
         "analysts": analysts,
         "suites": [_suite(suite) for suite in ledger.suites()],
+        "history": [_debit(entry) for entry in reversed(ledger.history()[-_LAST_DEBITS:])],
+    }
+
+
+def _debit(entry: LedgerEntry) -> dict[str, Any]:
+    return {
+        "at": entry.reserved,
+        "analyst": entry.analyst,
+        "measures": list(entry.request.get("measures") or ["count"]),
+        "suite": entry.suite,
+        "label": entry.label,
+        "rows": entry.rows,
+        "run_id": entry.run_id,
+        "cost": entry.charge,
+        "answered": entry.answered,
     }
 
 

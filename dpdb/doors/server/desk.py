@@ -27,7 +27,7 @@ from dpdb.doors.server.rates import AtOnce, PerMinute
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, TooManyError, refusal_of
 from dpdb.doors.server.standing import Standing
 from dpdb.doors.server.tables import OpenTable
-from dpdb.doors.sql import Admitted, FrontEnd, named_first
+from dpdb.doors.sql import Admitted, FrontEnd, named_first, statement_words
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.names import folded, nearest_words
 from dpdb.owner_log import OWNER_LOG
@@ -292,7 +292,7 @@ class Desk:
         return sorted(found, key=lambda one: str(one["at"]), reverse=True)
 
     async def schema(self) -> dict[str, Any]:
-        """Return what is public: tables with columns, rules and suites, and the tables that may be read by name."""
+        """Return what is public: tables with columns, rules and suites, tables to read by name, and words of SQL."""
         return await self._told(self._schema)
 
     def _schema(self) -> dict[str, Any]:
@@ -305,7 +305,7 @@ class Desk:
             }
             for table in self.tables.values()
         ]
-        return {"tables": tables, "public": list(self.configuration.public)}
+        return {"tables": tables, "public": list(self.configuration.public), "words": statement_words()}
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""

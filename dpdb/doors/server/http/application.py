@@ -1,6 +1,7 @@
 """The HTTP application: routes onto the desk, and one wrapper around every handler.
 
-A stranger learns nothing: every path but `/healthz` needs a token, and without a good one the answer is a constant 401.
+A stranger learns nothing: every path but `/healthz` and the two pages, which are constant, needs a token, and without a
+good one the answer is a constant 401.
 Whatever a handler throws becomes a code and one line (`dpdb.doors.server.refusals`); nothing else leaves.
 """
 
@@ -19,6 +20,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dpdb.doors.server.desk import Answer, Asker, Desk, RefusedError
+from dpdb.doors.server.http.openapi import openapi_document
+from dpdb.doors.server.http.pages import PAGES, Page, load_page
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
 from dpdb.owner_log import OWNER_LOG
@@ -58,9 +61,9 @@ ROUTES = (
     ("POST", "/v1/board/revoke"),
     ("POST", "/v1/board/rearm"),
     ("GET", "/metrics"),
-    ("GET", "/healthz"),
+    ("GET", "/openapi.json"),
 )
-"""Every route; all but the last need a token."""
+"""Every route that needs a token; `/healthz` and the pages (`PAGES`) need none."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -91,8 +94,10 @@ def http_application(desk: Desk) -> Starlette:
         "/v1/board/revoke": _revoke,
         "/v1/board/rearm": _rearm,
         "/metrics": served.metrics,
+        "/openapi.json": _openapi,
     }
-    routes = [Route(path, served.wrapped(handlers[path]), methods=[method]) for method, path in ROUTES[:-1]]
+    routes = [Route(path, served.wrapped(handlers[path]), methods=[method]) for method, path in ROUTES]
+    routes += [Route(path, _page(load_page(name)), methods=["GET"]) for path, name in PAGES.items()]
     health = Route("/healthz", served.health, methods=["GET"])
     # Every other path and method, too: a stranger must not tell them apart.
     rest = Route("/{path:path}", served.wrapped(_nothing), methods=["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
@@ -211,6 +216,20 @@ async def _rearm(desk: Desk, asker: Asker, request: Request) -> Response:
     body = await _body(request, {**names, "epsilon": (str, int, float), "label": str}, *names)
     await desk.rearm(asker, body)
     return _json({"rearmed": body["check"]})
+
+
+async def _openapi(desk: Desk, asker: Asker, request: Request) -> Response:
+    del desk, asker, request
+    return _json(openapi_document())
+
+
+def _page(page: Page) -> Callable[[Request], Awaitable[Response]]:
+    async def shown(request: Request) -> Response:
+        del request
+        headers = {**_HEADERS, "Content-Security-Policy": page.policy}
+        return Response(page.content, media_type="text/html; charset=utf-8", headers=headers)
+
+    return shown
 
 
 async def _nothing(desk: Desk, asker: Asker, request: Request) -> Response:

@@ -1,0 +1,260 @@
+// The page of an analyst: cost before running, answers with their intervals, suites, budget, history.
+
+let words = []; // [word, kind], for completion
+let planned = { text: null, timer: 0, turn: 0 };
+let asked = null; // { statement | suite, key }: asked again under the same key it costs nothing
+
+async function account() {
+  const found = await ask("/v1/account");
+  $("who").textContent = found.analyst;
+  $("budget").replaceChildren(...found.tables.map((table) => {
+    const left = table.quota === null ? "no quota of your own" : `${amount(table.remaining)} of ${amount(table.quota)} left`;
+    const more = [
+      table.most_per_statement === null ? "" : `at most ${amount(table.most_per_statement)} a statement`,
+      table.expires ? `until ${table.expires}` : "",
+    ].filter(Boolean).join(", ");
+    return budgetBar(`${table.table}: ${table.parameter} ${amount(table.spent)} spent, ${left}${more ? ` (${more})` : ""}`, table.spent, table.quota ?? 0);
+  }));
+}
+
+// -- the statement and its cost --------------------------------------------------------------------------------------
+
+function plan() {
+  clearTimeout(planned.timer);
+  $("run").disabled = true;
+  $("cost").className = "soft";
+  $("cost").textContent = $("statement").value.trim() ? "\u2026" : "\u00a0";
+  planned.timer = setTimeout(planNow, 400);
+}
+
+async function planNow() {
+  const text = $("statement").value.trim();
+  const turn = ++planned.turn;
+  if (!text) return;
+  let told, name = "bad";
+  try {
+    const found = await ask("/v1/explain", { statement: text });
+    told = found.epsilon > 0 ? `Costs at most ${found.cost}.` : "Costs nothing.";
+    name = "";
+    planned.text = text;
+  } catch (error) {
+    told = error.message;
+    planned.text = null;
+  }
+  if (turn !== planned.turn) return; // the text has changed since
+  $("cost").textContent = told;
+  $("cost").className = name;
+  $("run").disabled = planned.text === null;
+}
+
+async function answered(path, body, key) {
+  asked = { path, body, key };
+  $("run").disabled = true;
+  $("again").hidden = true;
+  $("result-section").hidden = false;
+  $("result").replaceChildren(element("p", { className: "soft waiting" }, "Asking; answers come at full seconds or later \u2026"));
+  try {
+    show(await ask(path, body, { "Idempotency-Key": key }));
+  } catch (error) {
+    say($("result"), error);
+    $("again").hidden = !["unreachable", "failed", "unavailable", "closing"].includes(error.code);
+  }
+  $("result-title").focus();
+  $("run").disabled = planned.text === null;
+  await Promise.all([account(), history()]).catch(() => {});
+}
+
+function key() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function show(found) {
+  const cost = found.epsilon > 0 ? `This cost epsilon ${amount(found.epsilon)}.` : "This cost nothing.";
+  const guarantees = new Set([...found.releases, ...found.checks].map((one) => one.guarantee).filter(Boolean));
+  const names = found.columns.map((column) => column.name);
+  const isChecks = found.checks.length > 0 && names.includes("verdict");
+  $("result").replaceChildren(
+    element("p", {}, cost),
+    ...(isChecks ? [] : intervals(found.releases)),
+    isChecks ? checks(named(names, found.rows)) : grid(`${found.rows.length.toLocaleString("en")} rows`, names, found.rows),
+    ...[...guarantees].map((guarantee) => element("p", { className: "hint" }, `Guarantee: ${guarantee}.`)),
+  );
+}
+
+function named(names, rows) {
+  return rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
+}
+
+function intervals(releases) {
+  const shown = releases.filter((one) => one.value !== null).slice(0, 30);
+  const ends = shown.flatMap((one) => [one.value, one.lower ?? one.value, one.upper ?? one.value]);
+  const low = Math.min(0, ...ends), high = Math.max(...ends, low + 1e-9);
+  const at = (value) => 20 + 600 * (value - low) / (high - low);
+  return shown.map((one) => {
+    const what = one.measure + (one.where ? ` where ${one.where}` : "");
+    const range = `${one.lower === null ? "no lower bound" : number(one.lower)} to ${one.upper === null ? "no upper bound" : number(one.upper)}`;
+    const text = `${what}: ${number(one.value)} (${range}, ${100 * one.confidence}% sure)`;
+    const [from, to] = [at(one.lower ?? low), at(one.upper ?? high)];
+    return element("figure", {}, element("figcaption", {}, text), drawn("svg", { class: "interval", viewBox: "0 0 640 40", role: "img", "aria-label": text },
+      drawn("line", { class: "track", x1: 20, x2: 620, y1: 14, y2: 14 }),
+      drawn("rect", { class: "range", x: from, y: 8, width: Math.max(2, to - from), height: 12, rx: 3 }),
+      drawn("circle", { class: "dot", cx: at(one.value), cy: 14, r: 6 }),
+      drawn("text", { x: 20, y: 36 }, number(low)), drawn("text", { x: 620, y: 36, "text-anchor": "end" }, number(high))));
+  });
+}
+
+// -- suites ----------------------------------------------------------------------------------------------------------
+
+function verdict(check) {
+  const name = check.verdict === "pass" ? "good" : check.verdict === "undecided" ? "warned" : "bad";
+  return element("span", { className: name }, check.verdict === "fail" && check.severity === "warn" ? "warned" : check.verdict);
+}
+
+function limit(check) {
+  const shares = check.unit !== "rows";
+  const value = shares ? `${number(100 * check.limit)}%` : `${number(check.limit)} rows`;
+  return `${check.severity} ${check.direction} ${value}${check.unit === "share of non-null" ? " of non-null" : ""}`;
+}
+
+function many(check) {
+  if (check.lower !== null && check.upper !== null) return `${number(check.lower)} to ${number(check.upper)} rows`;
+  if (check.upper !== null) return `at most ${number(check.upper)} rows`;
+  return check.lower === null ? "" : `at least ${number(check.lower)} rows`;
+}
+
+function checks(found) {
+  const worst = (check) => ["fail", "undecided", "pass"].indexOf(check.verdict);
+  const rows = [...found].sort((one, other) => worst(one) - worst(other));
+  return grid(`${found.length} checks`, ["Verdict", "Check", "How many", "Limit"],
+    rows.map((check) => [verdict(check), element("span", { title: check.rule ?? "" }, check.name), many(check), limit(check)]));
+}
+
+function suites(schema) {
+  const all = schema.tables.flatMap((table) => table.suites.map((name) => [table.name, name]));
+  $("suites-section").hidden = all.length === 0;
+  $("suites").replaceChildren(...all.map(([table, name], at) => {
+    const epsilon = element("input", { className: "amount", id: `epsilon-${at}`, value: "1", inputMode: "decimal" });
+    const run = () => answered("/v1/check", { suite: name, epsilon: epsilon.value.trim() }, key());
+    return element("div", { className: "row" }, element("strong", {}, name), element("span", { className: "soft" }, `on ${table}`),
+      element("label", { htmlFor: epsilon.id }, "epsilon reserved"), epsilon, element("button", { onclick: run }, `Check ${name}`));
+  }), element("p", { className: "hint" }, "All of epsilon is reserved; what passes needs little of it, and what is not needed comes back. A suite that its owner keeps costs nothing."),
+  element("div", { id: "days" }));
+}
+
+function board(releases) {
+  const runs = releases.filter((one) => one.suite && one.answered && Array.isArray(one.answer)).slice(0, 30).reverse();
+  if (!$("days") || !runs.length) return;
+  const named = (check) => `${check.name}${check.key ? ` (${check.key})` : ""}, ${limit(check)}`;
+  const lines = new Map();
+  for (const [at, run] of runs.entries())
+    for (const check of run.answer) {
+      if (!lines.has(named(check))) lines.set(named(check), Array(runs.length).fill(null));
+      lines.get(named(check))[at] = check;
+    }
+  const sign = { pass: "\u2713", fail: "\u2717", warn: "!", undecided: "?" };
+  const day = (check, run) => {
+    if (check === null) return element("span", { className: "day" });
+    const kind = check.verdict === "fail" && check.severity === "warn" ? "warn" : check.verdict;
+    return element("span", { className: `day ${kind}`, title: `${run.at}: ${kind}`, role: "img", "aria-label": `${run.at}: ${kind}` }, sign[kind]);
+  };
+  const rows = [...lines].map(([name, days]) => [name, element("span", { className: "days" }, ...days.map((check, at) => day(check, runs[at])))]);
+  $("days").replaceChildren(grid(`Your last ${runs.length} runs, the latest at the right`, ["Check", "Verdicts"], rows));
+}
+
+// -- what is known ---------------------------------------------------------------------------------------------------
+
+async function history() {
+  const { releases } = await ask("/v1/history?most=100");
+  board(releases);
+  const what = (one) => one.suite ?? Object.keys(one.request?.measures ?? { count: 0 }).join(", ") + (one.request?.where ? ` where ${one.request.where}` : "");
+  const told = (one) => {
+    if (!one.answered) return element("span", { className: "warned" }, "not answered; the same key asks again at no cost");
+    const answers = Array.isArray(one.answer) ? one.answer : [];
+    if (one.suite) return element("details", {}, element("summary", {}, `${answers.filter((check) => check.verdict === "fail").length} of ${answers.length} failed`), checks(answers));
+    const text = (release) => `${number(release.value)} (${number(release.lower ?? "")} to ${number(release.upper ?? "")})`;
+    return answers.length === 1 ? text(answers[0]) : element("details", {}, element("summary", {}, `${answers.length} numbers`), ...answers.map((one) => element("p", {}, text(one))));
+  };
+  $("history").replaceChildren(releases.length
+    ? grid(null, ["When", "Table", "What", "Answer", "Cost"], releases.map((one) => [one.at.replace("T", " "), one.table, what(one), told(one), one.cost]))
+    : element("p", { className: "soft" }, "Nothing yet."));
+}
+
+function publicFacts(schema) {
+  $("public").replaceChildren(...schema.tables.map((table) => element("details", {}, element("summary", {}, `${table.name}: ${table.columns.length} columns, ${table.constraints.length} constraints`),
+    element("h3", {}, "Constraints"), ...table.constraints.map((rule) => element("p", {}, element("code", {}, rule))),
+    element("h3", {}, "Columns"), grid(null, ["Name", "Type"], table.columns.map((column) => [column.name, column.type])))),
+  element("p", { className: "hint" }, schema.public.length ? `Statements may read by name: ${schema.public.join(", ")}.` : "There are no public tables beside it."));
+  words = [
+    ...schema.tables.flatMap((table) => [[table.name, "table"], ...table.suites.map((name) => [name, "suite"]), ...table.columns.map((column) => [column.name, column.type])]),
+    ...schema.public.map((name) => [name, "public table"]), ...schema.words.map((word) => [word, ""]),
+  ];
+  const first = schema.tables[0];
+  if (first && !$("statement").value) {
+    $("statement").value = `SELECT value, lower, upper\nFROM dp_inconsistency('${first.name.replaceAll("'", "''")}', measure := 'repair', epsilon := 0.1)`;
+    plan();
+  }
+}
+
+// -- completion ------------------------------------------------------------------------------------------------------
+
+let offered = [], chosen = 0;
+
+function typed() {
+  const box = $("statement");
+  return box.value.slice(0, box.selectionStart).match(/[\p{L}\p{N}_]+$/u)?.[0] ?? "";
+}
+
+function offer() {
+  const start = typed().toLowerCase();
+  const seen = new Set();
+  offered = start.length < 2 ? [] : words.filter(([word]) => word.toLowerCase().startsWith(start) && word.toLowerCase() !== start && !seen.has(word) && seen.add(word)).slice(0, 8);
+  chosen = 0;
+  choose();
+}
+
+function choose() {
+  const box = $("statement"), list = $("words");
+  list.hidden = offered.length === 0;
+  box.setAttribute("aria-expanded", String(offered.length > 0));
+  list.replaceChildren(...offered.map(([word, kind], at) => element("li", { id: `word-${at}`, role: "option", "aria-selected": String(at === chosen), onmousedown: (event) => { event.preventDefault(); chosen = at; take(); } }, word, element("span", {}, kind))));
+  if (offered.length) box.setAttribute("aria-activedescendant", `word-${chosen}`);
+  else box.removeAttribute("aria-activedescendant");
+}
+
+function take() {
+  const box = $("statement");
+  box.setRangeText(offered[chosen][0], box.selectionStart - typed().length, box.selectionStart, "end");
+  offered = [];
+  choose();
+  plan();
+}
+
+function pressed(event) {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    if (!$("run").disabled) $("run").click();
+    return;
+  }
+  if (!offered.length) return;
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    chosen = (chosen + (event.key === "ArrowDown" ? 1 : offered.length - 1)) % offered.length;
+    choose();
+  } else if (event.key === "Tab" && !event.shiftKey) take();
+  else if (event.key === "Escape") { offered = []; choose(); }
+  else return;
+  event.preventDefault();
+}
+
+$("statement").addEventListener("input", () => { plan(); offer(); });
+$("statement").addEventListener("keydown", pressed);
+$("statement").addEventListener("blur", () => { offered = []; choose(); });
+$("run").addEventListener("click", () => answered("/v1/run", { statement: planned.text }, key()));
+$("again").addEventListener("click", () => answered(asked.path, asked.body, asked.key));
+
+signIn(async () => {
+  await account();
+  const schema = await ask("/v1/schema");
+  suites(schema);
+  publicFacts(schema);
+  await history();
+});
