@@ -69,7 +69,7 @@ class Audit:
         with self._lock:
             cursor = self._connection.execute(
                 "INSERT INTO statement (at, who, door, address, action, text) VALUES (?, ?, ?, ?, ?, ?)",
-                (_now(), who, door, address, action, text),
+                (_now(), who, door, address, action, text.encode("utf-8", "backslashreplace").decode()),
             )
             return int(cursor.lastrowid or 0)
 

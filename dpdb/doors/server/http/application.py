@@ -11,6 +11,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -304,9 +305,13 @@ def _json(found: object, status: int = 200, headers: Mapping[str, str] | None = 
 
 
 def _plain(value: object) -> object:
-    """Return a value that JSON has: numbers that are none become null."""
+    """Return a value that JSON has: numbers that are none become null, decimals with places and times text."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, Decimal) and value.is_finite() and value.as_tuple().exponent == 0:
+        return int(value)  # such as the sum of whole numbers
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

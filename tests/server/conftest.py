@@ -1,0 +1,28 @@
+"""A server over a small private table, and the folder that it serves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "sql"))  # its statements and rows are this door's, too
+
+from server_site import Server, Site, make_site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return make_site(
+        tmp_path_factory.mktemp("site"),
+        epsilon=200,
+        analysts={"ann": {"quota": 100}, "bob": {"quota": 50}, "carl": {"role": "checker"}, "olga": {"role": "owner"}},
+    )
+
+
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Server]:
+    with Server(site) as running:
+        yield running
