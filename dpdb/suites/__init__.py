@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
-    from dpdb.suites.words import check_words, how_many, limit_words, verdict_words
+    from dpdb.suites.words import check_words, how_many, limit_words, spoken, verdict_words
 
 __all__ = [
     "CHECK_SCHEMA",
@@ -66,6 +66,7 @@ __all__ = [
     "run_level",
     "size_of_failure",
     "spent",
+    "spoken",
     "state_of",
     "surely_found",
     "unsure_rows",
@@ -94,6 +95,6 @@ if not TYPE_CHECKING:
             "mechanism.state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
-            "words": "check_words how_many limit_words verdict_words",
+            "words": "check_words how_many limit_words spoken verdict_words",
         },
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dpdb.suites.result import CheckResult
 
-__all__ = ["check_words", "how_many", "limit_words", "verdict_words"]
+__all__ = ["check_words", "how_many", "limit_words", "spoken", "verdict_words"]
 
 
 def verdict_words(check: CheckResult) -> str:
@@ -35,6 +37,20 @@ def check_words(check: CheckResult) -> str:
     said = {"FAIL": "failed", "WARN": "warns", "pass": "passed"}.get(verdict_words(check), "undecided")
     where = "" if check.key is None else f" [{check.key}]"
     return f"check {said}: {check.name}{where}: {how_many(check)} ({limit_words(check)})"
+
+
+def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
+    """Return for each check its name, verdict, bounds and limit in words, for pages that show them."""
+    return [
+        {
+            "name": check.name if check.key is None else f"{check.name} [{check.key}]",
+            "rule": check.rule,
+            "verdict": verdict_words(check),
+            "how_many": how_many(check),
+            "limit": limit_words(check),
+        }
+        for check in checks
+    ]
 
 
 def _rows(check: CheckResult) -> str:

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from browser import Browser
+from browser import CONTRAST, Browser
 from sample import START, release, year
 
 from dpdb.doors.jobs.results import Results
@@ -17,22 +17,6 @@ from dpdb.release.published.release import Releases
 LUMINANCE = """
 const [r, g, b] = getComputedStyle(arguments[0] || document.body).backgroundColor.match(/\\d+/g).map(Number);
 return (r + g + b) / 3;
-"""
-# Contrast of every text with what lies behind it (WCAG 2); large text needs 3, other text 4.5.
-CONTRAST = """
-const light = c => { c /= 255; return c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4; };
-const lum = c => .2126 * light(c[0]) + .7152 * light(c[1]) + .0722 * light(c[2]);
-const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
-const behind = e => { for (; e; e = e.parentElement) { const c = numbers(getComputedStyle(e).backgroundColor);
-  if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
-const bad = [];
-for (const e of document.querySelectorAll('main *')) {
-  if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || e.tagName === 'title') continue;
-  const style = getComputedStyle(e), a = lum(numbers(e instanceof SVGElement ? style.fill : style.color));
-  const b = lum(behind(e)), ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-  if (ratio < 4.5) bad.push([e.textContent.slice(0, 40), ratio]);
-}
-return bad;
 """
 
 

@@ -129,7 +129,7 @@ def test_an_owner_revokes(server: Server, site: Site) -> None:
     assert server.client(token=token).get("/v1/account").status_code == 401
 
 
-@pytest.mark.parametrize(("method", "path"), [*ROUTES[:-1], ("GET", "/"), ("PUT", "/v1/run"), ("GET", "/v1/nothing")])
+@pytest.mark.parametrize(("method", "path"), [*ROUTES, ("PUT", "/"), ("PUT", "/v1/run"), ("GET", "/v1/nothing")])
 def test_strangers_learn_nothing(server: Server, method: str, path: str) -> None:
     with server.client() as client:
         found = [

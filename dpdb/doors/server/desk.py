@@ -29,11 +29,12 @@ from dpdb.doors.server.standing import Standing
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.sql import Admitted, FrontEnd, named_first, statement_words
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
+from dpdb.ledger import LedgerEntry
 from dpdb.names import folded, nearest_words
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy import as_float, format_epsilon
 from dpdb.release import Release
-from dpdb.suites import CheckResults
+from dpdb.suites import CheckResult, CheckResults, spoken
 
 __all__ = ["Answer", "Asker", "Desk", "Plan", "RefusedError"]
 
@@ -281,13 +282,13 @@ class Desk:
         found = []
         with self.directory.reading() as ledgers:
             for table, ledger in ledgers.items():
-                for entry in ledger.history_of(name)[-_MOST_HISTORY:]:
+                for entry in reversed(ledger.history_of(name)[-_MOST_HISTORY:]):
                     run_id = None if entry.run_id is None else entry.run_id.removeprefix(f"{name}:")
                     found.append({
                         "table": table, "at": f"{entry.reserved[:16]}Z", "cost": entry.charge, "debited": entry.debited,
                         "parameter": ledger.notion.parameter, "run_id": run_id, "label": entry.label,
                         "suite": entry.suite, "request": entry.request, "answered": entry.answered,
-                        "answer": entry.answer,
+                        "answer": entry.answer, "words": _words(entry),
                     })  # fmt: skip
         return sorted(found, key=lambda one: str(one["at"]), reverse=True)
 
@@ -384,6 +385,13 @@ def _literal(value: object) -> str:
         raise RefusedError(Refusal("refused", "an option of a check is a text or a number"))
     text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
     return text.sql("duckdb")
+
+
+def _words(entry: LedgerEntry) -> list[dict[str, str]] | None:
+    """Return the verdicts of a recorded run in words; None of numbers."""
+    if entry.suite is None or not entry.answer:
+        return None
+    return spoken(CheckResult(**check) for check in entry.answer)
 
 
 def _explained(text: str) -> str:

@@ -60,8 +60,8 @@ def quota_refusal(state: LedgerState, own: Counted, charge: int, upper: int) -> 
     """
     notion, left = state.terms.notion, max(0, own.units - (upper - charge))
     return BudgetExceededError(
-        f"budget refused by your quota: requested {notion.parameter} {in_words(notion, charge)}, and of your "
-        f"{in_words(notion, own.units)} {in_words(notion, left)} is left for these rows; nothing was spent",
+        f"budget refused by your quota: requested {notion.parameter} {in_words(notion, charge)}, and "
+        f"{in_words(notion, left)} of your {in_words(notion, own.units)} is left for these rows; nothing was spent",
         requested=notion.value(charge),
         remaining=in_parameter(notion, left),
     )

@@ -26,6 +26,7 @@ from dpdb.doors.server.http.pages import PAGES, Page, load_page
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
 from dpdb.owner_log import OWNER_LOG
+from dpdb.suites import spoken
 
 __all__ = ["ARROW", "ROUTES", "STATUS", "http_application"]
 
@@ -276,7 +277,7 @@ def _answer(answer: Answer, request: Request) -> Response:
             "epsilon": answer.epsilon,
             "cost": answer.words,
             "releases": [release.to_dict() for release in answer.releases],
-            "checks": [results.to_dict() for results in answer.checks],
+            "checks": [{**results.to_dict(), "words": spoken(results)} for results in answer.checks],
         }
     )
 

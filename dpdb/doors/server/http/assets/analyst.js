@@ -72,23 +72,19 @@ function show(found) {
   const cost = found.epsilon > 0 ? `This cost epsilon ${amount(found.epsilon)}.` : "This cost nothing.";
   const guarantees = new Set([...found.releases, ...found.checks].map((one) => one.guarantee).filter(Boolean));
   const names = found.columns.map((column) => column.name);
-  const isChecks = found.checks.length > 0 && names.includes("verdict");
+  const isChecks = found.checks.length > 0 && found.rows.length === found.checks[0].words.length && names.includes("verdict");
   $("result").replaceChildren(
     element("p", {}, cost),
     ...(isChecks ? [] : intervals(found.releases)),
-    isChecks ? checks(named(names, found.rows)) : grid(`${found.rows.length.toLocaleString("en")} rows`, names, found.rows),
+    isChecks ? checks(found.checks[0].words) : grid(several(found.rows.length, "row"), names, found.rows),
     ...[...guarantees].map((guarantee) => element("p", { className: "hint" }, `Guarantee: ${guarantee}.`)),
   );
-}
-
-function named(names, rows) {
-  return rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
 }
 
 function intervals(releases) {
   const shown = releases.filter((one) => one.value !== null).slice(0, 30);
   const ends = shown.flatMap((one) => [one.value, one.lower ?? one.value, one.upper ?? one.value]);
-  const low = Math.min(0, ...ends), high = Math.max(...ends, low + 1e-9);
+  const low = Math.min(0, ...ends), high = low + 1.08 * (Math.max(...ends, low + 1e-9) - low);
   const at = (value) => 20 + 600 * (value - low) / (high - low);
   return shown.map((one) => {
     const what = one.measure + (one.where ? ` where ${one.where}` : "");
@@ -99,34 +95,22 @@ function intervals(releases) {
       drawn("line", { class: "track", x1: 20, x2: 620, y1: 14, y2: 14 }),
       drawn("rect", { class: "range", x: from, y: 8, width: Math.max(2, to - from), height: 12, rx: 3 }),
       drawn("circle", { class: "dot", cx: at(one.value), cy: 14, r: 6 }),
-      drawn("text", { x: 20, y: 36 }, number(low)), drawn("text", { x: 620, y: 36, "text-anchor": "end" }, number(high))));
+      drawn("text", { x: 20, y: 36 }, number(low)), drawn("text", { x: at(one.value), y: 36, "text-anchor": "middle" }, number(one.value))));
   });
 }
 
 // -- suites ----------------------------------------------------------------------------------------------------------
 
-function verdict(check) {
-  const name = check.verdict === "pass" ? "good" : check.verdict === "undecided" ? "warned" : "bad";
-  return element("span", { className: name }, check.verdict === "fail" && check.severity === "warn" ? "warned" : check.verdict);
-}
+// Verdicts come in words; these are pass, FAIL, WARN and undecided.
+const SIGNS = { pass: "\u2713", FAIL: "\u2717", WARN: "!", undecided: "?" };
+const CLASSES = { pass: "good", FAIL: "bad", WARN: "warned", undecided: "open" };
 
-function limit(check) {
-  const shares = check.unit !== "rows";
-  const value = shares ? `${number(100 * check.limit)}%` : `${number(check.limit)} rows`;
-  return `${check.severity} ${check.direction} ${value}${check.unit === "share of non-null" ? " of non-null" : ""}`;
-}
-
-function many(check) {
-  if (check.lower !== null && check.upper !== null) return `${number(check.lower)} to ${number(check.upper)} rows`;
-  if (check.upper !== null) return `at most ${number(check.upper)} rows`;
-  return check.lower === null ? "" : `at least ${number(check.lower)} rows`;
-}
-
-function checks(found) {
-  const worst = (check) => ["fail", "undecided", "pass"].indexOf(check.verdict);
-  const rows = [...found].sort((one, other) => worst(one) - worst(other));
-  return grid(`${found.length} checks`, ["Verdict", "Check", "How many", "Limit"],
-    rows.map((check) => [verdict(check), element("span", { title: check.rule ?? "" }, check.name), many(check), limit(check)]));
+function checks(said) {
+  const place = (check) => ["FAIL", "WARN", "undecided", "pass"].indexOf(check.verdict);
+  const rows = [...said].sort((one, other) => place(one) - place(other));
+  return grid(several(said.length, "check"), ["Verdict", "Check", "How many", "Limit"], rows.map((check) => [
+    element("span", { className: CLASSES[check.verdict] }, check.verdict),
+    element("span", { title: check.rule }, check.name), check.how_many, check.limit]));
 }
 
 function suites(schema) {
@@ -142,23 +126,19 @@ function suites(schema) {
 }
 
 function board(releases) {
-  const runs = releases.filter((one) => one.suite && one.answered && Array.isArray(one.answer)).slice(0, 30).reverse();
+  const runs = releases.filter((one) => one.words).slice(0, 30).reverse();
   if (!$("days") || !runs.length) return;
-  const named = (check) => `${check.name}${check.key ? ` (${check.key})` : ""}, ${limit(check)}`;
   const lines = new Map();
   for (const [at, run] of runs.entries())
-    for (const check of run.answer) {
-      if (!lines.has(named(check))) lines.set(named(check), Array(runs.length).fill(null));
-      lines.get(named(check))[at] = check;
+    for (const check of run.words) {
+      const name = `${check.name}, ${check.limit}`;
+      if (!lines.has(name)) lines.set(name, Array(runs.length).fill(null));
+      lines.get(name)[at] = check.verdict;
     }
-  const sign = { pass: "\u2713", fail: "\u2717", warn: "!", undecided: "?" };
-  const day = (check, run) => {
-    if (check === null) return element("span", { className: "day" });
-    const kind = check.verdict === "fail" && check.severity === "warn" ? "warn" : check.verdict;
-    return element("span", { className: `day ${kind}`, title: `${run.at}: ${kind}`, role: "img", "aria-label": `${run.at}: ${kind}` }, sign[kind]);
-  };
-  const rows = [...lines].map(([name, days]) => [name, element("span", { className: "days" }, ...days.map((check, at) => day(check, runs[at])))]);
-  $("days").replaceChildren(grid(`Your last ${runs.length} runs, the latest at the right`, ["Check", "Verdicts"], rows));
+  const day = (verdict, run) => verdict === null ? element("span", { className: "day" })
+    : element("span", { className: `day ${CLASSES[verdict]}`, title: `${run.at}: ${verdict}`, role: "img", "aria-label": `${run.at}: ${verdict}` }, SIGNS[verdict]);
+  const rows = [...lines].map(([name, days]) => [name, element("span", { className: "days" }, ...days.map((verdict, at) => day(verdict, runs[at])))]);
+  $("days").replaceChildren(grid(`Your last ${several(runs.length, "run")}, the latest at the right`, ["Check", "Verdicts"], rows));
 }
 
 // -- what is known ---------------------------------------------------------------------------------------------------
@@ -169,8 +149,9 @@ async function history() {
   const what = (one) => one.suite ?? Object.keys(one.request?.measures ?? { count: 0 }).join(", ") + (one.request?.where ? ` where ${one.request.where}` : "");
   const told = (one) => {
     if (!one.answered) return element("span", { className: "warned" }, "not answered; the same key asks again at no cost");
-    const answers = Array.isArray(one.answer) ? one.answer : [];
-    if (one.suite) return element("details", {}, element("summary", {}, `${answers.filter((check) => check.verdict === "fail").length} of ${answers.length} failed`), checks(answers));
+    const answers = one.answer ?? [];
+    const failed = (one.words ?? []).filter((check) => check.verdict === "FAIL" || check.verdict === "WARN").length;
+    if (one.words) return element("details", {}, element("summary", {}, `${failed} of ${one.words.length} failed`), checks(one.words));
     const text = (release) => `${number(release.value)} (${number(release.lower ?? "")} to ${number(release.upper ?? "")})`;
     return answers.length === 1 ? text(answers[0]) : element("details", {}, element("summary", {}, `${answers.length} numbers`), ...answers.map((one) => element("p", {}, text(one))));
   };

@@ -53,6 +53,10 @@ function number(value) {
   return typeof value === "number" ? value.toLocaleString("en", { maximumSignificantDigits: 6 }) : String(value ?? "");
 }
 
+function several(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 function budgetBar(words, spent, total) {
   const share = total > 0 ? Math.min(1, spent / total) : 0;
   const bar = drawn("svg", { class: "budget", viewBox: "0 0 100 3", preserveAspectRatio: "none", role: "img", "aria-label": words },

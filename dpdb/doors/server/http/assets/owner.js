@@ -46,7 +46,7 @@ async function board() {
   const found = await ask("/v1/board");
   $("tables").replaceChildren(...found.tables.map((table) => {
     const sum = table.summary;
-    const words = `${sum.parameter} ${amount(sum.spent)} of ${amount(sum.budget)} spent, ${amount(sum.remaining)} left for a release of the whole table; ${sum.releases} releases, ${sum.unanswered} not answered`;
+    const words = `${sum.parameter} ${amount(sum.spent)} of ${amount(sum.budget)} spent, ${amount(sum.remaining)} left for a release of the whole table; ${several(sum.releases, "release")}, ${sum.unanswered} not answered`;
     return element("section", {}, element("h2", {}, table.table), budgetBar(words, sum.spent, sum.budget), analysts(table),
       ...(table.suites.length ? [suites(table)] : []), ...(table.history.length ? [history(table)] : []));
   }));

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,23 @@ _ARGUMENTS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ]  # fmt: skip
+
+# Contrast of every text with what lies behind it (WCAG 2); large text needs 3, other text 4.5.
+CONTRAST = """
+const light = c => { c /= 255; return c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4; };
+const lum = c => .2126 * light(c[0]) + .7152 * light(c[1]) + .0722 * light(c[2]);
+const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
+const behind = e => { for (; e; e = e.parentElement) { const c = numbers(getComputedStyle(e).backgroundColor);
+  if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+const bad = [];
+for (const e of document.querySelectorAll('main *')) {
+  if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || e.tagName === 'title') continue;
+  const style = getComputedStyle(e), a = lum(numbers(e instanceof SVGElement ? style.fill : style.color));
+  const b = lum(behind(e)), ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 4.5) bad.push([e.textContent.slice(0, 40), ratio]);
+}
+return bad;
+"""
 
 
 class Browser:
@@ -55,13 +73,23 @@ class Browser:
         self._session = f"/session/{session}"
         self._ask("POST", f"{self._session}/url", {"url": "about:blank"})  # not the browser's own first page
 
-    def show(self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+    def show(self, page: Path | str, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         self.log("browser"), self.log("performance")
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.devtools("Emulation.setEmulatedMedia", {"features": [scheme]})
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.devtools("Emulation.setDeviceMetricsOverride", size)
-        self._ask("POST", f"{self._session}/url", {"url": page.absolute().as_uri()})
+        self._ask("POST", f"{self._session}/url", {"url": page if isinstance(page, str) else page.absolute().as_uri()})
+
+    def wait(self, condition: str, seconds: float = 60) -> None:
+        """Wait until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.run(f"return Boolean({condition});"):
+            if time.monotonic() > end:
+                raise AssertionError(
+                    f"not in time: {condition}; the page says {self.run('return document.body.innerText')}"
+                )
+            time.sleep(0.05)
 
     def run(self, script: str) -> Any:
         return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": []})

@@ -1,0 +1,177 @@
+"""The pages of analysts and owners in a real Chromium, and the OpenAPI document beside the routes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from browser import CONTRAST, Browser
+from private_rows import shows_private
+from server_site import COUNT, Server, Site
+
+from dpdb.doors.server.http.application import ROUTES
+from dpdb.doors.server.http.openapi import openapi_document
+from dpdb.doors.server.http.pages import PAGES
+
+IN = "document.getElementById('inside').hidden === false"
+TEXT = "return document.body.innerText;"
+
+
+def sign_in(browser: Browser, address: str, token: str, **how: bool | int) -> None:
+    browser.show(address, **how)  # type: ignore[arg-type]
+    browser.run("sessionStorage.clear(); location.reload();")
+    browser.wait("document.getElementById('sign-in-words')")
+    browser.run(f"document.getElementById('token').value = {json.dumps(token)};")
+    browser.run("document.querySelector('#sign-in button').click();")
+    browser.wait(IN)
+
+
+def test_pages_are_constant_and_name_nothing(server: Server) -> None:
+    for path in PAGES:
+        found = server.client().get(path)
+        assert found.status_code == 200
+        assert found.content == server.client("ann").get(path).content
+        assert "visits" not in found.text
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", found.text)
+        policy = found.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+
+
+def test_an_analyst_sees_the_cost_then_asks(server: Server, site: Site, browser: Browser) -> None:
+    before = site.spent()
+    sign_in(browser, f"{server.url}/", site.tokens["ann"])
+    browser.wait("!document.getElementById('run').disabled")
+    assert "Costs at most epsilon 0.1 by 1 release." in browser.run(TEXT)
+    assert site.spent() == before
+    statement = json.dumps(COUNT)
+    browser.run(
+        f"const box = document.getElementById('statement'); box.value = {statement};"
+        "box.dispatchEvent(new Event('input'));"
+    )
+    browser.wait("document.getElementById('cost').textContent.includes('0.25')")
+    browser.run("document.getElementById('run').click();")
+    browser.wait("document.querySelector('#result svg.interval')")
+    browser.wait("document.querySelectorAll('#history tbody tr').length > 0")
+    assert "This cost epsilon 0.25." in browser.run(TEXT)
+    assert site.spent() == before + 0.25
+    assert not shows_private(browser.run("return document.documentElement.outerHTML;"))
+    assert {url.split("/v1/")[0].rstrip("/") for url in browser.requests()} == {server.url}
+    assert [entry["message"] for entry in browser.log("browser")] == []
+
+
+def test_a_suite_shows_its_verdicts_and_its_days(server: Server, site: Site, browser: Browser) -> None:
+    sign_in(browser, f"{server.url}/", site.tokens["ann"])
+    browser.run("document.querySelector('#suites button').click();")
+    browser.wait("document.querySelectorAll('#days .day').length > 0")
+    names = browser.run("return [...document.querySelectorAll('#result tbody tr')].map(row => row.innerText);")
+    released = server.client("ann").get("/v1/history").json()["releases"][0]
+    assert len(names) == len(released["words"]) == len(released["answer"])
+    for check in released["words"]:
+        assert any(check["name"] in name and check["how_many"] in name and check["limit"] in name for name in names)
+
+
+def test_names_complete_by_keyboard(server: Server, site: Site, browser: Browser) -> None:
+    sign_in(browser, f"{server.url}/", site.tokens["ann"])
+    browser.run(
+        "const box = document.getElementById('statement'); box.focus(); box.value = 'SELECT dp_inc';"
+        "box.setSelectionRange(13, 13); box.dispatchEvent(new Event('input'));"
+    )
+    browser.wait("document.querySelectorAll('#words li').length > 0")
+    browser.run("document.getElementById('statement').dispatchEvent(new KeyboardEvent('keydown', {key: 'Tab'}));")
+    assert browser.run("return document.getElementById('statement').value;") == "SELECT dp_inconsistency"
+
+
+def test_what_a_server_says_is_text(server: Server, site: Site, browser: Browser) -> None:
+    """A column may be called as HTML is written; it is shown, and not run."""
+    name = "<img src=x onerror=alert(1)>"
+    sign_in(browser, f"{server.url}/", site.tokens["ann"])
+    browser.run(
+        f"const box = document.getElementById('statement'); box.value = 'SELECT 1 AS \"{name}\"';"
+        "box.dispatchEvent(new Event('input'));"
+    )
+    browser.wait("document.getElementById('cost').textContent.startsWith('Costs nothing')")
+    browser.run("document.getElementById('run').click();")
+    browser.wait("document.querySelector('#result table')")
+    assert name in browser.run(TEXT)
+    assert browser.run("return document.querySelectorAll('img').length;") == 0
+
+
+def test_a_wrong_token_is_said_and_not_kept(server: Server, browser: Browser) -> None:
+    browser.show(f"{server.url}/")
+    browser.run("sessionStorage.clear(); location.reload();")
+    browser.wait("document.getElementById('sign-in-words')")
+    browser.run("document.getElementById('token').value = 'wrong'; document.querySelector('#sign-in button').click();")
+    browser.wait("document.getElementById('sign-in-words').textContent !== ''")
+    assert browser.run("return sessionStorage.length;") == 0
+    assert browser.run("return document.getElementById('inside').hidden;") is True
+
+
+def test_an_owner_sees_who_spent_what(server: Server, site: Site, browser: Browser) -> None:
+    assert server.ask("bob", COUNT).status_code == 200
+    sign_in(browser, f"{server.url}/owner", site.tokens["olga"])
+    text = browser.run(TEXT)
+    assert {"ann", "bob", "carl", "olga", "Revoke", "every row"} <= {*re.findall(r"every row|\w+", text)}
+    board = server.client("olga").get("/v1/board").json()["tables"][0]
+    assert board["history"][0]["analyst"] == "bob"
+    assert board["summary"]["budget"] == 200
+    sign_in(browser, f"{server.url}/", site.tokens["ann"])
+    assert server.client("ann").get("/v1/board").status_code == 403
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (390, False), (390, True)])
+@pytest.mark.parametrize(("path", "name"), [("/", "ann"), ("/owner", "olga")])
+def test_pages_can_be_read(
+    server: Server, site: Site, browser: Browser, path: str, name: str, width: int, dark: bool
+) -> None:
+    """Enough contrast, nothing wider than the screen, every field with a name."""
+    sign_in(browser, server.url + path, site.tokens[name], width=width, dark=dark)
+    browser.wait("document.querySelectorAll('svg.budget').length > 0")
+    assert browser.run(CONTRAST) == []
+    assert browser.run("return document.documentElement.scrollWidth;") <= width
+    unnamed = (
+        "return [...document.querySelectorAll('input, textarea, button')]"
+        ".filter(e => !(e.labels?.length || e.textContent.trim())).length;"
+    )
+    assert browser.run(unnamed) == 0
+
+
+def test_the_document_has_the_routes(server: Server) -> None:
+    document = server.client("ann").get("/openapi.json").json()
+    assert document == openapi_document()
+    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert described == {*ROUTES}
+
+
+def test_routes_answer_as_described(server: Server) -> None:
+    """What the document requires of bodies and answers is what the routes take and give."""
+    paths = openapi_document()["paths"]
+    asked = {
+        "/v1/run": {"statement": COUNT},
+        "/v1/check": {"suite": "nightly"},
+        "/v1/explain": {"statement": COUNT},
+        "/v1/board/revoke": {"analyst": "nobody"},
+        "/v1/board/rearm": {"table": "visits", "suite": "nightly", "check": "none"},
+    }
+    schemas = openapi_document()["components"]["schemas"]
+    for method, path in ROUTES:
+        operation = paths[path][method.lower()]
+        owners = "board" in path or path == "/metrics"
+        client = server.client("olga" if owners else "ann")
+        found = client.request(method, path, json=asked.get(path))
+        if found.status_code != 200:
+            assert set(found.json()) == set(schemas["Refusal"]["properties"])
+            assert path in ("/v1/board/revoke", "/v1/board/rearm")
+        elif path != "/metrics":
+            schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+            schema = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+            assert set(schema.get("properties", found.json())) == set(found.json())
+        if path in asked:
+            body = operation["requestBody"]["content"]["application/json"]["schema"]
+            for key in body["properties"]:
+                of_another_type = client.request(method, path, json={**asked[path], key: []})
+                assert (of_another_type.status_code, "another type" in of_another_type.text) == (400, True)
+            assert client.request(method, path, json={**asked[path], "other": 1}).status_code == 400
+            for key in body["required"]:
+                assert client.request(method, path, json={}).status_code == 400, key
