@@ -81,6 +81,8 @@ def prepare_check(
     if runs is not None and keep is None:
         raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
     counted = counted_suite(table, suite)
+    if counted.needs_graph:
+        table.opened.admit_graph()
     slices = parse_slices(table.opened, where, by, keys)
     charged = parse_epsilon(epsilon)
     plan = plan_suite(

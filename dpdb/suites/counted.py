@@ -80,6 +80,11 @@ class CountedSuite:
     table: PublicTable
     _lines: tuple[_Counted, ...]
 
+    @property
+    def needs_graph(self) -> bool:
+        """Whether a fractional cover is counted, for which the rows in conflict are read."""
+        return any(counted.is_cover for counted in self._lines)
+
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""
         for counted in self._lines:

@@ -80,7 +80,7 @@ PLAIN = [
 
 @pytest.mark.usefixtures("folder")
 def test_verdicts_and_bounds_against_exact_counts() -> None:
-    """All verdicts are plain here, more than 200 rows from their limits: the chance of another one is below exp(-18) for each."""
+    """All are more than 200 rows from their limits: the chance of another verdict is below exp(-18) for each."""
     results = checked(epsilon=1)
     assert verdicts(results) == PLAIN
     truth = {"plain": 500, "clean": 0, "share": 400 - 40, "known": -360, "many": ROWS, "few": 0, "twice": 600}
