@@ -80,6 +80,8 @@ def prepare_check(
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     if runs is not None and keep is None:
         raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
+    if run_id is not None and not session.has_ledger:
+        raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
     counted = counted_suite(table, suite)
     if counted.needs_graph:
         table.opened.admit_graph()

@@ -279,6 +279,7 @@ def test_undecided_is_no_success() -> None:
     ("options", "words"),
     [
         (["--keep", "nightly"], "a suite is kept in a ledger"),
+        (["--run-id", "monday"], "run_id needs a ledger"),
         (["--runs", "3"], "runs is for a suite that is kept"),
         (["--by", "city"], "by and keys go together"),
         (["--certain", "pass"], "would do"),
