@@ -169,7 +169,8 @@ class CheckRun:
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
         check_samplers(gaussian=False)
-        self.counted.table.opened.rehearse(self.slices.predicates, counts=True)
+        counted = self.counted.counted_rows(self.slices.predicates[0])  # every slice counts as many
+        self.counted.table.opened.rehearse(counted, counts=True)
         self.counted.load()
 
     def make_secret(self) -> str:

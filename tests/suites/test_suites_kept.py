@@ -167,6 +167,27 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
         assert calls == 2 * one_reading
 
 
+def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And exactly what is counted is rehearsed before the debit."""
+    asked: dict[str, list[list[object]]] = {"counts": [], "rehearse": []}
+    for owner, name in ((PrivateSlices, "counts"), (LocalTable, "rehearse")):
+        real = getattr(owner, name)
+
+        def spy(self: object, predicates: list[object], *, real: object = real, name: str = name, **more: object):
+            asked[name].append([None if one is None else one.text for one in predicates])
+            return real(self, predicates, **more)
+
+        monkeypatch.setattr(owner, name, spy)
+    rules = "".join(f"r{k}: not(t1.id < {k})  warn above 1%, fail above 10%\n" for k in range(50))
+    shares = "known: not(t1.city < 'c')  warn above 1% of non-null, fail above 5% of non-null\n"
+    check(rules + shares + "all: row_count  fail below 300\nsome: row_count WHERE id < 50  fail below 300\n")
+    assert asked["counts"] == asked["rehearse"] == [[None, 'NOT "city" IS NULL', "id < 50"]]
+    check(rules + shares, where="id < 200")
+    assert asked["counts"][1:] == [["id < 200", '(id < 200) AND (NOT "city" IS NULL)']]
+    check("plain: zip -> city")
+    assert asked["counts"][2:] == []
+
+
 # -- slices ---------------------------------------------------------------------------------------------------
 
 
