@@ -211,6 +211,8 @@ class CheckRun:
             epsilon=as_float(paid),
             run_id=cast(str, self.charge.run_id),
             name=self.name,
+            run=None if self.name is None else now.states[0].run,
+            runs=None if self.name is None else self.plan.runs,
             certain=self.plan.certain,
             guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
             f"{unit.words} (pure differential privacy; the loss is that of what was published), for any unknown "

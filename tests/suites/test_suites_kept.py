@@ -11,6 +11,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.doors.cli.checks_text import checks_text
 from dpdb.doors.cli.main import main
 from dpdb.engine.table import LocalTable
 from dpdb.errors import LedgerError, ParameterError
@@ -186,6 +187,30 @@ def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -
     assert asked["counts"][1:] == [["id < 200", '(id < 200) AND (NOT "city" IS NULL)']]
     check("plain: zip -> city")
     assert asked["counts"][2:] == []
+
+
+@pytest.mark.parametrize(
+    ("certain", "before", "after"),
+    [
+        ("fail", "none failed within its limit", "the bounds of what passed hold"),
+        ("pass", "none passed beyond its limit", "none passed beyond its limit"),
+    ],
+)
+def test_after_its_runs_a_kept_suite_says_that_only_passes_are_as_sure(certain: str, before: str, after: str) -> None:
+    suite = "plain: zip -> city  fail above 50\nkey: UNIQUE(id)  fail above 50\n"
+    asked = {"keep": "nightly", "runs": 2, "certain": certain}
+    results = [check(suite, run_id=run_id, **asked) for run_id in ("one", "two", "three")]
+    assert [(each.to_dict()["run"], each.to_dict()["runs"]) for each in results] == [(1, 2), (2, 2), (3, 2)]
+    planned = f"With 99% {before}; with 98% all numbers hold, too."
+    later = "This was run 3 of 2 that were planned: by now a check may fail within its limit. "
+    later += f"With 99% {after}; with 97% all numbers hold, too."
+    assert [each.certainty for each in results] == [planned, planned, later]
+    for each in results:
+        assert each.certainty in checks_text(each)
+        assert each.certainty in each._repr_html_()
+    again = check(suite, run_id="three", **asked)
+    assert (again.to_dict(), again.certainty) == (results[2].to_dict(), later)
+    assert again.to_arrow().column("run").to_pylist() == [3, 3]
 
 
 # -- slices ---------------------------------------------------------------------------------------------------
