@@ -80,7 +80,11 @@ def prepare_check(
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     if runs is not None and keep is None:
         raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
+    if run_id is not None and not session.has_ledger:
+        raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
     counted = counted_suite(table, suite)
+    if counted.needs_graph:
+        table.opened.admit_graph()
     slices = parse_slices(table.opened, where, by, keys)
     charged = parse_epsilon(epsilon)
     plan = plan_suite(
@@ -88,7 +92,7 @@ def prepare_check(
         charged,
         _share(confidence),
         certain=certain,
-        runs=runs or (1 if keep is None else _RUNS_KEPT),
+        runs=runs if runs is not None else 1 if keep is None else _RUNS_KEPT,
         keys=len(slices.predicates),
     )
     request = {
@@ -115,8 +119,8 @@ def prepare_check(
 
 
 def _share(confidence: float) -> Fraction:
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise ParameterError(f"confidence must be between 0 and 1, got {confidence!r}")
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
+        raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
     return Fraction(Decimal(repr(confidence)))
 
 
@@ -165,7 +169,8 @@ class CheckRun:
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
         check_samplers(gaussian=False)
-        self.counted.table.opened.rehearse(self.slices.predicates, counts=True)
+        counted = self.counted.counted_rows(self.slices.predicates[0])  # every slice counts as many
+        self.counted.table.opened.rehearse(counted, counts=True)
         self.counted.load()
 
     def make_secret(self) -> str:
@@ -174,12 +179,12 @@ class CheckRun:
 
     def read(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> LevelDraws:
         """Read the rows of every slice, unless all levels are recorded; the result draws level after level."""
-        states = self._standing(held).states
-        exact: list[list[int]] = [[]] * len(states)
-        if states[0].level < len(self.plan.levels):
+        now = self._standing(held)
+        exact: list[list[int]] = [[]] * len(now.states)
+        if now.states[0].level < len(self.plan.levels):
             exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
         progress("drawing noise")
-        return LevelDraws(self.plan, held.secret, self.names, states, exact)
+        return LevelDraws(self.plan, held.secret, self.names, now, exact)
 
     def _statistics(self, slices: PrivateSlices, predicate: WherePredicate | None) -> list[int]:
         counts = self.counted.counts(slices, predicate)
@@ -202,10 +207,12 @@ class CheckRun:
         return CheckResults(
             checks,
             confidence=float(self.plan.confidence),
-            epsilon_reserved=as_float(self.charge.epsilon),
+            epsilon_reserved=as_float(held.reserved),
             epsilon=as_float(paid),
             run_id=cast(str, self.charge.run_id),
             name=self.name,
+            run=None if self.name is None else now.states[0].run,
+            runs=None if self.name is None else self.plan.runs,
             certain=self.plan.certain,
             guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
             f"{unit.words} (pure differential privacy; the loss is that of what was published), for any unknown "

@@ -279,11 +279,14 @@ def test_undecided_is_no_success() -> None:
     ("options", "words"),
     [
         (["--keep", "nightly"], "a suite is kept in a ledger"),
+        (["--run-id", "monday"], "run_id needs a ledger"),
         (["--runs", "3"], "runs is for a suite that is kept"),
         (["--by", "city"], "by and keys go together"),
+        (["--keep", "nightly", "--runs", "0", "--ledger", "t.ledger"], "at least one run"),
         (["--certain", "pass"], "would do"),
         (["--epsilon", "0"], "epsilon"),
-        (["--confidence", "1"], "confidence must be between 0 and 1"),
+        (["--confidence", "1"], "confidence must be at least 0.5 and below 1"),
+        (["--confidence", "0.4"], "confidence must be at least 0.5 and below 1"),
         (["--ledger", "z.ledger"], "zcdp"),
         (["--ledger", "small.ledger"], "refused"),
         (["--ledger", "t.ledger", "--keep", "nightly", "--where", "id < 5"], "append-only"),
@@ -339,3 +342,5 @@ def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) 
     assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
     assert main(["plan", "--rows", "4000"]) == 2
     assert capsys.readouterr().err.count("\n") == 2
+    assert main(["plan", "--suite", "suite.txt", "--rows", "0"]) == 2
+    assert capsys.readouterr().err == "dpdb: rows: a suite is planned for at least one row, got 0\n"

@@ -11,6 +11,7 @@ import pytest
 from stub_noise import StubNoise
 
 import dpdb
+from dpdb.doors.cli.checks_text import checks_text
 from dpdb.doors.cli.main import main
 from dpdb.engine.table import LocalTable
 from dpdb.errors import LedgerError, ParameterError
@@ -38,9 +39,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path
 
 
-def write_table(rows: int = ROWS) -> None:
-    row = range(rows)
-    city = [f"c{k % 2 * (k < ROWS)}" for k in row]
+def write_table(dirty: int = ROWS) -> None:
+    row = range(ROWS)
+    city = [f"c{k % 2 * (k < dirty)}" for k in row]
     pq.write_table(pa.table({"id": list(row), "zip": [k // 2 for k in row], "city": city}), "t.parquet")
 
 
@@ -69,7 +70,7 @@ def found(results: CheckResults) -> dict[str, str]:
 
 def recorded(number: int = 1) -> list[list[LevelVerdicts]]:
     with Ledger.open("t.ledger") as ledger:
-        return [recorded_verdicts(one.answer) for one in ledger.suite_levels(number) if one.level]
+        return [recorded_verdicts(one.answer)[0] for one in ledger.suite_levels(number) if one.level]
 
 
 def budget() -> float:
@@ -165,6 +166,81 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
         assert calls == one_reading
         assert found(run_check(opened, run))["plain"] == "fail"
         assert calls == 2 * one_reading
+
+
+def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And exactly what is counted is rehearsed before the debit."""
+    asked: dict[str, list[list[object]]] = {"counts": [], "rehearse": []}
+    for owner, name in ((PrivateSlices, "counts"), (LocalTable, "rehearse")):
+        real = getattr(owner, name)
+
+        def spy(self: object, predicates: list[object], *, real: object = real, name: str = name, **more: object):
+            asked[name].append([None if one is None else one.text for one in predicates])
+            return real(self, predicates, **more)
+
+        monkeypatch.setattr(owner, name, spy)
+    rules = "".join(f"r{k}: not(t1.id < {k})  warn above 1%, fail above 10%\n" for k in range(50))
+    shares = "known: not(t1.city < 'c')  warn above 1% of non-null, fail above 5% of non-null\n"
+    check(rules + shares + "all: row_count  fail below 300\nsome: row_count WHERE id < 50  fail below 300\n")
+    assert asked["counts"] == asked["rehearse"] == [[None, 'NOT "city" IS NULL', "id < 50"]]
+    check(rules + shares, where="id < 200")
+    assert asked["counts"][1:] == [["id < 200", '(id < 200) AND (NOT "city" IS NULL)']]
+    check("plain: zip -> city")
+    assert asked["counts"][2:] == []
+
+
+def test_a_run_that_is_finished_on_other_rows_bounds_those_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quiet at 21 levels with no row to delete, where 200 would have rung; then a ring with those 200."""
+    write_table(dirty=0)
+    kept("monday")
+    killed_run("tuesday", monkeypatch, levels=21, keep="nightly")
+    write_table()
+    finished = kept("tuesday")
+    plain = finished[0]
+    assert (plain.verdict, plain.level) == ("fail", 22)
+    assert plain.lower is not None
+    assert plain.upper is not None
+    assert plain.lower <= 200 <= plain.upper
+    assert [check.upper for check in finished[1:]] == [check.upper for check in kept("wednesday")[1:]]
+
+
+def test_a_check_re_armed_while_its_run_is_held_is_tested_by_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = plan(keep="nightly")
+    killed_run("monday", monkeypatch, levels=22, keep="nightly")
+    with Ledger.open("t.ledger") as ledger:
+        ledger.rearm("nightly", "plain", 3 * 10**8)
+    finished = kept("monday")
+    assert [(check.verdict, check.level) for check in finished] == [("fail", 23), ("pass", 23), ("pass", 23)]
+    assert (finished.epsilon_reserved, finished.epsilon) == (1.3, 1.3)
+    rings = [made.ring_cost(test, one.level) for [one] in recorded() for test in one.rings]
+    assert len(rings) == 2
+    with Ledger.open("t.ledger") as ledger:
+        ledger.close_suite("nightly")
+        assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
+
+
+@pytest.mark.parametrize(
+    ("certain", "before", "after"),
+    [
+        ("fail", "none failed within its limit", "the bounds of what passed hold"),
+        ("pass", "none passed beyond its limit", "none passed beyond its limit"),
+    ],
+)
+def test_after_its_runs_a_kept_suite_says_that_only_passes_are_as_sure(certain: str, before: str, after: str) -> None:
+    suite = "plain: zip -> city  fail above 50\nkey: UNIQUE(id)  fail above 50\n"
+    asked = {"keep": "nightly", "runs": 2, "certain": certain}
+    results = [check(suite, run_id=run_id, **asked) for run_id in ("one", "two", "three")]
+    assert [(each.to_dict()["run"], each.to_dict()["runs"]) for each in results] == [(1, 2), (2, 2), (3, 2)]
+    planned = f"With 99% {before}; with 98% all numbers hold, too."
+    later = "This was run 3 of 2 that were planned: by now a check may fail within its limit. "
+    later += f"With 99% {after}; with 97% all numbers hold, too."
+    assert [each.certainty for each in results] == [planned, planned, later]
+    for each in results:
+        assert each.certainty in checks_text(each)
+        assert each.certainty in each._repr_html_()
+    again = check(suite, run_id="three", **asked)
+    assert (again.to_dict(), again.certainty) == (results[2].to_dict(), later)
+    assert again.to_arrow().column("run").to_pylist() == [3, 3]
 
 
 # -- slices ---------------------------------------------------------------------------------------------------
