@@ -280,7 +280,7 @@ def test_undecided_is_no_success() -> None:
     [
         (["--keep", "nightly"], "a suite is kept in a ledger"),
         (["--runs", "3"], "runs is for a suite that is kept"),
-        (["--by", "city"], "by and keys go together"),
+        (["--by", "city"], "by= and keys= go together"),
         (["--certain", "pass"], "would do"),
         (["--epsilon", "0"], "epsilon"),
         (["--confidence", "1"], "confidence must be between 0 and 1"),

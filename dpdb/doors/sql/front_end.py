@@ -213,17 +213,17 @@ class FrontEnd:
             charge = self.session.prepare(ask, who=self._who).charge
             make = partial(self.session.release, ask, who=self._who)
             return (charge.request_text, ask.run_id), PlannedCall(table, ask, charge, False, make)
-        suite = self.suites[ask.suite]
+        suite = self.suites[ask.suite].on(ask.date)
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
         if identity in self._unfinished:
             run = suite.prepare(replace(ask, run_id=self._unfinished[identity]), who=self._who)
-        make_run = partial(self._run_suite, suite, run, identity)
-        return identity, PlannedCall(table, ask, run.charge, suite.is_kept, make_run)
+        make_run = partial(self._run_suite, ask, run, identity)
+        return identity, PlannedCall(table, ask, run.charge, not suite.session.opens_suite(run), make_run)
 
-    def _run_suite(self, suite: RegisteredSuite, run: CheckRun, identity: Identity) -> CheckResults:
+    def _run_suite(self, ask: SuiteAsk, run: CheckRun, identity: Identity) -> CheckResults:
         """Run a suite; where that fails after the debit, the next call that asks for the same finishes the run."""
-        run_id = str(run.charge.run_id)
+        suite, run_id = self.suites[ask.suite].on(ask.date), str(run.charge.run_id)
         try:
             results = suite.run(run)
         except BaseException as error:
