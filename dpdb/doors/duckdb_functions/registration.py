@@ -182,8 +182,8 @@ def register(
                  date, table_name)
 
     ``FROM dp_check('nightly')`` runs a suite of checks that is registered under this name, with a row for each check;
-    one that the table's ledger keeps under it runs as it was opened, and costs nothing. ``date => '2026-11-21'`` is what
-    ``{date}`` stands for in it.
+    one that the table's ledger keeps under it runs as it was opened, and costs nothing. ``date => '2026-11-21'``
+    is what ``{date}`` stands for in it.
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 
