@@ -68,6 +68,8 @@ class SuiteReservation:
         Checks of the suite that have failed and were not re-armed since, with the time of their failure.
     history
         All that the suite has recorded so far, and which checks were re-armed, in order.
+    analyst
+        Who asked for this run; None for the owner.
     lock
         Keeps other processes from this run, or from every run of a kept suite; held until `close`.
     is_low
@@ -85,6 +87,7 @@ class SuiteReservation:
     reserved: int
     failed: Mapping[str, str]
     history: Sequence[RecordedLevel | RecordedRearm] = ()
+    analyst: str | None = None
     lock: RunLock | None = None
     is_low: bool = False
 

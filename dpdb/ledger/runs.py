@@ -6,7 +6,7 @@ from dpdb.errors import LedgerError
 from dpdb.ledger.reservation import Reservation
 from dpdb.ledger.store.state import LedgerState
 
-__all__ = ["earlier_try"]
+__all__ = ["earlier_try", "used_by_another"]
 
 
 def earlier_try(
@@ -41,7 +41,7 @@ def earlier_try(
         return None
     line = state.entry(number)
     if line.analyst != asked[1]:
-        raise LedgerError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")
+        raise used_by_another(run_id)
     if line.request != asked[0]:
         raise LedgerError(f"run id {run_id!r} was used for another request; give every request its own run id")
     answer = state.answer(number)
@@ -58,3 +58,14 @@ def earlier_try(
             f"run id {run_id!r} ended without an answer before the source changed; ask again under a new run id"
         )
     return Reservation(number)
+
+
+def used_by_another(run_id: str) -> LedgerError:
+    """Return the refusal of a run id that is another asker's; it does not say whose.
+
+    Parameters
+    ----------
+    run_id
+        Name of the run.
+    """
+    return LedgerError(f"run id {run_id!r} was used under another name (--who, who=); run ids are one asker's")

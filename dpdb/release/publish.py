@@ -90,7 +90,10 @@ def publish(
 
 
 def publish_suite(
-    account: Account, run: SuiteRun, load: Callable[[], object], draw: Callable[[SuiteReservation], SuiteLevel | None]
+    account: Account,
+    run: SuiteRun,
+    load: Callable[[], object],
+    read: Callable[[SuiteReservation], Callable[[], SuiteLevel | None]],
 ) -> str:
     """Make one run of a suite of checks level by level, or return the recorded answer of that run.
 
@@ -107,8 +110,8 @@ def publish_suite(
         What is public about the run, and its secret when that is first drawn.
     load
         Called if there will be a draw, before the debit.
-    draw
-        Draws the next level after those of the reservation; None when all levels are drawn.
+    read
+        Reads private rows, once; the result draws the next level after those of the reservation, None after the last.
 
     Raises
     ------
@@ -128,9 +131,11 @@ def publish_suite(
     try:
         if held.answer is not None:
             return held.answer
+        with _one_message():
+            draw = read(held)
         while True:
             with _one_message():
-                level = draw(held)
+                level = draw()
             if level is None:
                 break
             account.record_level(held, level)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -173,13 +173,13 @@ class Session(Verbs):
                 self._table.refuse_change(all_rows=self._compares_rows)
                 run.load()
 
-            def drawn(held: SuiteReservation) -> SuiteLevel | None:
+            def read(held: SuiteReservation) -> Callable[[], SuiteLevel | None]:
                 since_draw.enter_context(self._private.forgotten_if_unpublished())
-                level = run.draw(self._private, held, self._progress)
+                draw = run.read(self._private, held, self._progress)
                 self._table.refuse_change(all_rows=self._compares_rows)
-                return level
+                return draw
 
-            answer = publish_suite(self._account, run, load_all, drawn)
+            answer = publish_suite(self._account, run, load_all, read)
         self._warn_of_little()
         return answer
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpdb.engine import Progress
     from dpdb.ledger import SuiteReservation
     from dpdb.release.accounts.charge import Charge
@@ -72,8 +74,10 @@ class SuiteRun(Protocol):
         """Draw the hidden thresholds; once in the life of a suite."""
         ...
 
-    def draw(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> SuiteLevel | None:
-        """Read private rows and draw the next level's noise; None after the last level."""
+    def read(
+        self, slices: PrivateSlices, held: SuiteReservation, progress: Progress
+    ) -> Callable[[], SuiteLevel | None]:
+        """Read private rows once, if there is a level to draw; the result draws the next one, None after the last."""
         ...
 
     def answer(self, held: SuiteReservation) -> str:

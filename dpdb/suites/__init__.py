@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpdb.suites.mechanism.planning import Numbers, epsilon_for, numbers_instead, surely_found, unsure_rows
     from dpdb.suites.mechanism.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.plan_text import plan_words, planned_words
+    from dpdb.suites.rearm import refuse_small_epsilon
     from dpdb.suites.registered import (
         RegisteredSuite,
         SuiteAsk,
@@ -69,6 +70,7 @@ __all__ = [
     "planned_words",
     "prepare_check",
     "recorded_results",
+    "refuse_small_epsilon",
     "register_suite",
     "rules_of",
     "run_check",
@@ -95,6 +97,7 @@ if not TYPE_CHECKING:
             "plan_text": "plan_words planned_words",
             "mechanism.planned": "plan_suite",
             "mechanism.planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
+            "rearm": "refuse_small_epsilon",
             "registered": "RegisteredSuite SuiteAsk SuiteOnTable dated_suite register_suite rules_of",
             "result": "CheckResult",
             "results": "CheckResults recorded_results",

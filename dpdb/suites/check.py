@@ -10,25 +10,25 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
-from dpdb.engine import Progress
+from dpdb.engine import Progress, WherePredicate
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
-from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, SuiteLevel, checked_keys, parse_slices
-from dpdb.suites.counted import CountedSuite, counted_suite
+from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, parse_slices
+from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
 from dpdb.suites.load import SuiteLike, load_suite
 from dpdb.suites.mechanism.bounds import verdicts
-from dpdb.suites.mechanism.levels import draw_secret, run_level
+from dpdb.suites.mechanism.levels import draw_secret
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
 from dpdb.suites.mechanism.planned import plan_suite
-from dpdb.suites.mechanism.state import spent
-from dpdb.suites.progress import Standing, level_text, standing
+from dpdb.suites.progress import Standing, standing
+from dpdb.suites.reading import LevelDraws
 from dpdb.suites.results import CheckResult, CheckResults, result_of
 from dpdb.suites.suite import Suite
 
@@ -78,7 +78,11 @@ def prepare_check(
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     if runs is not None and keep is None:
         raise ParameterError("runs is for a suite that is kept: give keep= (--keep NAME)")
+    if run_id is not None and not session.has_ledger:
+        raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
     counted = counted_suite(table, suite)
+    if counted.needs_graph:
+        table.opened.admit_graph()
     slices = parse_slices(table.opened, where, by, keys)
     charged = parse_epsilon(epsilon)
     plan = plan_suite(
@@ -107,12 +111,14 @@ def prepare_check(
     charge = Charge(
         (charged,), table.unit.rows, slices.charged, request, run_id, None, table.constraints_sha256, label, who
     )
-    return CheckRun(charge, keep, counted, plan, slices)
+    run = CheckRun(charge, keep, counted, plan, slices)
+    refuse_same_names([name for names in run.names for name in names])
+    return run
 
 
 def _share(confidence: float) -> Fraction:
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise ParameterError(f"confidence must be between 0 and 1, got {confidence!r}")
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
+        raise ParameterError(f"confidence must be at least 0.5 and below 1, got {confidence!r}")
     return Fraction(Decimal(repr(confidence)))
 
 
@@ -125,51 +131,65 @@ class CheckRun:
     counted: CountedSuite
     plan: SuitePlan
     slices: Slices
-    _exact: list[list[int]] = field(default_factory=list, repr=False)
+
+    @property
+    def names(self) -> list[list[str]]:
+        """What a ledger calls each test, by slice: a check may fail in each."""
+        names = [each.name for each in self.counted.limits]
+        return (
+            [names] if self.slices.keys is None else [[f"{name} [{key}]" for name in names] for key in self.slices.keys]
+        )
 
     @property
     def spec(self) -> str:
-        """The request and the checks, in public words."""
+        """The request, and all that decides what a gap, a level and the hidden thresholds mean: no floats.
+
+        A run of the same suite elsewhere, or by another version, must have all of it.
+        """
+        plan, lines = self.plan, self.counted.suite.lines
         checks = [
-            {"name": each.name, "rule": self.counted.suite.lines[each.line].text, "limit": str(each.limit)}
+            {
+                "name": each.name,
+                "rule": lines[each.line].text,
+                "limit": str(each.limit),
+                "statistic": "fractional cover" if each.tested.halves else lines[each.line].statistic,
+                "low": str(each.tested.low),
+                "high": str(each.tested.high),
+            }
             for each in self.counted.limits
         ]
-        return json.dumps({**self.charge.request, "checks": checks}, sort_keys=True, default=str)
+        fields = ("lattice", "first_share", "first_reach", "levels", "offsets", "thresholds")
+        mechanism = {name: getattr(plan, name) for name in fields}
+        return json.dumps(
+            {**self.charge.request, "checks": checks, "mechanism": mechanism}, sort_keys=True, default=str
+        )
 
     def load(self) -> None:
         """Load the samplers and the kernels of the statistics. Reads no row."""
         check_samplers(gaussian=False)
-        self.counted.table.opened.rehearse(self.slices.predicates, counts=True)
+        counted = self.counted.counted_rows(self.slices.predicates[0])  # every slice counts as many
+        self.counted.table.opened.rehearse(counted, counts=True)
         self.counted.load()
 
     def make_secret(self) -> str:
         """Draw the hidden thresholds."""
         return draw_secret(self.plan)
 
-    def draw(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> SuiteLevel | None:
-        """Test what is due at the next level, in every slice."""
+    def read(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> LevelDraws:
+        """Read the rows of every slice, unless all levels are recorded; the result draws level after level."""
         states = self._standing(held).states
-        level = states[0].level + 1
-        if level > len(self.plan.levels):
-            return None
-        if not self._exact:
-            self._exact.extend(self._statistics(slices, predicate) for predicate in self.slices.predicates)
+        exact: list[list[int]] = [[]] * len(states)
+        if states[0].level < len(self.plan.levels):
+            exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
         progress("drawing noise")
-        found = [
-            run_level(self.plan, held.secret, level, exact, state, key=key)
-            for key, (exact, state) in enumerate(zip(self._exact, states, strict=True))
-        ]
-        after = [state.after(self.plan, one) for state, one in zip(states, found, strict=True)]
-        failed = {self.counted.limits[test].name for one in found for test in one.rings}
-        cost = max(spent(self.plan, state) for state in after)
-        return SuiteLevel(level, level_text(found), cost, tuple(sorted(failed)))
+        return LevelDraws(self.plan, held.secret, self.names, states, exact)
 
-    def _statistics(self, slices: PrivateSlices, predicate: Any) -> list[int]:
+    def _statistics(self, slices: PrivateSlices, predicate: WherePredicate | None) -> list[int]:
         counts = self.counted.counts(slices, predicate)
         return [self.plan.steps(test, count, rows) for test, (count, rows) in enumerate(counts)]
 
     def _standing(self, held: SuiteReservation) -> Standing:
-        return standing(self.plan, [each.name for each in self.counted.limits], held.history, held.run_id)
+        return standing(self.plan, self.names[0], held.history, held.run_id)  # what is re-armed has no slices
 
     def answer(self, held: SuiteReservation) -> str:
         """Return the verdicts as JSON."""
@@ -189,6 +209,8 @@ class CheckRun:
             epsilon=as_float(paid),
             run_id=cast(str, self.charge.run_id),
             name=self.name,
+            run=None if self.name is None else now.states[0].run,
+            runs=None if self.name is None else self.plan.runs,
             certain=self.plan.certain,
             guarantee=f"what is shown tells at most epsilon {format_epsilon(paid)} about adding or removing "
             f"{unit.words} (pure differential privacy; the loss is that of what was published), for any unknown "

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
 from dpdb.errors import ParameterError
-from dpdb.predicates import all_of
+from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.banks import Tested
 from dpdb.suites.suite import Limit, Suite, SuiteLine
 
-__all__ = ["CheckedLimit", "CountedSuite", "counted_suite", "tests_without_table"]
+__all__ = ["CheckedLimit", "CountedSuite", "counted_suite", "refuse_same_names", "tests_without_table"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class CheckedLimit:
         Place of the line in the suite.
     limit : Limit
     name : str
-        Of the line; with the severity where the line has two limits.
+        Of the line; with the severity where the line has two limits. No other limit of the suite has it.
     tested : Tested
     """
 
@@ -79,6 +80,11 @@ class CountedSuite:
     table: PublicTable
     _lines: tuple[_Counted, ...]
 
+    @property
+    def needs_graph(self) -> bool:
+        """Whether a fractional cover is counted, for which the rows in conflict are read."""
+        return any(counted.is_cover for counted in self._lines)
+
     def load(self) -> None:
         """Load the kernels of its statistics. Reads no row."""
         for counted in self._lines:
@@ -88,27 +94,40 @@ class CountedSuite:
             elif rules:
                 load_counting(rules)
 
+    def counted_rows(self, where: WherePredicate | None) -> list[WherePredicate | None]:
+        """Return what rows are counted in a slice, for `row_count` and for shares: each once."""
+        asked = {_key(predicate): predicate for each in self.limits for predicate in self._rows(each, where)}
+        return [*asked.values()]
+
     def counts(self, slices: PrivateSlices, where: WherePredicate | None) -> list[tuple[Fraction, int]]:
         """Return of each limit the exact count in a slice, and the rows that a share is of (0: no share). Private."""
         closed = [counted.statistic for counted in self._lines if counted.statistic is not None]
         exact = iter(slices.exact(where, closed))
-        asked = [_among(where, rows) for counted in self._lines for rows in (counted.rows, counted.known)]
-        rows = iter(slices.counts([where, *asked]))
-        all_rows = next(rows)
-        found: list[tuple[Fraction, int, int]] = []
+        asked = self.counted_rows(where)
+        rows = dict(zip(map(_key, asked), slices.counts(asked) if asked else (), strict=True))
+        violations: list[Fraction | None] = []
         for counted in self._lines:
-            counted_rows, known_rows = next(rows), next(rows)
             if counted.position is None:
-                found.append((Fraction(counted_rows), 0, 0))
+                violations.append(None)
             elif counted.statistic is not None:
-                found.append((Fraction(next(exact)), all_rows, known_rows))
+                violations.append(Fraction(next(exact)))
             else:
                 statistics = slices.statistics(where, counted.position)
                 cover = Fraction(statistics.twice_fractional_cover().value, 2)
-                found.append((statistics.self_conflicts + cover, all_rows, known_rows))
-        of = {"rows": None, "share": 1, "share of non-null": 2}
-        numbers = [(found[each.line], of[each.limit.unit]) for each in self.limits]
-        return [(each[0], 0 if place is None else int(each[place])) for each, place in numbers]
+                violations.append(statistics.self_conflicts + cover)
+        found: list[tuple[Fraction, int]] = []
+        for each in self.limits:
+            count, of_rows = violations[each.line], [rows[_key(one)] for one in self._rows(each, where)]
+            found.append((Fraction(of_rows[0]), 0) if count is None else (count, sum(of_rows)))
+        return found
+
+    def _rows(self, each: CheckedLimit, where: WherePredicate | None) -> list[WherePredicate | None]:
+        """Return the rows that a limit counts in a slice, or that it is a share of; none for other limits."""
+        counted = self._lines[each.line]
+        if counted.position is None:
+            return [_among(where, counted.rows)]
+        of = {"rows": [], "share": [where], "share of non-null": [_among(where, counted.known)]}
+        return of[each.limit.unit]
 
 
 def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
@@ -135,6 +154,17 @@ def counted_suite(table: PublicTable, suite: Suite) -> CountedSuite:
         for limit in line.limits
     ]
     return CountedSuite(suite, tuple(limits), table, lines)
+
+
+def refuse_same_names(names: Iterable[str]) -> None:
+    """Raise `ParameterError` if a ledger could not tell two tests apart."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ParameterError(
+                f"two checks would be called {name!r}, as a line with two limits and a slice are; name one otherwise"
+            )
+        seen.add(name)
 
 
 def _name(line: SuiteLine, limit: Limit) -> str:
@@ -183,6 +213,10 @@ def _tested(line: SuiteLine, limit: Limit, unit: int, *, halves: bool) -> Tested
 def _counts_known_rows_only(line: SuiteLine) -> bool:
     """Whether a row that is counted has a value in every column of the rule: it compares them, and computes nothing."""
     return line.rule is not None and line.rule.is_single_tuple and not line.rule.computed
+
+
+def _key(predicate: WherePredicate | None) -> Node:
+    return TRUE if predicate is None else predicate.tree
 
 
 def _among(where: WherePredicate | None, rows: WherePredicate | None) -> WherePredicate | None:

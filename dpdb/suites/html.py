@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpdb.printable import in_html
+from dpdb.suites.certainty import certainty_words
 from dpdb.suites.result import CheckResult
 from dpdb.suites.words import how_many, limit_words, verdict_words
 
@@ -57,7 +58,7 @@ def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
 def _details(found: Mapping[str, Any]) -> str:
     facts = (
         ("run id", found["run_id"]),
-        ("sure", f"{100 * found['confidence']:g}%, all verdicts together"),
+        ("sure", certainty_words(found)),
         ("guarantee", found["guarantee"]),
     )
     return "<br>".join(f"{name}: {in_html(str(text))}" for name, text in facts)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpdb.errors import ParameterError
 from dpdb.privacy import NANO, format_epsilon, parse_epsilon
 from dpdb.release import Epsilon
 from dpdb.suites.counted import tests_without_table
@@ -40,8 +41,10 @@ def planned_words(suite: Suite, epsilon: Epsilon, rows: int, *, runs: int = 1, c
     Raises
     ------
     ParameterError
-        As `plan_suite`.
+        As `plan_suite`, or without rows.
     """
+    if rows < 1:
+        raise ParameterError(f"rows: a suite is planned for at least one row, got {rows}")
     plan = plan_suite(tests_without_table(suite), parse_epsilon(epsilon), Fraction(99, 100), certain=certain, runs=runs)
     share = 100 * float(unsure_rows(plan)) / rows
     return [*plan_words(plan), f"of {rows:,} rows, {_rows(unsure_rows(plan))} are {share:.2g}%", "nothing was spent"]

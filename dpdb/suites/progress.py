@@ -10,7 +10,7 @@ from dpdb.ledger import RecordedLevel, RecordedRearm
 from dpdb.suites.mechanism.plan import SuitePlan
 from dpdb.suites.mechanism.state import LevelVerdicts, SuiteState
 
-__all__ = ["Standing", "level_text", "standing"]
+__all__ = ["Standing", "level_text", "recorded_verdicts", "standing"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class Standing:
 def level_text(found: Sequence[LevelVerdicts]) -> str:
     """Return what one level has found, by slice, as it is recorded."""
     return json.dumps([one.to_json() for one in found])
+
+
+def recorded_verdicts(answer: str) -> list[LevelVerdicts]:
+    """Return what `level_text` recorded, by slice."""
+    return [LevelVerdicts.from_json(text) for text in json.loads(answer)]
 
 
 def standing(
@@ -68,7 +73,7 @@ def standing(
             continue
         run = runs.setdefault(record.run_id, len(runs) + 1)
         states = _of_run(states, run, begun.get(record.run_id, fresh))
-        found = [LevelVerdicts.from_json(text) for text in json.loads(record.answer)]
+        found = recorded_verdicts(record.answer)
         states = [state.after(plan, one) for state, one in zip(states, found, strict=True)]
         begun[record.run_id] = [(state.level, state.quiet) for state in states]
         failed |= {test: (record.run_id, record.answered) for one in found for test in one.rings}

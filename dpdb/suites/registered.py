@@ -94,8 +94,6 @@ class SuiteOnTable:
             raise ParameterError(f"certain is 'fail' or 'pass', got {ask.certain!r}")
         spec = self.session.kept_suite(self.name)
         if spec is None:
-            if ask.run_id is not None and not self.session.has_ledger:
-                raise ParameterError("run_id needs a ledger: only a ledger remembers what a run has answered")
             return prepare_check(
                 self.session,
                 self.suite,

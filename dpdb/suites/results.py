@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import pyarrow as pa
 
+from dpdb.suites.certainty import certainty_words
 from dpdb.suites.counted import CheckedLimit
 from dpdb.suites.html import checks_html
 from dpdb.suites.mechanism.bounds import Verdict
@@ -35,6 +36,8 @@ class CheckResults(Sequence[CheckResult]):
         The name under which the suite is kept.
     certain : str
         Which verdict is certain: ``fail`` or ``pass``.
+    run, runs : int or None
+        Of a kept suite, which run this was and how many were planned: after those only passes are as sure as before.
     """
 
     def __init__(
@@ -46,12 +49,15 @@ class CheckResults(Sequence[CheckResult]):
         epsilon: float,
         run_id: str,
         name: str | None = None,
+        run: int | None = None,
+        runs: int | None = None,
         certain: str = "fail",
         guarantee: str = "",
     ) -> None:
         self._checks = tuple(checks)
         self.confidence, self.epsilon_reserved, self.epsilon = confidence, epsilon_reserved, epsilon
         self.run_id, self.name, self.certain, self.guarantee = run_id, name, certain, guarantee
+        self.run, self.runs = run, runs
 
     @overload
     def __getitem__(self, place: int) -> CheckResult: ...
@@ -72,6 +78,11 @@ class CheckResults(Sequence[CheckResult]):
         errors = {check.verdict for check in self._checks if check.severity == "fail"}
         return 1 if "fail" in errors else 5 if "undecided" in errors else 0
 
+    @property
+    def certainty(self) -> str:
+        """What holds with which confidence, in words."""
+        return certainty_words(self.to_dict())
+
     def count(self, verdict: object) -> int:
         """Return how many checks have a verdict."""
         return sum(check.verdict == verdict for check in self._checks)
@@ -85,7 +96,7 @@ class CheckResults(Sequence[CheckResult]):
             "epsilon_reserved": self.epsilon_reserved,
             "epsilon": self.epsilon,
             "run_id": self.run_id,
-            **({} if self.name is None else {"suite": self.name}),
+            **({} if self.name is None else {"suite": self.name, "run": self.run, "runs": self.runs}),
             "guarantee": self.guarantee,
         }
 
@@ -103,6 +114,8 @@ class CheckResults(Sequence[CheckResult]):
             epsilon=found["epsilon"],
             run_id=found["run_id"],
             name=found.get("suite"),
+            run=found.get("run"),
+            runs=found.get("runs"),
             certain=found["certain"],
             guarantee=found["guarantee"],
         )

@@ -29,6 +29,8 @@ CHECK_SCHEMA = pa.schema(
         pa.field("epsilon", pa.float64(), nullable=False),
         pa.field("epsilon_reserved", pa.float64(), nullable=False),
         pa.field("suite", pa.string()),
+        pa.field("run", pa.int64()),
+        pa.field("runs", pa.int64()),
         pa.field("run_id", pa.string(), nullable=False),
         pa.field("guarantee", pa.string(), nullable=False),
     ]

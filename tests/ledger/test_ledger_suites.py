@@ -180,6 +180,30 @@ def test_a_kept_suite_is_charged_whole_until_it_is_closed(path: Path, ledger: Le
     assert start(ledger, "monday", name="nightly").answer == '"passed"'
 
 
+def test_runs_of_a_kept_suite_are_one_askers_and_the_owner_reads_them_all(ledger: Ledger) -> None:
+    """Of one that has its answer, and of one that was killed after a level."""
+    start(ledger, name="nightly")
+    asks = {"hers": "ann", "killed": "ann", "mine": None}
+    for run_id, analyst in asks.items():
+        run = start(ledger, run_id, name="nightly", analyst=analyst)
+        ledger.record_level(run, 1, '"quiet"', spent=TENTH)
+        if run_id != "killed":
+            ledger.end_suite(run, f'"{run_id}"')
+    for run_id, analyst in asks.items():
+        for other in {"ann", "eve"} - {analyst}:
+            with pytest.raises(LedgerError) as refused:
+                start(ledger, run_id, name="nightly", analyst=other)
+            assert str(refused.value) == (
+                f"run id '{run_id}' was used under another name (--who, who=); run ids are one asker's"
+            )
+    assert start(ledger, "hers", name="nightly", analyst="ann").answer == '"hers"'
+    assert start(ledger, "hers", name="nightly").answer == '"hers"'
+    finished = start(ledger, "killed", name="nightly")
+    ledger.record_level(finished, 2, '"quiet"', spent=TENTH)
+    ledger.end_suite(finished, '"killed"')
+    assert start(ledger, "killed", name="nightly", analyst="ann").answer == '"killed"'
+
+
 def test_another_suite_under_a_kept_name_is_refused(ledger: Ledger) -> None:
     start(ledger, name="nightly")
     other = json.dumps({"limits": [0, 21], "epsilon": 8 * TENTH})

@@ -315,6 +315,21 @@ def test_measures_need_a_public_guess_of_the_rows_that_come() -> None:
         session.dp_inconsistency("repair", 1, mechanism="fractional")
 
 
+def test_checks_that_count_a_cover_need_that_guess_before_a_debit(tmp_path: Path) -> None:
+    """An order rule has no closed form there; one dependency has."""
+    Ledger.create(tmp_path / "t.ledger", 9).close()
+    for rule, needs in (("zip -> city", False), ("not(t1.zip < t2.zip & t1.city > t2.city)", True)):
+        options: dict[str, Any] = {"constraints": rule, "row_bound": 10, "ledger": tmp_path / "t.ledger"}
+        with dpdb.open(AskedThere(ROWS), **options) as session:
+            before = session.spent()
+            if not needs:
+                assert len(session.check(rule)) == 1
+                continue
+            with pytest.raises(ParameterError, match="--gather-rows"):
+                session.check(rule)
+            assert session.spent() == before
+
+
 def test_fewest_deletions_need_no_row_to_come() -> None:
     rows = pa.table({"zip": [1] * 50, "city": list(range(50))})
     with dpdb.open(AskedThere(rows), constraints="zip -> city") as session:

@@ -189,6 +189,7 @@ class Code:
     draw_secret: Callable = levels.draw_secret
     run_level: Callable = levels.run_level
     spent: Callable = spent
+    own: int = 0  # not the code's: nano-epsilon that each check is armed again with
     fresh_secret: bool = False  # mutant: rho drawn again for each level
     faster: int = 1  # mutant: its noises are at most so many times as fast as they should be
     period: int = 1  # mutant: its law depends on r modulo this
@@ -278,7 +279,7 @@ def _runs(
 def _one_key(plan: SuitePlan, table: Sequence[int], code: Code, secrets: Sequence[str], key: int) -> tuple[str, ...]:
     state, records = SuiteState.start(plan), []
     for number in range(plan.runs * len(plan.levels)):
-        state = _next(plan, state)
+        state = _next(plan, state, code.own)
         today = table[(state.run - 1) * len(plan.tests) : state.run * len(plan.tests)]
         answer = code.run_level(plan, secrets[number % len(secrets)], state.level + 1, today, state, key=key)
         gaps = {test: gap.gap() for test, gap in answer.rings.items()}
@@ -287,12 +288,12 @@ def _one_key(plan: SuitePlan, table: Sequence[int], code: Code, secrets: Sequenc
     return tuple(records)
 
 
-def _next(plan: SuitePlan, state: SuiteState) -> SuiteState:
+def _next(plan: SuitePlan, state: SuiteState, own: int) -> SuiteState:
     """Return the state before the next level; between runs every check that failed is armed again."""
     if state.level == len(plan.levels):
         state = state.next_run()
         for test, ring in enumerate(state.rings):
-            state = state if ring is None else state.rearmed(plan, test)
+            state = state if ring is None else state.rearmed(plan, test, own)
     return state
 
 
@@ -300,7 +301,7 @@ def charge(plan: SuitePlan, records: Sequence[str], code: Code) -> int:
     """Return what a transcript of one key is finally charged, in TAU."""
     state = SuiteState.start(plan)
     for record in records:
-        state = _next(plan, state).after(plan, LevelVerdicts.from_json(record))
+        state = _next(plan, state, code.own).after(plan, LevelVerdicts.from_json(record))
     amount = code.spent(plan, state)
     assert amount % TAU == 0
     return amount // TAU

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from exact_law import small_plan
+from exact_law import TAU, small_plan
 
 from dpdb.suites import SuitePlan, Tested
 
@@ -20,13 +20,15 @@ class Case:
 
     By test; of a kept suite run after run, because a unit may come and go.
 
-    `attained`: with how many rings these statistics show that the bound is tight.
+    `attained`: with how many rings these statistics show that the bound is tight; `own`: nano-epsilon that each check
+    is armed again with.
     """
 
     plan: SuitePlan
     bases: Sequence[Sequence[int]]
     changes: Sequence[Sequence[int]]
     attained: tuple[int, ...] = (0, 1)
+    own: int = 0
 
     def pairs(self) -> list[tuple[Tables, Tables]]:
         """Return pairs of neighbours; of several keys only the first one's statistics change."""
@@ -81,6 +83,9 @@ CASES = {
     ),
     "kept for three runs, armed again after each": lambda: Case(
         small_plan([count()], 1, (1,), (0,), runs=3), [(-1, 0), (0,), (0,)], [(0, 1)] * 3, attained=(0, 1, 2)
+    ),
+    "kept, armed again with money of its own": lambda: Case(
+        small_plan([count(2)], 1, (1,), (0,), runs=3, rings=1), [(-1, 0), (0,), (0,)], [(0, 2)] * 3, (0, 1, 2), 2 * TAU
     ),
     "two slices": lambda: Case(small_plan([count()], 2, (1, 2), (1, 0), keys=2), [(-1, 0)], [(1,)], attained=(0,)),
 }

@@ -22,7 +22,7 @@ from dpdb.suites import CheckResult, CheckResults, load_suite
 ROWS = 4_000
 SUITE = """\
 plain: zip -> city  warn above 0, fail above 20 rows
-clean: UNIQUE(id)
+clean: UNIQUE(id)  fail above 300 rows
 share: not(t1.age < 0)  fail above 1%
 known: not(t1.age > 90)  fail above 10% of non-null
 many: row_count  fail below 100
@@ -80,7 +80,7 @@ PLAIN = [
 
 @pytest.mark.usefixtures("folder")
 def test_verdicts_and_bounds_against_exact_counts() -> None:
-    """All failures are plain here: the chance of another verdict is below exp(-30) for each."""
+    """All are more than 200 rows from their limits: the chance of another verdict is below exp(-18) for each."""
     results = checked(epsilon=1)
     assert verdicts(results) == PLAIN
     truth = {"plain": 500, "clean": 0, "share": 400 - 40, "known": -360, "many": ROWS, "few": 0, "twice": 600}
@@ -103,7 +103,7 @@ def test_without_noise_the_verdicts_are_those_of_the_thresholds() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_what_passes_costs_the_first_share() -> None:
-    Path("clean.txt").write_text("clean: UNIQUE(id)\nmany: row_count  fail below 100\n")
+    Path("clean.txt").write_text("clean: UNIQUE(id)  fail above 300\nmany: row_count  fail below 100\n")
     with dpdb.open("t.parquet", constraints="UNIQUE(id)", ledger="t.ledger") as session:
         results = session.check("clean.txt", epsilon=1)
         assert [each.verdict for each in results] == ["pass", "pass"]
@@ -202,7 +202,7 @@ def test_a_kept_suite_pays_once_and_failures_stand() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_slices_are_charged_as_one() -> None:
-    Path("by.txt").write_text("plain: zip -> city\n")
+    Path("by.txt").write_text("plain: zip -> city  fail above 300\n")
     with dpdb.open("t.parquet", constraints="zip -> city", ledger="t.ledger") as session:
         results = session.check("by.txt", epsilon=1, by="city", keys=["other", "c1", "c2"])
         assert [each.key for each in results] == ["other", "c1", "c2"]
@@ -251,7 +251,7 @@ def test_a_ledger_shows_verdicts_again(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.usefixtures("folder")
 def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("clean.txt").write_text("UNIQUE(id)\n")
+    Path("clean.txt").write_text("UNIQUE(id)  fail above 300\n")
     assert main(["check", "t.parquet", "clean.txt", "--quiet"]) == 0
     Path("warned.txt").write_text("zip -> city  warn above 0\n")
     assert main(["check", "t.parquet", "warned.txt", "--quiet"]) == 0
@@ -279,11 +279,13 @@ def test_undecided_is_no_success() -> None:
     ("options", "words"),
     [
         (["--keep", "nightly"], "a suite is kept in a ledger"),
+        (["--run-id", "monday"], "run_id needs a ledger"),
         (["--runs", "3"], "runs is for a suite that is kept"),
         (["--by", "city"], "by= and keys= go together"),
         (["--certain", "pass"], "would do"),
         (["--epsilon", "0"], "epsilon"),
-        (["--confidence", "1"], "confidence must be between 0 and 1"),
+        (["--confidence", "1"], "confidence must be at least 0.5 and below 1"),
+        (["--confidence", "0.4"], "confidence must be at least 0.5 and below 1"),
         (["--ledger", "z.ledger"], "zcdp"),
         (["--ledger", "small.ledger"], "refused"),
         (["--ledger", "t.ledger", "--keep", "nightly", "--where", "id < 5"], "append-only"),
@@ -328,3 +330,5 @@ def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) 
     assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
     assert main(["plan", "--rows", "4000"]) == 2
     assert capsys.readouterr().err.count("\n") == 2
+    assert main(["plan", "--suite", "suite.txt", "--rows", "0"]) == 2
+    assert capsys.readouterr().err == "dpdb: rows: a suite is planned for at least one row, got 0\n"

@@ -212,16 +212,28 @@ def test_money_of_its_own_pays_the_next_ring_alone():
     state, _, _ = run(plan, [close, None, None, 0], state)
     assert verdicts(plan, state)[0].verdict == "fail"
     assert verdicts(plan, state)[0].run == 2
-    assert spent(plan, state) == NANO
+    assert spent(plan, state) == NANO + plan.levels[-1]
     assert state.own[0] == 0
 
 
-def test_only_what_failed_is_re_armed_with_enough():
+def test_what_money_of_its_own_leaves_is_the_suites():
+    plan = plan_of(*[count()] * 4, runs=365)
+    close, own = plan.thresholds[0], 3 * plan.levels[-1]
+    state, _, _ = run(plan, [close] * 3 + [0])
+    state, _, _ = run(plan, [FAR, None, None, close], state.next_run().rearmed(plan, 0, own))
+    assert [verdict.verdict for verdict in verdicts(plan, state)] == ["fail"] * 4
+    assert spent(plan, state) == NANO + plan.levels[0] + plan.levels[-1]
+    assert state.left == NANO + own - spent(plan, state)
+
+
+def test_only_what_failed_is_re_armed_and_too_little_of_its_own_is_the_suites():
     plan = plan_of(count())
     with pytest.raises(ParameterError, match="failed"):
         SuiteState.start(plan).rearmed(plan, 0)
-    with pytest.raises(ParameterError, match="last level"):
-        run(plan, [FAR])[0].rearmed(plan, 0, plan.levels[-1] - 1)
+    state, _, _ = run(plan, [FAR])
+    less = state.rearmed(plan, 0, plan.levels[-1] - 1)
+    assert (less.own, less.left) == ((0,), state.left + plan.levels[-1] - 1)
+    assert state.rearmed(plan, 0, plan.levels[-1]).left == state.left
 
 
 def test_after_its_runs_a_failure_is_bounded_by_the_number_of_its_test():

@@ -6,14 +6,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from exact_law import TAU, Z, losses, quadrature
+from exact_law import TAU, Code, Z, losses, quadrature
 from suite_cases import BELOW, CASES, FAR, SLOW_CASES, Case, count
 
 from dpdb.suites import plan_suite
 
 
 def check_loss(case):
-    found = losses(case.plan, case.pairs())
+    found = losses(case.plan, case.pairs(), Code(own=case.own))
     assert found.holds
     for rings in case.attained:
         assert found.worst[rings] > 1 - Fraction(1, 10**5), rings

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from exact_law import Code, losses, small_plan
+from exact_law import TAU, Code, losses, small_plan
 from suite_cases import HALF, Case, count, share
 
 from dpdb.privacy import one_sided_noises
@@ -64,6 +64,11 @@ def below_the_rings(plan: SuitePlan, state: SuiteState) -> int:
     return spent(plan, state) - sum(rings) + max(rings, default=0)
 
 
+def without_own_money(plan: SuitePlan, state: SuiteState) -> int:
+    """Charges what the suite's own epsilon has paid, one ring of its last level, and not what a re-arm's has."""
+    return min(plan.epsilon, spent(plan, state))
+
+
 def without_the_first_share(plan: SuitePlan, state: SuiteState) -> int:
     return spent(plan, state) - plan.first_share
 
@@ -102,6 +107,10 @@ def kept() -> Case:
     return Case(small_plan([count()], 1, (1,), (0,), runs=2), [(-1, 0), (0,)], [(0, 1)] * 2)
 
 
+def kept_with_own_money() -> Case:
+    return Case(small_plan([count()], 1, (1,), (0,), runs=3, rings=1), [(-1, 0), (0,), (0,)], [(0, 1)] * 3, own=TAU)
+
+
 MUTANTS = {
     "a ring is charged for a symmetric shift": (Code(spent=symmetric), a_share),
     "rho is drawn again for each level": (Code(fresh_secret=True), two_levels),
@@ -111,6 +120,7 @@ MUTANTS = {
     "a textbook scale, of the statistic's sensitivity alone": (Code(run_level=level_with(textbook), faster=2), a_share),
     "noise times k": (Code(run_level=level_with(times_k), faster=2, period=2), of_two_rows),
     "settled below the rings": (Code(spent=below_the_rings), counts),
+    "settled below the rings that a re-arm's money paid": (Code(spent=without_own_money), kept_with_own_money),
     "settled to nothing where all passed": (Code(spent=without_the_first_share), counts),
     "one rho for all slices": (Code(draw_secret=shared_rho), slices),
 }
@@ -120,8 +130,8 @@ MUTANTS = {
 def test_the_exact_law_shows_what_a_mutant_leaks(name):
     code, make = MUTANTS[name]
     case = make()
-    assert losses(case.plan, case.pairs()).holds
-    assert not losses(case.plan, case.pairs(), code).holds
+    assert losses(case.plan, case.pairs(), Code(own=case.own)).holds
+    assert not losses(case.plan, case.pairs(), replace(code, own=case.own)).holds
 
 
 @pytest.mark.parametrize("name", ["noise times k", "a level's noise is used again for the next check"])

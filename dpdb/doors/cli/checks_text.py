@@ -42,12 +42,8 @@ def _notes(results: CheckResults) -> Iterator[str]:
         for verdict, words in (("pass", "passed"), ("fail", "failed"), ("undecided", "undecided"))
         if results.count(verdict)
     )
-    doubt, checks = 1 - results.confidence, f"{len(results)} check{'s' * (len(results) != 1)}"
-    sure = "failed within its limit" if results.certain == "fail" else "passed beyond its limit"
-    yield (
-        f"{checks}: {counts}. With {100 * results.confidence:g}% none {sure}; "
-        f"with {100 * (1 - 2 * doubt):g}% all numbers hold, too."
-    )
+    checks = f"{len(results)} check{'s' * (len(results) != 1)}"
+    yield f"{checks}: {counts}. {results.certainty}"
     if results.count("undecided"):
         yield "Undecided: what failed before left too little epsilon to test these to the end; they may fail or pass."
     if results.name is not None:

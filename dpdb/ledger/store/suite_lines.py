@@ -1,7 +1,7 @@
 """The suites of a ledger as its lines: opened, re-armed or closed, and what their runs have recorded; three chains.
 
-The text of a level's answer is a JSON object: the caller's own text, and what the whole suite has come to with it, so
-that the newest line of a suite says what it has spent and which checks have failed.
+The text of a level's answer is a JSON object: the caller's own text, who asked for the run, and what the whole suite
+has come to with it, so that the newest line of a suite says what it has spent and which checks have failed.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class KnownSuite:
         Seal of `line`.
     runs : dict of str to dict of int to int
         Per run, per recorded level the number of its line.
+    askers : dict of str to str or None
+        Per run, who asked for it; None for the owner.
     newest : SuiteAnswerLine or None
         What was recorded last.
     acts : list of SuiteActLine
@@ -82,6 +84,7 @@ class KnownSuite:
     line: SuiteLine
     sealed: bytes
     runs: dict[str, dict[int, int]] = field(default_factory=dict)
+    askers: dict[str, str | None] = field(default_factory=dict)
     newest: SuiteAnswerLine | None = None
     acts: list[SuiteActLine] = field(default_factory=list)
 
@@ -211,6 +214,8 @@ class Suites:
             self.is_understood = self.is_understood and fixed == _KEYS.get(line.kind)
         else:
             suite = self.known[line.suite - 1]
+            if line.run_id not in suite.runs:
+                suite.askers[line.run_id] = json.loads(line.answer).get("analyst")
             suite.runs.setdefault(line.run_id, {})[line.level] = line.number
             suite.newest = line
 

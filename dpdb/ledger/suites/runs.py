@@ -21,6 +21,7 @@ from dpdb.ledger.debit import Asked, Written, debit
 from dpdb.ledger.lines import RecordedLevel, RecordedRearm
 from dpdb.ledger.reservation import SuiteReservation
 from dpdb.ledger.run_lock import RunLock
+from dpdb.ledger.runs import used_by_another
 from dpdb.ledger.settle import settlement_rows
 from dpdb.ledger.store.clock import now, present
 from dpdb.ledger.store.file import UNSETTLED
@@ -148,15 +149,15 @@ def _of_one_run(books: Books, opened: Opened, source: SourceMark, asked: Asked, 
             raise LedgerError(
                 f"run id {asked.run_id!r} was used for another request; give every request its own run id"
             )
-        return replace(_receipt(books, suite, str(asked.run_id), found.answer), is_low=found.is_low)
+        return replace(_receipt(books, suite, asked, found.answer), is_low=found.is_low)
 
 
 def _kept(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadline: float) -> SuiteReservation:
-    name, run_id = str(opened.name), str(asked.run_id)
+    name = str(opened.name)
     with books.current():
         suite = books.state.suites.named.get(name)
         if suite is not None:
-            return _one_more_run(books, opened, suite, source, run_id)
+            return _one_more_run(books, opened, suite, source, asked)
     if asked.analyst is not None:
         raise LedgerError(
             f"{books.file.shown}: only the owner opens kept suites, and {name!r} is none; nothing was spent"
@@ -171,17 +172,21 @@ def _kept(books: Books, opened: Opened, source: SourceMark, asked: Asked, deadli
         together_with=_writes(books, opened),
     )  # fmt: skip
     with books.current():
-        return replace(_receipt(books, books.state.suites.by_entry[found.number], run_id, None), is_low=found.is_low)
+        return replace(_receipt(books, books.state.suites.by_entry[found.number], asked, None), is_low=found.is_low)
 
 
-def _one_more_run(books: Books, opened: Opened, suite: KnownSuite, source: SourceMark, run_id: str) -> SuiteReservation:
+def _one_more_run(
+    books: Books, opened: Opened, suite: KnownSuite, source: SourceMark, asked: Asked
+) -> SuiteReservation:
     """A run of a kept suite that is there: the first of this run id, or one that was killed, or its answer."""
-    state, shown = books.state, books.file.shown
+    state, shown, run_id = books.state, books.file.shown, str(asked.run_id)
     books.binding.check_table(source)
+    if asked.analyst not in (None, suite.askers.get(run_id, asked.analyst)):  # the owner may read every run
+        raise used_by_another(run_id)
     answer = _recorded(books, suite, run_id).get(_RUN)
     refuse_other_suite(books, suite, opened)
     if answer is not None:
-        return _receipt(books, suite, run_id, answer)
+        return _receipt(books, suite, asked, answer)
     refuse_retired(state, shown)
     _refuse_ended(books, suite)
     if present() + _SLACK < datetime.fromisoformat(suite.at):
@@ -189,7 +194,7 @@ def _one_more_run(books: Books, opened: Opened, suite: KnownSuite, source: Sourc
             f"{shown}: the machine's clock is behind the newest run of kept suite {suite.line.name!r}, of "
             f"{suite.at[:16]} UTC: set it; nothing was released"
         )
-    return _receipt(books, suite, run_id, None)
+    return _receipt(books, suite, asked, None)
 
 
 def refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
@@ -213,8 +218,9 @@ def refuse_other_suite(books: Books, suite: KnownSuite, opened: Opened) -> None:
         there, here = ({**json.loads(text)} for text in (suite.line.spec, opened.spec))
         other += sorted(key for key in there.keys() | here.keys() if there.get(key) != here.get(key))
     if other:
+        words = ", ".join(dict.fromkeys(other))
         raise LedgerError(
-            f"{books.file.shown}: kept suite {suite.line.name!r} was opened with other {', '.join(other)}; ask for the "
+            f"{books.file.shown}: kept suite {suite.line.name!r} was opened with other {words}; ask for the "
             "same, or open another one under a new name; nothing was spent"
         )
 
@@ -247,7 +253,8 @@ def _commitment(salt: bytes, secret: str) -> bytes:
     return hashlib.sha256(salt + secret.encode()).digest()
 
 
-def _receipt(books: Books, suite: KnownSuite, run_id: str, answer: str | None) -> SuiteReservation:
+def _receipt(books: Books, suite: KnownSuite, asked: Asked, answer: str | None) -> SuiteReservation:
+    run_id = str(asked.run_id)
     levels = _recorded(books, suite, run_id)
     levels.pop(_RUN, None)
     return SuiteReservation(
@@ -262,6 +269,7 @@ def _receipt(books: Books, suite: KnownSuite, run_id: str, answer: str | None) -
         reserved=reserved(books, suite),
         failed=suite.failed,
         history=() if answer is not None else suite_history(books, suite),
+        analyst=suite.askers.get(run_id, asked.analyst),
     )
 
 
@@ -354,18 +362,18 @@ def record_level(books: Books, run: SuiteReservation, level: Level) -> None:
                 raise LedgerError(
                     f"{shown}: check {again[0]!r} failed before and was not re-armed; nothing is published"
                 )
-            _insert(books, suite, run.run_id, level)
+            _insert(books, suite, run, level)
             reached("level written")
         books.write_head()
     reached("level recorded")
 
 
-def _insert(books: Books, suite: KnownSuite, run_id: str, level: Level) -> None:
+def _insert(books: Books, suite: KnownSuite, run: SuiteReservation, level: Level) -> None:
     state, at = books.state, max(now(), suite.at)  # the times of a suite's lines never go back
     failed = suite.failed | dict.fromkeys(level.failed, at)
-    text = json.dumps({"answer": level.answer, "spent": level.spent, "failed": failed})
+    text = json.dumps({"answer": level.answer, "analyst": run.analyst, "spent": level.spent, "failed": failed})
     number = state.suites.next("suite_answer")
-    line = SuiteAnswerLine(number, suite.line.number, run_id, level.number, at, text, state.next_place)
+    line = SuiteAnswerLine(number, suite.line.number, run.run_id, level.number, at, text, state.next_place)
     insert(books.file, "suite_answer", state.suites.row(state.terms.key, line, "suite_answer", suite.sealed))
 
 
@@ -439,7 +447,7 @@ def _end_run(books: Books, run: SuiteReservation, answer: str, charge: int | Non
             suite = _open(books, run)
             if _RUN in suite.runs.get(run.run_id, {}):
                 raise LedgerError(f"{books.file.shown}: this run has an answer already; the new one is not published")
-            _insert(books, suite, run.run_id, Level(_RUN, answer, suite.spent))
+            _insert(books, suite, run, Level(_RUN, answer, suite.spent))
             reached("end written")
         books.write_head()
     reached("ended")

@@ -100,8 +100,7 @@ def run_level(
         gap = statistic * plan.tests[test].sign + noises[test] - thresholds[test]
         if gap >= 0:
             rings[test] = gap
-            if not state.own[test]:
-                left -= plan.ring_cost(test, level)
+            left += state.own[test] - plan.ring_cost(test, level)
     return LevelVerdicts(level, dict(sorted(rings.items())), tuple(sorted(untested)))
 
 

@@ -91,13 +91,16 @@ class SuiteState:
     run, level : int
         The run, from 1, and the last level recorded of it.
     left : int
-        Nano-epsilon of the suite that no ring has spent.
+        Nano-epsilon that any further ring may cost.
+    paid : int
+        Nano-epsilon of all rings so far, those included that a re-arm's own money paid.
     quiet : tuple of int
         By test, the last level of this run at which it was quiet, 0 if none.
     rings : tuple of Ring or None
         By test, the failure that stands.
     own : tuple of int
-        By test, nano-epsilon that its owner re-armed it with, which pays its next ring; 0: the suite pays.
+        By test, nano-epsilon that its owner re-armed it with, which pays its next ring; what that leaves is anyone's.
+        0: the suite pays.
     number : int
         How many tests were run, at any level, by any check.
     """
@@ -105,6 +108,7 @@ class SuiteState:
     run: int
     level: int
     left: int
+    paid: int
     quiet: tuple[int, ...]
     rings: tuple[Ring | None, ...]
     own: tuple[int, ...]
@@ -115,7 +119,7 @@ class SuiteState:
         """Return the state of a suite before its first level."""
         count = len(plan.tests)
         left = plan.epsilon - plan.first_share
-        return cls(1, 0, left, (0,) * count, (None,) * count, (0,) * count, 0)
+        return cls(1, 0, left, 0, (0,) * count, (None,) * count, (0,) * count, 0)
 
     def after(self, plan: SuitePlan, verdicts: LevelVerdicts) -> SuiteState:
         """Return the state after one more level of this run."""
@@ -124,7 +128,7 @@ class SuiteState:
         if not {*verdicts.rings, *verdicts.untested} <= set(range(len(self.rings))):
             raise ParameterError(f"level {verdicts.level} of the suite has verdicts of checks that it does not have")
         quiet, rings, own = list(self.quiet), list(self.rings), list(self.own)
-        left, number, untested = self.left, self.number, set(verdicts.untested)
+        left, paid, number, untested = self.left, self.paid, self.number, set(verdicts.untested)
         for test in order_of(plan):
             if test in untested:
                 continue
@@ -135,14 +139,13 @@ class SuiteState:
             cost = plan.ring_cost(test, verdicts.level)
             gap = verdicts.rings[test]
             rings[test] = Ring(verdicts.level, gap, quiet[test], number, self.run, cost)
-            if own[test]:
-                own[test] = 0
-            else:
-                left -= cost
+            left, own[test] = left + own[test] - cost, 0
+            paid += cost
         return replace(
             self,
             level=verdicts.level,
             left=left,
+            paid=paid,
             quiet=tuple(quiet),
             rings=tuple(rings),
             own=tuple(own),
@@ -163,18 +166,19 @@ class SuiteState:
         test : int
             Its place in the suite.
         own : int
-            Nano-epsilon of its own for the next ring; 0: what the suite has left.
+            Nano-epsilon of its own for the next ring; 0: what the suite has left. Where it could not pay a ring at the
+            last level it is added to what the suite has left.
 
         Raises
         ------
         ParameterError
-            If the test did not fail, or its own money cannot pay a ring at the last level.
+            If the test did not fail.
         """
         if self.rings[test] is None:
             raise ParameterError("only a check that failed can be re-armed")
-        if 0 < own < plan.levels[-1]:
-            raise ParameterError("an epsilon of its own must pay a ring at the last level")
         rings = (*self.rings[:test], None, *self.rings[test + 1 :])
+        if own < plan.levels[-1]:
+            return replace(self, rings=rings, left=self.left + own)
         return replace(self, rings=rings, own=(*self.own[:test], own, *self.own[test + 1 :]))
 
     def is_due(self, plan: SuitePlan, test: int, level: int, left: int) -> bool:
@@ -199,12 +203,12 @@ def state_of(plan: SuitePlan, levels: Iterable[LevelVerdicts]) -> SuiteState:
 
 
 def spent(plan: SuitePlan, state: SuiteState) -> int:
-    """Return the nano-epsilon finally charged: the first share and every ring that the suite paid.
+    """Return the nano-epsilon finally charged: the first share and every ring, whoever's money paid it.
 
     It is a function of the transcript, whose probability no unit changes by more than exp of it (Theorem 5): a realised
     loss (ex-post privacy: Ligett, Neel, Roth, Waggoner and Wu 2017). What was reserved beyond it was never lost.
     """
-    return plan.epsilon - state.left
+    return plan.first_share + state.paid
 
 
 def order_of(plan: SuitePlan) -> list[int]:

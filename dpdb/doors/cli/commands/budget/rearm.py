@@ -34,9 +34,13 @@ def run(options: argparse.Namespace) -> int:
     from dpdb.doors.cli.commands.budget.suites import show_suites
     from dpdb.ledger import Ledger
     from dpdb.privacy import PURE
+    from dpdb.suites import refuse_small_epsilon
 
     charge = None if options.epsilon is None else PURE.budget(options.epsilon)
     with Ledger.open(options.ledger) as ledger:
+        kept = ledger.kept_suite(options.name)
+        if kept is not None and charge is not None:
+            refuse_small_epsilon(kept.spec, charge)
         ledger.rearm(options.name, options.check, charge, who=options.who, label=options.label)
         show_suites([suite for suite in ledger.suites() if suite.name == options.name], options.format)
     return 0

@@ -1,0 +1,55 @@
+"""`LevelDraws`: the levels that one process draws from one reading of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpdb.release import SuiteLevel
+from dpdb.suites.mechanism.levels import run_level
+from dpdb.suites.mechanism.plan import SuitePlan
+from dpdb.suites.mechanism.state import SuiteState, spent
+from dpdb.suites.progress import level_text
+
+__all__ = ["LevelDraws"]
+
+
+class LevelDraws:
+    """Draws level after level, of every slice together; each is to be recorded before the next. Private.
+
+    Parameters
+    ----------
+    plan : SuitePlan
+    secret : str
+        The hidden thresholds.
+    names : sequence of sequence of str
+        What the ledger calls each test, by slice.
+    states : sequence of SuiteState
+        By slice, what was recorded so far.
+    statistics : sequence of sequence of int
+        By slice and test, in steps.
+    """
+
+    def __init__(
+        self,
+        plan: SuitePlan,
+        secret: str,
+        names: Sequence[Sequence[str]],
+        states: Sequence[SuiteState],
+        statistics: Sequence[Sequence[int]],
+    ) -> None:
+        self._plan, self._secret, self._names = plan, secret, names
+        self._states, self._statistics = [*states], statistics
+
+    def __call__(self) -> SuiteLevel | None:
+        """Test what is due at the next level, in every slice; None after the last level."""
+        level = self._states[0].level + 1
+        if level > len(self._plan.levels):
+            return None
+        found = [
+            run_level(self._plan, self._secret, level, exact, state, key=key)
+            for key, (exact, state) in enumerate(zip(self._statistics, self._states, strict=True))
+        ]
+        self._states = [state.after(self._plan, one) for state, one in zip(self._states, found, strict=True)]
+        failed = {self._names[key][test] for key, one in enumerate(found) for test in one.rings}
+        cost = max(spent(self._plan, state) for state in self._states)
+        return SuiteLevel(level, level_text(found), cost, tuple(sorted(failed)))

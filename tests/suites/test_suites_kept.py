@@ -1,0 +1,255 @@
+"""Kept suites on a real ledger: what is charged for rings, re-armed checks, later runs and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stub_noise import StubNoise
+
+import dpdb
+from dpdb.doors.cli.checks_text import checks_text
+from dpdb.doors.cli.main import main
+from dpdb.engine.table import LocalTable
+from dpdb.errors import LedgerError, ParameterError
+from dpdb.ledger import Ledger
+from dpdb.ledger.suites import runs
+from dpdb.privacy import NANO
+from dpdb.privacy.noise import replaced_noise
+from dpdb.release.private_slices import PrivateSlices
+from dpdb.suites import CheckResults, LevelVerdicts, SuitePlan, load_suite, prepare_check, run_check
+from dpdb.suites.counted import CountedSuite
+from dpdb.suites.progress import recorded_verdicts
+
+ROWS = 400
+SUITE = "plain: zip -> city\nkey: UNIQUE(id)\nfew: row_count  fail below 300\n"
+Options = dict[str, object]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A table with 200 rows to delete for `plain`, none for the others; without noise, so that verdicts are certain."""
+    monkeypatch.chdir(tmp_path)
+    write_table()
+    Ledger.create("t.ledger", 5).close()
+    with replaced_noise(StubNoise()):
+        yield tmp_path
+
+
+def write_table(rows: int = ROWS) -> None:
+    row = range(rows)
+    city = [f"c{k % 2 * (k < ROWS)}" for k in row]
+    pq.write_table(pa.table({"id": list(row), "zip": [k // 2 for k in row], "city": city}), "t.parquet")
+
+
+def session(suite: str = SUITE, ledger: str | None = "t.ledger") -> dpdb.Session:
+    rules = [line.rule for line in load_suite(suite).lines if line.rule is not None]
+    return dpdb.open("t.parquet", constraints=rules or None, ledger=ledger)
+
+
+def check(suite: str = SUITE, **options: object) -> CheckResults:
+    with session(suite) as opened:
+        return opened.check(suite, **{"epsilon": 1, **options})
+
+
+def kept(run_id: str | None = None, **options: object) -> CheckResults:
+    return check(keep="nightly", run_id=run_id, **options)
+
+
+def plan(suite: str = SUITE, **options: object) -> SuitePlan:
+    with session(suite, None) as opened:
+        return prepare_check(opened, suite, **options).plan
+
+
+def found(results: CheckResults) -> dict[str, str]:
+    return {check.name if check.key is None else f"{check.name} {check.key}": check.verdict for check in results}
+
+
+def recorded(number: int = 1) -> list[list[LevelVerdicts]]:
+    with Ledger.open("t.ledger") as ledger:
+        return [recorded_verdicts(one.answer) for one in ledger.suite_levels(number) if one.level]
+
+
+def budget() -> float:
+    with Ledger.open("t.ledger") as ledger:
+        return ledger.summary().spent
+
+
+class Killed(BaseException):
+    pass
+
+
+def killed_run(run_id: str, monkeypatch: pytest.MonkeyPatch, levels: int = 2, **options: object) -> None:
+    """Run a suite that dies once so many levels are recorded."""
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "reached", stop_at("level recorded", levels))
+        with pytest.raises(Killed):
+            check(run_id=run_id, **options)
+
+
+def stop_at(step: str, times: int) -> Callable[[str], None]:
+    """Return a `reached` that dies when a step is reached for so many times."""
+    counted: list[str] = []
+
+    def reached(name: str) -> None:
+        counted.extend([name] * (name == step))
+        if len(counted) == times:
+            raise Killed
+
+    return reached
+
+
+def test_rings_that_a_re_arm_paid_are_settled_too() -> None:
+    made = plan(keep="nightly")
+    assert found(kept("monday")) == {"plain": "fail", "key": "pass", "few": "pass"}
+    for run_id, own in (("tuesday", 3 * 10**8), ("wednesday", None)):
+        with Ledger.open("t.ledger") as ledger:
+            ledger.rearm("nightly", "plain", own)
+        assert found(kept(run_id))["plain"] == "fail"
+    rings = [made.ring_cost(test, one.level) for [one] in recorded() for test in one.rings]
+    assert len(rings) == 3
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().spent == 1.3
+        ledger.close_suite("nightly")
+        assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
+
+
+def test_a_statistic_that_is_counted_otherwise_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without closed forms the lattice is one of halves, on which the same hidden thresholds are half as many rows."""
+    kept("monday")
+    killed_run("tuesday", monkeypatch)
+    spent = budget()
+    monkeypatch.setattr(LocalTable, "exact_statistic", lambda *_, **__: None)
+    with pytest.raises(LedgerError, match=r"'nightly' was opened with other checks, mechanism;"):
+        kept("wednesday")
+    with pytest.raises(LedgerError, match="'tuesday' was used for another request"):
+        check(run_id="tuesday")
+    assert budget() == spent
+
+
+def test_too_little_epsilon_for_a_re_arm_is_refused_and_bricks_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    kept("monday")
+    assert main(["budget", "rearm", "t.ledger", "nightly", "plain", "--epsilon", "0.01"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "dpdb: epsilon 0.01 is too little: a failure may cost 0.25; give at least that, or none, so that the suite "
+        "pays; nothing was spent"
+    ]
+    assert budget() == 1
+    with Ledger.open("t.ledger") as ledger:  # as an owner's own program
+        ledger.rearm("nightly", "plain", 10**7)
+    assert found(kept("tuesday"))["plain"] == "fail"
+    assert budget() == 1.01
+    with Ledger.open("t.ledger") as ledger:
+        suite = ledger.kept_suite("nightly")
+        assert suite is not None
+        assert suite.reserved - suite.spent == suite.left == 10**9 * 1.01 - suite.spent
+
+
+def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prepared run that was stopped and is run again, as `dp_check` does."""
+    calls: list[str] = []
+    for owner, name in ((CountedSuite, "counts"), (PrivateSlices, "forgotten_if_unpublished")):
+        real = getattr(owner, name)
+        monkeypatch.setattr(
+            owner, name, lambda *args, real=real, name=name, **more: calls.append(name) or real(*args, **more)
+        )
+    one_reading = ["forgotten_if_unpublished", "counts"]
+    with session() as opened:
+        run = prepare_check(opened, SUITE, run_id="monday")
+        with monkeypatch.context() as patched:
+            patched.setattr(runs, "reached", stop_at("level recorded", 3))
+            with pytest.raises(Killed):
+                run_check(opened, run)
+        assert calls == one_reading
+        assert found(run_check(opened, run))["plain"] == "fail"
+        assert calls == 2 * one_reading
+
+
+def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And exactly what is counted is rehearsed before the debit."""
+    asked: dict[str, list[list[object]]] = {"counts": [], "rehearse": []}
+    for owner, name in ((PrivateSlices, "counts"), (LocalTable, "rehearse")):
+        real = getattr(owner, name)
+
+        def spy(self: object, predicates: list[object], *, real: object = real, name: str = name, **more: object):
+            asked[name].append([None if one is None else one.text for one in predicates])
+            return real(self, predicates, **more)
+
+        monkeypatch.setattr(owner, name, spy)
+    rules = "".join(f"r{k}: not(t1.id < {k})  warn above 1%, fail above 10%\n" for k in range(50))
+    shares = "known: not(t1.city < 'c')  warn above 1% of non-null, fail above 5% of non-null\n"
+    check(rules + shares + "all: row_count  fail below 300\nsome: row_count WHERE id < 50  fail below 300\n")
+    assert asked["counts"] == asked["rehearse"] == [[None, 'NOT "city" IS NULL', "id < 50"]]
+    check(rules + shares, where="id < 200")
+    assert asked["counts"][1:] == [["id < 200", '(id < 200) AND (NOT "city" IS NULL)']]
+    check("plain: zip -> city")
+    assert asked["counts"][2:] == []
+
+
+@pytest.mark.parametrize(
+    ("certain", "before", "after"),
+    [
+        ("fail", "none failed within its limit", "the bounds of what passed hold"),
+        ("pass", "none passed beyond its limit", "none passed beyond its limit"),
+    ],
+)
+def test_after_its_runs_a_kept_suite_says_that_only_passes_are_as_sure(certain: str, before: str, after: str) -> None:
+    suite = "plain: zip -> city  fail above 50\nkey: UNIQUE(id)  fail above 50\n"
+    asked = {"keep": "nightly", "runs": 2, "certain": certain}
+    results = [check(suite, run_id=run_id, **asked) for run_id in ("one", "two", "three")]
+    assert [(each.to_dict()["run"], each.to_dict()["runs"]) for each in results] == [(1, 2), (2, 2), (3, 2)]
+    planned = f"With 99% {before}; with 98% all numbers hold, too."
+    later = "This was run 3 of 2 that were planned: by now a check may fail within its limit. "
+    later += f"With 99% {after}; with 97% all numbers hold, too."
+    assert [each.certainty for each in results] == [planned, planned, later]
+    for each in results:
+        assert each.certainty in checks_text(each)
+        assert each.certainty in each._repr_html_()
+    again = check(suite, run_id="three", **asked)
+    assert (again.to_dict(), again.certainty) == (results[2].to_dict(), later)
+    assert again.to_arrow().column("run").to_pylist() == [3, 3]
+
+
+# -- slices ---------------------------------------------------------------------------------------------------
+
+
+BY = {"by": "city", "keys": ["c0", "c1"]}
+SLICED = "even: not(t1.id % 2 = 0)\nlow: not(t1.id < 100)\n"
+
+
+def test_a_check_fails_in_two_slices_at_different_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 even rows in one slice; of the 100 low ones 50 in each, so that the second check fails in both at a level."""
+    results = check(SLICED, run_id="whole", **BY)
+    assert found(results) == {"even c0": "fail", "low c0": "fail", "even c1": "pass", "low c1": "fail"}
+    uneven = "low: not(t1.id < 50 OR t1.id % 2 = 0)"
+    rings = {}
+    results = check(uneven, run_id="uneven", **BY)
+    for levels in recorded(2):
+        rings |= {key: one.level for key, one in enumerate(levels) if one.rings}
+    assert len(set(rings.values())) == 2
+    killed_run("killed", monkeypatch, levels=rings[0], suite=uneven, **BY)
+    again = check(uneven, run_id="killed", **BY)
+    assert [(one.verdict, one.level) for one in again] == [(one.verdict, one.level) for one in results]
+    with Ledger.open("t.ledger") as ledger:
+        assert {name for name, _ in ledger.suites()[0].failed} == {"even [c0]", "low [c0]", "low [c1]"}
+        assert {name for name, _ in ledger.suites()[2].failed} == {"low [c0]", "low [c1]"}
+    with pytest.raises(ParameterError, match="a kept suite has no slices"):
+        kept(**BY)
+
+
+@pytest.mark.parametrize(
+    ("suite", "options", "name"),
+    [
+        ('a: UNIQUE(id)  warn above 0, fail above 3\n"a (warn)": UNIQUE(zip)\n', {}, "a (warn)"),
+        ('a: UNIQUE(id)\n"a [c0]": UNIQUE(zip)\n', {"by": "city", "keys": ["c0", "c0] [c0"]}, "a [c0] [c0]"),
+    ],
+)
+def test_checks_that_a_ledger_could_not_tell_apart_are_refused(suite: str, options: Options, name: str) -> None:
+    words = f"two checks would be called '{name}', as a line with two limits and a slice are; name one otherwise"
+    with pytest.raises(ParameterError) as refused:
+        check(suite, **options)
+    assert str(refused.value) == words
+    assert budget() == 0
