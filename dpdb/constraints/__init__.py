@@ -8,7 +8,14 @@ from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.comparisons import COMPARISONS, OPERATORS
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
-from dpdb.constraints.load import ConstraintsLike, load_constraints, load_lines, never_a_path, path_of
+from dpdb.constraints.load import (
+    ConstraintsLike,
+    WrittenLines,
+    load_constraints,
+    load_lines,
+    never_a_path,
+    written_lines,
+)
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.shape import (
     FunctionalDependency,
@@ -67,6 +74,7 @@ __all__ = [
     "SortedKind",
     "SortedShape",
     "Statistic",
+    "WrittenLines",
     "block_shape",
     "column_signs",
     "compares_every_pair",
@@ -83,9 +91,9 @@ __all__ = [
     "never_null",
     "order_dependency",
     "parse_constraint",
-    "path_of",
     "places_among_distinct",
     "quoted_name",
     "shortened",
     "sorted_shape",
+    "written_lines",
 ]

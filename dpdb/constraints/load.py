@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dpdb.constraints.denial import DenialConstraint
 from dpdb.constraints.text.cursor import Cursor
@@ -18,7 +18,7 @@ from dpdb.constraints.text.names import ColumnNames
 from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError, IgnoredLimitsWarning, ParameterError, UnknownColumnError
 
-__all__ = ["ConstraintsLike", "load_constraints", "load_lines", "never_a_path", "path_of"]
+__all__ = ["ConstraintsLike", "WrittenLines", "load_constraints", "load_lines", "never_a_path", "written_lines"]
 
 ConstraintItem: TypeAlias = str | os.PathLike[str] | DenialConstraint
 ConstraintsLike: TypeAlias = ConstraintItem | Sequence[ConstraintItem]
@@ -78,16 +78,32 @@ def load_constraints(
     return tuple(loaded)
 
 
+class WrittenLines(NamedTuple):
+    """A file or a text of constraints, read once: whoever takes it apart again finds the same.
+
+    Parameters
+    ----------
+    text
+        What is written.
+    path
+        The file, for messages; None for a text.
+    """
+
+    text: str
+    path: Path | None = None
+
+
+def written_lines(source: str | os.PathLike[str]) -> WrittenLines:
+    """Read one file or text; errors as `load_constraints`, as far as they concern no line."""
+    path = _path_of(source) if isinstance(source, str) else Path(source)
+    return WrittenLines(str(source)) if path is None else WrittenLines(_content(path), path)
+
+
 def load_lines(
-    source: str | os.PathLike[str], columns: Sequence[str] | None = None, day: date | None = None
+    written: WrittenLines, columns: Sequence[str] | None = None, day: date | None = None
 ) -> list[ConstraintLine]:
     """Return the lines of one file or text with their limits, in order; see `load_constraints`."""
-    return _lines_of(source, None if columns is None else ColumnNames(columns), set(), day)
-
-
-def path_of(source: str | os.PathLike[str]) -> Path | None:
-    """Return the file that a source names, or None for a text of constraints."""
-    return _path_of(source) if isinstance(source, str) else Path(source)
+    return _lines_of_written(written, None if columns is None else ColumnNames(columns), set(), day)
 
 
 def _tell_ignored(limits: int, counts: int) -> None:
@@ -112,10 +128,7 @@ def never_a_path(text: str) -> str:
 
 def _lines_of(item: object, names: ColumnNames | None, called: set[str], day: date | None) -> list[ConstraintLine]:
     if isinstance(item, (str, os.PathLike)):
-        path = path_of(item)
-        if path is not None:
-            return _lines_of_file(path, names, called, day)
-        return list(_lines_of_text(str(item), names, called, day))
+        return _lines_of_written(written_lines(item), names, called, day)
     raise ParameterError(f"constraints must be paths, texts or DenialConstraint values, got {type(item).__name__}")
 
 
@@ -149,7 +162,7 @@ def _looks_like_path(name: str) -> bool:
     return name.lower().endswith(_FILE_ENDINGS) or ("(" not in name and ("/" in name or "\\" in name))
 
 
-def _lines_of_file(path: Path, names: ColumnNames | None, called: set[str], day: date | None) -> list[ConstraintLine]:
+def _content(path: Path) -> str:
     if not path.is_file():
         raise ParameterError(f"constraints file not found: {path}")
     try:
@@ -159,7 +172,19 @@ def _lines_of_file(path: Path, names: ColumnNames | None, called: set[str], day:
     except OSError as error:
         raise ParameterError(f"constraints file cannot be read: {path} ({error.strerror})") from error
     try:
-        loaded = list(_lines_of_text(_decoded(content), names, called, day))
+        return _decoded(content)
+    except ConstraintSyntaxError as error:
+        raise ConstraintSyntaxError(f"{path}: {error}") from None
+
+
+def _lines_of_written(
+    written: WrittenLines, names: ColumnNames | None, called: set[str], day: date | None
+) -> list[ConstraintLine]:
+    text, path = written
+    if path is None:
+        return list(_lines_of_text(text, names, called, day))
+    try:
+        loaded = list(_lines_of_text(text, names, called, day))
     except (ConstraintSyntaxError, UnknownColumnError) as error:
         raise type(error)(f"{path}: {error}") from None
     if not loaded:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from types import MappingProxyType
 
 from dpdb.release import COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Kind
+from dpdb.suites import SuiteAsk
 
-__all__ = ["CHECK", "CHECK_PARAMETERS", "PARAMETERS", "TABLE"]
+__all__ = ["CHECK", "CHECK_KINDS", "CHECK_PARAMETERS", "PARAMETERS", "TABLE"]
 
 TABLE = "table_name"  # comes before the options
 # Options may be given without names in this order; others follow in the order of `Ask`.
@@ -29,8 +31,11 @@ PARAMETERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"dp_inconsistency": _parameters(MEASURE_OPTIONS), "dp_count": _parameters(COUNT_OPTIONS)}
 )
 
-# A suite's name comes first; of the other fields of `SuiteAsk` only what a caller may choose.
+# Of `dp_check`, the fields of `SuiteAsk` by parameter, in their order; what releases have, too, is of the same kind.
 CHECK = "dp_check"
-CHECK_PARAMETERS: Mapping[str, Kind] = MappingProxyType(
-    {"suite": "text", "epsilon": "amount", "confidence": "number", "certain": "text", "run_id": "text", "label": "text"}
+CHECK_PARAMETERS: Mapping[str, str] = MappingProxyType(
+    {_SPELLED.get(option.name, option.name): option.name for option in fields(SuiteAsk)}
+)
+CHECK_KINDS: Mapping[str, Kind] = MappingProxyType(
+    {name: OPTIONS[name].metadata["kind"] if name in OPTIONS else "text" for name in CHECK_PARAMETERS.values()}
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.budget import Budget
     from dpdb.release.accounts.charge import Charge, pure_units
     from dpdb.release.accounts.ledger_account import table_text
-    from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind
+    from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
     from dpdb.release.offer import by_rule_offer
     from dpdb.release.prepared.parts import PublicTable
@@ -79,6 +79,7 @@ __all__ = [
     "bounds_words",
     "by_rule_offer",
     "check_gates",
+    "checked_keys",
     "constraints_digest",
     "cost_preview",
     "is_within_noise",
@@ -114,7 +115,7 @@ if not TYPE_CHECKING:
             "accounts.budget": "Budget",
             "accounts.charge": "Charge pure_units",
             "accounts.ledger_account": "table_text",
-            "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS",
+            "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
             "offer": "by_rule_offer",
             "prepared.parts": "PublicTable",

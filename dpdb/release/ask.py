@@ -16,7 +16,7 @@ from dpdb.release.prepared.public_theta import PublicTheta, parse_theta
 
 __all__ = [
     "COUNT", "COUNT_OPTIONS", "MEASURE_OPTIONS", "OPTIONS", "Ask", "CountOptions", "Epsilon", "EveryCountOption",
-    "EveryMeasureOption", "Key", "Kind", "Measure", "MeasureOptions",
+    "EveryMeasureOption", "Key", "Kind", "Measure", "MeasureOptions", "checked_keys",
 ]  # fmt: skip
 
 Epsilon: TypeAlias = float | int | str | Decimal
@@ -201,18 +201,29 @@ class Ask:
             self._set("epsilon", OPTIONS["epsilon"].default)
 
     def _check_groups(self) -> None:
-        if self.by is None and self.keys is None:
-            return
-        if self.by is None or self.keys is None:
-            raise ParameterError("by= and keys= go together: a column and the public list of its groups")
-        if not isinstance(self.by, str):
-            raise ParameterError(f"by must be the name of a column, got {self.by!r}")
-        if isinstance(self.keys, (str, bytes)) or not isinstance(self.keys, Sequence) or not self.keys:
-            raise ParameterError("keys must be a list of at least one value")
-        self._set("keys", tuple(self.keys))
+        self._set("keys", checked_keys(self.by, self.keys))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
+
+
+def checked_keys(by: object, keys: object) -> tuple[Key, ...] | None:
+    """Return the keys of slices; None without slices.
+
+    Raises
+    ------
+    ParameterError
+        If one of them is given without the other, or is none.
+    """
+    if by is None and keys is None:
+        return None
+    if by is None or keys is None:
+        raise ParameterError("by= and keys= go together: a column and the public list of its groups")
+    if not isinstance(by, str):
+        raise ParameterError(f"by must be the name of a column, got {by!r}")
+    if isinstance(keys, (str, bytes)) or not isinstance(keys, Sequence) or not keys:
+        raise ParameterError("keys must be a list of at least one value")
+    return tuple(keys)
 
 
 # The fields by name; `metadata["kind"]` is the kind of a field's value.

@@ -8,7 +8,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.suites.check import CheckRun, prepare_check, run_check
-    from dpdb.suites.load import load_suite
+    from dpdb.suites.load import SuiteLike, load_suite
     from dpdb.suites.mechanism.banks import Bank, Tested
     from dpdb.suites.mechanism.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
     from dpdb.suites.mechanism.levels import draw_secret, run_level
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from dpdb.suites.mechanism.state import LevelVerdicts, Ring, SuiteState, spent, state_of
     from dpdb.suites.plan_text import plan_words, planned_words
     from dpdb.suites.rearm import refuse_small_epsilon
-    from dpdb.suites.registered import RegisteredSuite, SuiteAsk, register_suite
+    from dpdb.suites.registered import (
+        RegisteredSuite,
+        SuiteAsk,
+        SuiteOnTable,
+        dated_suite,
+        register_suite,
+        rules_of,
+    )
     from dpdb.suites.result import CheckResult
     from dpdb.suites.results import CheckResults, recorded_results
     from dpdb.suites.session import Session, open_session
@@ -40,7 +47,9 @@ __all__ = [
     "Session",
     "Suite",
     "SuiteAsk",
+    "SuiteLike",
     "SuiteLine",
+    "SuiteOnTable",
     "SuitePlan",
     "SuiteState",
     "Tested",
@@ -48,6 +57,7 @@ __all__ = [
     "bound_of_pass",
     "bound_of_undecided",
     "check_words",
+    "dated_suite",
     "draw_secret",
     "epsilon_for",
     "how_many",
@@ -62,6 +72,7 @@ __all__ = [
     "recorded_results",
     "refuse_small_epsilon",
     "register_suite",
+    "rules_of",
     "run_check",
     "run_level",
     "size_of_failure",
@@ -82,13 +93,13 @@ if not TYPE_CHECKING:
             "mechanism.bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
             "check": "CheckRun prepare_check run_check",
             "mechanism.levels": "draw_secret run_level",
-            "load": "load_suite",
+            "load": "SuiteLike load_suite",
             "mechanism.plan": "SuitePlan",
             "plan_text": "plan_words planned_words",
             "mechanism.planned": "plan_suite",
             "mechanism.planning": "Numbers epsilon_for numbers_instead surely_found unsure_rows",
             "rearm": "refuse_small_epsilon",
-            "registered": "RegisteredSuite SuiteAsk register_suite",
+            "registered": "RegisteredSuite SuiteAsk SuiteOnTable dated_suite register_suite rules_of",
             "result": "CheckResult",
             "results": "CheckResults recorded_results",
             "session": "Session open_session",

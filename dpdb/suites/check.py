@@ -8,7 +8,6 @@ mechanism and its proof, `dpdb.ledger.suites` why the settled charge is sound).
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +20,9 @@ from dpdb.engine import Progress, WherePredicate
 from dpdb.errors import ParameterError
 from dpdb.ledger import SuiteReservation
 from dpdb.privacy import as_float, check_samplers, format_epsilon, parse_epsilon
-from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, parse_slices
+from dpdb.release import Charge, Epsilon, Key, PrivateSlices, Session, Slices, checked_keys, parse_slices
 from dpdb.suites.counted import CountedSuite, counted_suite, refuse_same_names
-from dpdb.suites.load import load_suite
+from dpdb.suites.load import SuiteLike, load_suite
 from dpdb.suites.mechanism.bounds import verdicts
 from dpdb.suites.mechanism.levels import draw_secret
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
@@ -52,7 +51,7 @@ def run_check(session: Session, run: CheckRun) -> CheckResults:
 
 def prepare_check(
     session: Session,
-    suite: Suite | str | os.PathLike[str],
+    suite: Suite | SuiteLike,
     *,
     epsilon: Epsilon = 1,
     confidence: float = _CONFIDENCE,
@@ -74,8 +73,7 @@ def prepare_check(
     table = session.public
     if not isinstance(suite, Suite):
         suite = load_suite(suite, table.opened.schema.names, date=day)
-    if (by is None) != (keys is None):
-        raise ParameterError("by and keys go together: a column, and the public list of its values")
+    keys = checked_keys(by, keys)
     if keep is not None and by is not None:
         raise ParameterError("a kept suite has no slices; keep one suite for each key (--where)")
     if runs is not None and keep is None:

@@ -175,15 +175,14 @@ def _name(line: SuiteLine, limit: Limit) -> str:
 
 def _counted(table: PublicTable, line: SuiteLine, places: Mapping[DenialConstraint, int]) -> _Counted:
     opened = table.opened
-    if line.rule is None:
+    if line.rule is None or line.statistic == "row_count":
         return _Counted(None, None, None if line.where is None else opened.where(line.where), None)
     position = places.get(line.rule.canonical())
     if position is None:
         raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
-    kind = "violations" if line.statistic == "row_count" else line.statistic
-    statistic = opened.exact_statistic([table.bound[position]], kind, reversed_go=True)
-    if statistic is None and kind != "violations":
-        raise ParameterError(f"check {line.name!r}: only a key has {kind}")
+    statistic = opened.exact_statistic([table.bound[position]], line.statistic, reversed_go=True)
+    if statistic is None and line.statistic != "violations":
+        raise ParameterError(f"check {line.name!r}: only a key has {line.statistic}")
     known = None
     if any(limit.unit == "share of non-null" for limit in line.limits):
         known = opened.where(" AND ".join(f"{_quoted(name)} IS NOT NULL" for name in line.rule.table_columns))

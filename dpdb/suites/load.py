@@ -7,26 +7,31 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
-from dpdb.constraints import ConstraintLine, Limit, load_lines, path_of, shortened
+from dpdb.constraints import ConstraintLine, Limit, WrittenLines, load_lines, shortened, written_lines
 from dpdb.errors import ConstraintSyntaxError, ParameterError, PredicateError
 from dpdb.predicates import refuse_unknown_parts
 from dpdb.suites.suite import Suite, SuiteLine
 
-__all__ = ["load_suite"]
+__all__ = ["ANY_DAY", "SuiteLike", "load_suite", "needs_day"]
 
+SuiteLike: TypeAlias = str | os.PathLike[str] | WrittenLines
+
+ANY_DAY = datetime.date(2000, 1, 1)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def load_suite(
-    source: str | os.PathLike[str], columns: Sequence[str] | None = None, *, date: datetime.date | str | None = None
+    source: SuiteLike, columns: Sequence[str] | None = None, *, date: datetime.date | str | None = None
 ) -> Suite:
     """Return the checks of a suite file, in its order.
 
     Parameters
     ----------
     source
-        The path of an existing file, or a text: one constraint or `row_count` per line, with limits at its end.
+        The path of an existing file, or a text: one constraint or `row_count` per line, with limits at its end. Or
+        either, as `written_lines` has read it.
     columns
         The table's columns, to resolve names against; None takes names as they are written.
     date
@@ -42,14 +47,33 @@ def load_suite(
         If a file is not found or cannot be read, or there is no check at all.
     """
     day = _date(date)
-    lines = load_lines(source, columns, day)
+    written = source if isinstance(source, WrittenLines) else written_lines(source)
+    lines = load_lines(written, columns, day)
     if not lines:
         raise ParameterError("no checks given: expected a file, or a text with at least one line")
     try:
         return Suite(tuple(_checks(lines, day)))
     except ConstraintSyntaxError as error:
-        path = path_of(source)
-        raise error if path is None else ConstraintSyntaxError(f"{path}: {error}") from None
+        raise error if written.path is None else ConstraintSyntaxError(f"{written.path}: {error}") from None
+
+
+def needs_day(written: WrittenLines) -> bool:
+    """Return whether a suite is about a date: with one it can be read, without one not.
+
+    Raises
+    ------
+    DpdbError
+        As `load_suite`, if it cannot be read with one either.
+    """
+    try:
+        load_suite(written)
+    except ConstraintSyntaxError as error:
+        try:
+            load_suite(written, date=ANY_DAY)
+        except ConstraintSyntaxError:
+            raise error from None
+        return True
+    return False
 
 
 def _date(given: datetime.date | str | None) -> datetime.date | None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dpdb.constraints import DenialConstraint
+from dpdb.constraints import DenialConstraint, WrittenLines, written_lines
 from dpdb.errors import ParameterError
 from dpdb.privacy import format_epsilon, parse_epsilon
-from dpdb.release import Epsilon, Session
-from dpdb.suites.check import CheckRun, prepare_check
-from dpdb.suites.load import load_suite
+from dpdb.release import Epsilon, Key, Session, checked_keys
+from dpdb.suites.check import CheckRun, prepare_check, run_check
+from dpdb.suites.load import ANY_DAY, SuiteLike, load_suite, needs_day
 from dpdb.suites.mechanism.plan import Certain
 from dpdb.suites.results import CheckResults
 from dpdb.suites.suite import Suite
 
-__all__ = ["RegisteredSuite", "SuiteAsk", "register_suite"]
+__all__ = ["RegisteredSuite", "SuiteAsk", "SuiteOnTable", "dated_suite", "register_suite", "rules_of"]
 
 _EPSILON, _CONFIDENCE = 1, 0.99
+_KEPT_DAYS = 4
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,12 @@ class SuiteAsk:
     certain : str, optional
         ``fail`` or ``pass``: the verdict that is not due to noise; ``fail``.
     run_id, label : str, optional
+    where : str, optional
+        The rows that are checked, as for releases; so `by` and `keys`, a suite for each key.
+    by : str, optional
+    keys : sequence, optional
+    date : str, optional
+        What ``{date}`` stands for in the suite, as YYYY-MM-DD.
     """
 
     suite: str
@@ -45,6 +53,13 @@ class SuiteAsk:
     certain: Certain | None = None
     run_id: str | None = None
     label: str | None = None
+    where: str | None = None
+    by: str | None = None
+    keys: Sequence[Key] | None = None
+    date: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keys", checked_keys(self.by, self.keys))
 
     @property
     def function(self) -> str:
@@ -58,17 +73,12 @@ class SuiteAsk:
 
 
 @dataclass(frozen=True)
-class RegisteredSuite:
-    """A suite, its name, and a session of its table whose constraints are the suite's rules."""
+class SuiteOnTable:
+    """A registered suite, of one date if it is about dates, and a session whose constraints are its rules."""
 
     name: str
     suite: Suite
     session: Session
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether its owner keeps a suite of this name, which was paid for when it was opened."""
-        return self.session.kept_suite(self.name) is not None
 
     def prepare(self, ask: SuiteAsk, *, who: str | None = None) -> CheckRun:
         """Check everything public about a run. Reads no row, draws nothing, spends nothing.
@@ -90,18 +100,15 @@ class RegisteredSuite:
                 epsilon=_EPSILON if ask.epsilon is None else ask.epsilon,
                 confidence=_CONFIDENCE if ask.confidence is None else ask.confidence,
                 certain=ask.certain or "fail",
+                where=ask.where,
+                by=ask.by,
+                keys=ask.keys,
                 run_id=ask.run_id,
                 label=ask.label,
                 who=who,
             )
         opened = json.loads(spec)
-        asked = {"epsilon": None if ask.epsilon is None else format_epsilon(parse_epsilon(ask.epsilon))}
-        for name, given in (asked | {"confidence": ask.confidence, "certain": ask.certain}).items():
-            if given is not None and given != opened[name]:
-                raise ParameterError(
-                    f"suite {self.name!r} is kept with {name} {opened[name]}, and its runs cost nothing: leave {name} "
-                    "out"
-                )
+        self._refuse_other(ask, opened)
         return prepare_check(
             self.session,
             self.suite,
@@ -112,14 +119,77 @@ class RegisteredSuite:
             who=who,
         )
 
+    def _refuse_other(self, ask: SuiteAsk, opened: dict[str, Any]) -> None:
+        """Refuse what a kept suite was not opened with."""
+        epsilon = None if ask.epsilon is None else format_epsilon(parse_epsilon(ask.epsilon))
+        asked = {"epsilon": epsilon, "confidence": ask.confidence, "certain": ask.certain, "where": ask.where}
+        for name, given in (asked | {"by": ask.by}).items():
+            if given is not None and given != opened[name]:
+                how = f"without {name}" if opened[name] is None else f"with {name} {opened[name]}"
+                raise ParameterError(f"suite {self.name!r} is kept {how}, and its runs cost nothing: leave {name} out")
+
     def run(self, prepared: CheckRun) -> CheckResults:
         """Run it. Cost and errors as `Session.check`."""
-        return CheckResults.from_dict(json.loads(self.session.run_suite(prepared)))
+        return run_check(self.session, prepared)
+
+
+class RegisteredSuite:
+    """A suite that callers know by a name. To be used in one thread at a time.
+
+    Parameters
+    ----------
+    name
+        By which they know it.
+    written
+        The suite as it was read when it was registered.
+    session
+        Of its table, under its rules; of rules about a date, under those of any. It is the caller's to close.
+    """
+
+    def __init__(self, name: str, written: Suite | WrittenLines, session: Session) -> None:
+        self.name, self.session = name, session
+        self._written = written
+        self._dated = not isinstance(written, Suite) and needs_day(written)
+        self._days: OrderedDict[str | None, SuiteOnTable] = OrderedDict()
+
+    def on(self, date: str | None) -> SuiteOnTable:
+        """Return the suite of a date, with a session of its rules that ends with `session`.
+
+        It is good until it is asked for again: sessions of the last few dates are kept open.
+
+        Raises
+        ------
+        ParameterError
+            If it is about a date and none is given, or the text is none.
+        DpdbError
+            As `load_suite`.
+        """
+        if date not in self._days:
+            suite = dated_suite(self.name, self._written, date, self.session.public.opened.schema.names)
+            session = self.session.with_constraints(suite.rules) if self._dated else self.session
+            self._days[date] = SuiteOnTable(self.name, suite, session)
+        self._days.move_to_end(date)
+        if len(self._days) > _KEPT_DAYS:
+            _, oldest = self._days.popitem(last=False)
+            if oldest.session is not self.session:
+                oldest.session.close()
+        return self._days[date]
+
+
+def dated_suite(
+    name: str, written: Suite | WrittenLines, date: str | None, columns: Sequence[str] | None = None
+) -> Suite:
+    """Return a registered suite as of a date, its names resolved; errors as `RegisteredSuite.on`."""
+    if isinstance(written, Suite):
+        return written
+    if date is None and needs_day(written):
+        raise ParameterError(f"suite {name!r} is about a date: say which, as in date => '2026-11-21'")
+    return load_suite(written, columns, date=date)
 
 
 def register_suite(
     name: str,
-    source: Suite | str | os.PathLike[str],
+    source: Suite | SuiteLike,
     open_with: Callable[[Sequence[DenialConstraint] | None], Session],
 ) -> RegisteredSuite:
     """Return a suite by its name, with a session of its own; the caller closes that.
@@ -138,14 +208,19 @@ def register_suite(
     DpdbError
         As `load_suite`, or if the suite does not fit the table.
     """
-    suite = source if isinstance(source, Suite) else load_suite(source)
-    session = open_with([line.rule for line in suite.lines if line.rule is not None] or None)
+    written = source if isinstance(source, (Suite, WrittenLines)) else written_lines(source)
+    session = open_with(rules_of(written))
     try:
-        if not isinstance(source, Suite):
-            suite = load_suite(source, session.public.opened.schema.names)
-        registered = RegisteredSuite(name, suite, session)
-        registered.prepare(SuiteAsk(name))
+        registered = RegisteredSuite(name, written, session)
+        registered.on(f"{ANY_DAY}").prepare(SuiteAsk(name))
     except BaseException:
         session.close()
         raise
     return registered
+
+
+def rules_of(written: Suite | WrittenLines) -> tuple[DenialConstraint, ...] | None:
+    """Return the rules of a suite; of one that is about a date, those of any."""
+    if isinstance(written, Suite):
+        return written.rules
+    return load_suite(written, date=ANY_DAY if needs_day(written) else None).rules

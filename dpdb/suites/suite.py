@@ -55,6 +55,11 @@ class Suite:
     lines: tuple[SuiteLine, ...]
 
     @property
+    def rules(self) -> tuple[DenialConstraint, ...] | None:
+        """The rules of its lines, as the constraints of the table; None if it counts rows only."""
+        return tuple(line.rule for line in self.lines if line.rule is not None) or None
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the checks: equal for suites with the same names, rules and limits in the same order."""
         return hashlib.sha256("\n\n".join(line.identity for line in self.lines).encode()).hexdigest()

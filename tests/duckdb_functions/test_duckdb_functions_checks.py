@@ -15,7 +15,10 @@ from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
 
 SUITE = f"rule: {RULE} warn above 1, fail above 20 rows\nrow_count fail below 1"
-SUITES = {"visits": {"nightly": SUITE}}
+DATED = """all: row_count fail above 300
+early: row_count WHERE day < {date} fail above 250
+rule: CHECK (day >= {date}) fail above 250"""
+SUITES = {"visits": {"nightly": SUITE, "dated": DATED}}
 
 
 @pytest.fixture
@@ -43,11 +46,15 @@ def test_a_statement_runs_a_suite_once(connection: duckdb.DuckDBPyConnection, no
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        ("dp_check('nightly.txt')", r"no suite 'nightly.txt' is registered \(registered: nightly\)"),
+        ("dp_check('nightly.txt')", r"no suite 'nightly.txt' is registered \(registered: nightly, dated\)"),
         ("dp_check(NULL)", "suite is NULL"),
         ("dp_check('nightly', certain := 'no')", "certain is 'fail' or 'pass', got 'no'"),
         ("dp_check('nightly', -1)", "epsilon must be positive"),
         ("dp_check('nightly', run_id := 'monday')", "run_id needs a ledger"),
+        ("dp_check('dated')", r"suite 'dated' is about a date: say which, as in date => '2026-11-21'"),
+        ("dp_check('dated', date => 'today')", "date: 'today' is no date"),
+        ("dp_check('nightly', by_column => 'state')", "by= and keys= go together"),
+        ("dp_check('nightly', by_column => 'state', group_keys => [])", "keys must be a list of at least one value"),
         ("dp_check('nightly', table_name := 'others')", "suite 'nightly' is of table 'visits', not of others"),
     ],
 )
@@ -70,6 +77,38 @@ def test_mistakes_in_a_call_cost_nothing(connection: duckdb.DuckDBPyConnection, 
 def test_mistakes_in_the_registration(connection: duckdb.DuckDBPyConnection, suites: object, says: str) -> None:
     with pytest.raises(dpdb.DpdbError, match=says):
         dpdb.register(connection, suites=suites)  # type: ignore[arg-type]
+
+
+def test_slices_and_dates_are_as_for_releases(
+    connection: duckdb.DuckDBPyConnection, noise: StubNoise, tmp_path: Path
+) -> None:
+    """Without noise a check fails that is 100 rows beyond its limit: the margin is 66 rows."""
+    connection.execute(
+        "CREATE TABLE days AS SELECT if(k < 400, 'CA', 'NY') AS state, DATE '2026-11-01' + (k % 2)::INT AS day "
+        "FROM range(700) s(k)"
+    )
+    path = tmp_path / "dated.txt"
+    path.write_text(DATED)
+    with replaced_noise(noise), dpdb.register(connection, budget=10, suites={"days": {"dated": path}}) as registration:
+        path.write_text("no suite any more")  # it was read when it was registered
+
+        def verdicts(more: str) -> list[tuple[object, ...]]:
+            asked = f"SELECT name, key, verdict FROM dp_check('dated', date => '2026-11-02'{more})"
+            return [tuple(row.values()) for row in registration.execute(asked).to_pylist()]
+
+        registration.execute("DESCRIBE FROM dp_check('dated', date => '2026-11-02', by_column => 'state')")
+        assert (registration.spent("days"), noise.draws) == (0, 0)
+        assert verdicts(", by_column => 'state', group_keys => ['NY', 'CA', 'TX']") == [
+            ("all", "NY", "pass"), ("early", "NY", "pass"), ("rule", "NY", "pass"),
+            ("all", "CA", "fail"), ("early", "CA", "pass"), ("rule", "CA", "pass"),
+            ("all", "TX", "pass"), ("early", "TX", "pass"), ("rule", "TX", "pass"),
+        ]  # fmt: skip
+        assert 0.25 < registration.spent("days") < 1  # slices are charged as one
+        assert verdicts("") == [("all", None, "fail"), ("early", None, "fail"), ("rule", None, "fail")]
+        where = "state = ''CA'' AND day = DATE ''2026-11-02''"
+        assert verdicts(f", where_clause => '{where}'") == [
+            ("all", None, "pass"), ("early", None, "pass"), ("rule", None, "pass"),
+        ]  # fmt: skip
 
 
 def test_a_run_id_is_answered_again(connection: duckdb.DuckDBPyConnection, ledger: Path) -> None:

@@ -115,16 +115,20 @@ def test_checks_of_one_invocation_share_one_run(tmp_path: Path) -> None:
         a_test("check", "no_such_check", **of_suite, check="zip_citi"),
         a_test("check", "no_such_suite", suite="nightly.txt", check="zip_city"),
         a_test("check", "has_a_where", {"where": "state = 'AL'"}, **of_suite),
+        a_test("check", "of_a_date", suite="dated", date="2026-11-21"),
+        a_test("check", "of_no_date", suite="dated"),
     ]
     project = project_with(tmp_path, {}, tests)
     (project / "nightly.txt").write_text(
         "zip_city: zip_code -> city fail above 5000\nvolume: row_count fail below 1000\n"
         '"too small": row_count fail below 100000\nwarned: row_count warn above 10\n'
     )
-    with_suites(project, {"hospital": {"nightly": "nightly.txt"}})
+    (project / "dated.txt").write_text("city <> {date} fail above 100\n")
+    with_suites(project, {"hospital": {"nightly": "nightly.txt", "dated": "dated.txt"}})
     Ledger.create(project / "hospital.ledger", 3).close()
     done = dbt(project, "build")
     assert results(project) == {
+        "of_a_date": "pass", "of_no_date": "error",
         "hospital": "success", "zips": "pass", "volume": "pass", "too_small": "fail", "warned": "warn",
         "whole_suite": "fail", "no_such_check": "error", "no_such_suite": "error", "has_a_where": "error",
     }, done.stdout  # fmt: skip
@@ -133,9 +137,12 @@ def test_checks_of_one_invocation_share_one_run(tmp_path: Path) -> None:
     assert "no suite 'nightly.txt' is registered" in messages["no_such_suite"]
     assert "a suite has conditions of its own" in messages["has_a_where"]
     with Ledger.open(project / "hospital.ledger") as ledger:
-        [run] = ledger.history()
+        runs = sorted(ledger.history(), key=lambda run: str(run.run_id))
     invocation = json.loads((project / "target" / "run_results.json").read_text())["metadata"]["invocation_id"]
-    assert run.run_id == f"dbt check nightly {invocation}"
+    assert [run.run_id for run in runs] == [
+        f"dbt check dated 2026-11-21 {invocation}",
+        f"dbt check nightly {invocation}",
+    ]
     first = spent(project)
     assert 0.25 < first < 1
 

@@ -23,11 +23,12 @@ def door_with_suite(
     ledger: Path | None = None,
     seconds: float = 60.0,
     who: str | None = None,
+    suite: str = NIGHTLY,
 ) -> Iterator[FrontEnd]:
     """Open the table with the suite `nightly`; one budget, or one ledger, pays for releases and checks."""
     shared, visits = Budget(budget), folder / "visits.parquet"
     nightly = register_suite(
-        "nightly", NIGHTLY, lambda rules: dpdb.open(visits, constraints=rules, budget=shared, ledger=ledger)
+        "nightly", suite, lambda rules: dpdb.open(visits, constraints=rules, budget=shared, ledger=ledger)
     )
     with (
         nightly.session,

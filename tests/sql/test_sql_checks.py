@@ -56,6 +56,55 @@ def test_a_kept_suite_is_free_and_stays_as_it_was_opened(folder: Path, ledger: P
             door.run("FROM dp_check('nightly', 0.1)")
 
 
+DATED = "early: CHECK (DATE '2000-01-01' + age < {date})\nages: CHECK (age > 0)"
+CASES = [
+    ("", "suite 'nightly' is about a date: say which, as in date => '2026-11-21'"),
+    (", date => '2026-13-01'", "date: '2026-13-01' is no date"),
+    (", date => '2026-11-01', by => 'state'", "by= and keys= go together"),
+    (", date => '2026-11-01', by => 'state', keys => 'CA'", r"cannot be group_keys: write a list such as"),
+    (", date => '2026-11-01', where => 'none > 3'", "there is no column 'none'"),
+    (", date => 20261101", "cannot be date: write text in single quotes"),
+    (", day => '2026-11-01'", r"names no parameter.*there are: suite, epsilon.*group_keys, date\)"),
+]
+
+
+def test_slices_and_dates_are_as_for_releases(folder: Path, ledger: Path) -> None:
+    noise = CountingNoise()
+    with replaced_noise(noise), door_with_suite(folder, {}, ledger=ledger, suite=DATED) as door:
+        for more, says in CASES:
+            for before in ("", "EXPLAIN "):
+                with pytest.raises(dpdb.DpdbError, match=says):
+                    door.run(f"{before}FROM dp_check('nightly'{more})")
+        asked = "date => '2026-11-21', \"where\" => 'age > 1', by => 'state', keys => ['CA', 'NY']"
+        [cost, *_] = door.run(f"EXPLAIN FROM dp_check('nightly', 0.5, {asked})").table.to_pylist()
+        assert cost["explain_value"] == "at most epsilon 0.5 by suite 'nightly'"
+        assert (door.session.spent(), noise.draws) == (0, 0)
+        found = door.run(f"SELECT key, name FROM dp_check('nightly', 0.5, {asked})").table.to_pylist()
+        assert [(row["key"], row["name"]) for row in found] == [
+            ("CA", "early"), ("CA", "ages"), ("NY", "early"), ("NY", "ages"),
+        ]  # fmt: skip
+        assert door.session.spent() == 0.125
+        days = " UNION ALL ".join(f"FROM dp_check('nightly', 0.04, date => '2026-11-{day:02}')" for day in range(1, 9))
+        assert door.run(days).table.num_rows == 16  # more dates than sessions are kept
+        assert door.session.spent() == pytest.approx(0.125 + 8 * 0.01)
+
+
+def test_a_kept_suite_has_its_own_rows(folder: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "growing.ledger"
+    Ledger.create(ledger, 3, append_only=True).close()
+    with dpdb.open(folder / "visits.parquet", constraints=RULE, ledger=ledger) as owner:
+        owner.check(NIGHTLY, 2, keep="nightly", where="age > 30")
+    with door_with_suite(folder, {}, ledger=ledger) as door:
+        assert door.run("FROM dp_check('nightly', \"where\" => 'age > 30')").table.num_rows == 3
+        with pytest.raises(
+            ParameterError, match="kept with where age > 30, and its runs cost nothing: leave where out"
+        ):
+            door.run("FROM dp_check('nightly', \"where\" => 'age > 31')")
+        with pytest.raises(ParameterError, match="kept without by, and its runs cost nothing: leave by out"):
+            door.run("FROM dp_check('nightly', by => 'state', keys => ['CA'])")
+        assert door.session.spent() == 2
+
+
 def test_a_run_that_failed_is_finished_by_the_next_statement(
     folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from dpdb.doors.sql_parameters import CHECK, CHECK_PARAMETERS, PARAMETERS, TABLE
+from dpdb.doors.sql_parameters import CHECK, CHECK_KINDS, CHECK_PARAMETERS, PARAMETERS, TABLE
 from dpdb.release import OPTIONS, Kind
 
 __all__ = ["ARGUMENTS", "CHECK_ARGUMENTS", "check_macros", "release_macros"]
@@ -21,19 +21,29 @@ _TYPES: Mapping[Kind, str] = {
     "flag": "BOOLEAN",
 }  # fmt: skip
 _OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()}
-_OPTIONS = "STRUCT(" + ", ".join(f'"{name}" {kind}' for name, kind in _OF_OPTION.items()) + ")"
+_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()}
+
+
+def _struct(types: Mapping[str, str]) -> str:
+    return "STRUCT(" + ", ".join(f'"{name}" {kind}' for name, kind in types.items()) + ")"
+
+
+def _given(options: Mapping[str, str], types: Mapping[str, str]) -> str:
+    """Return all options as a struct: of each the parameter that gives it, or NULL."""
+    return "{" + ", ".join(f"'{option}': {options.get(option, 'NULL')}::{kind}" for option, kind in types.items()) + "}"
+
+
 # Of the Python function: one row, function, table, constraints, options, database, schema, transaction.
-ARGUMENTS = ("BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", _OPTIONS, "VARCHAR", "VARCHAR", "UBIGINT")
-# Of the one for suites: the options in order, the table that the caller expects, database, schema, transaction.
-_CHECK_TYPES = (*(_TYPES[kind] for kind in CHECK_PARAMETERS.values()), "VARCHAR")
-CHECK_ARGUMENTS = (*_CHECK_TYPES, "VARCHAR", "VARCHAR", "UBIGINT")
+ARGUMENTS = ("BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", _struct(_OF_OPTION), "VARCHAR", "VARCHAR", "UBIGINT")
+# Of the one for suites: options, the table that the caller expects, database, schema, transaction.
+CHECK_ARGUMENTS = (_struct(_OF_CHECK), "VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT")
 
 
 def check_macros(function: str) -> str:
     """Return the statements that create the macro of suites: a table function, with a row for each check."""
     names = (*CHECK_PARAMETERS, TABLE)
-    given = ", ".join(f"{name}::{kind}" for name, kind in zip(names, _CHECK_TYPES, strict=True))
-    call = f"{function}({given}, current_database(), current_schema(), txid_current())"
+    options = _given({option: name for name, option in CHECK_PARAMETERS.items()}, _OF_CHECK)
+    call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
     head = f"CREATE TEMP MACRO {CHECK}({names[0]}, {', '.join(f'{name} := NULL' for name in names[1:])})"
     return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
 
@@ -51,11 +61,10 @@ def _macros(name: str, function: str) -> str:
         names.insert(names.index("label"), _CONSTRAINTS)
         defaults = {known: defaults.get(known, "NULL") for known in names}
     head = f"CREATE TEMP MACRO {name}({TABLE}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
-    given = {option: known for known, option in parameters.items()}
-    options = ", ".join(f"'{option}': {given.get(option, 'NULL')}::{kind}" for option, kind in _OF_OPTION.items())
+    options = _given({option: known for known, option in parameters.items()}, _OF_OPTION)
     constraints = _CONSTRAINTS if _CONSTRAINTS in defaults else "NULL"
     call = (
-        f"'{name}', {TABLE}::VARCHAR, {constraints}::VARCHAR, {{{options}}}, "
+        f"'{name}', {TABLE}::VARCHAR, {constraints}::VARCHAR, {options}, "
         "current_database(), current_schema(), txid_current()"
     )
     rows = f"SELECT unnest({function}(false, {call}), max_depth := 2)"

@@ -178,10 +178,12 @@ def register(
                          confidence 0.95, max_degree, run_id, theta, constraints, label, rate false,
                          each_constraint false)
         dp_count(table_name, epsilon 1.0, where_clause, by_column, group_keys, confidence 0.95, run_id, label, rho)
-        dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, table_name)
+        dp_check(suite, epsilon 1, confidence 0.99, certain 'fail', run_id, label, where_clause, by_column, group_keys,
+                 date, table_name)
 
     ``FROM dp_check('nightly')`` runs a suite of checks that is registered under this name, with a row for each check;
-    one that the table's ledger keeps under it runs as it was opened, and costs nothing.
+    one that the table's ledger keeps under it runs as it was opened, and costs nothing. ``date => '2026-11-21'``
+    is what ``{date}`` stands for in it.
 
     Whoever holds the connection holds the data: this is a convenience for owners, not a boundary.
 
@@ -207,7 +209,7 @@ def register(
     who : str, optional
         Who asks, for the ledger's history.
     suites : mapping, optional
-        From table name to its suites by name: ``{"visits": {"nightly": "nightly.txt"}}``.
+        From table name to its suites by name: ``{"visits": {"nightly": "nightly.txt"}}``. Files are read now, once.
     **settings
         As for `dpdb.open`, the same for every table: `unit` and `max_rows`, `public_parents` and `private_parents`
         (lists of tables and views of the connection that constraints look into), `row_bound`, `memory_limit` and so on.

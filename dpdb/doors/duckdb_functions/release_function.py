@@ -51,15 +51,14 @@ class ReleaseFunction:
             self.errors.append(error)
             raise
 
-    def check(  # noqa: PLR0917 - as above
-        self, suite: str | None, epsilon: float | None, confidence: float | None, certain: Any, run_id: str | None,
-        label: str | None, table: str | None, database: str, schema: str, transaction: int,
-    ) -> list[dict[str, Any]]:  # fmt: skip
+    def check(
+        self, options: dict[str, Any], table: str | None, database: str, schema: str, transaction: int
+    ) -> list[dict[str, Any]]:
         """Return the verdicts of a suite, as the macro passes the call."""
         try:
-            if suite is None:
+            if options["suite"] is None:
                 raise ParameterError("suite is NULL: name a suite that was registered")
-            ask = SuiteAsk(suite, epsilon, confidence, certain, run_id, label)
+            ask = SuiteAsk(**options)
             return self._once(transaction, (ask, table), lambda: self._checked(ask, table, database, schema))
         except BaseException as error:
             self.errors.append(error)
@@ -96,7 +95,7 @@ class ReleaseFunction:
         def run(found: OwnerTable) -> list[dict[str, Any]]:
             if expected is not None and found.beside(expected).spellings != found.spellings:
                 raise ParameterError(f"suite {ask.suite!r} is of table {found.name!r}, not of {expected}")
-            suite = self._tables.suite(found, ask.suite)
+            suite = self._tables.suite(found, ask.suite, ask.date)
             rows: list[dict[str, Any]] = (
                 suite.run(suite.prepare(ask, who=self._tables.settings.who)).to_arrow().to_pylist()
             )

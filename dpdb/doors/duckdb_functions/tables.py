@@ -6,21 +6,22 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dpdb.constraints import ConstraintsLike, load_constraints, never_a_path
+from dpdb.constraints import ConstraintsLike, WrittenLines, load_constraints, never_a_path, written_lines
 from dpdb.engine import TableSpec
 from dpdb.engine.owner_table import OwnerTable
 from dpdb.errors import ParameterError
 from dpdb.names import check_name
 from dpdb.release import Budget, Session
-from dpdb.suites import RegisteredSuite, Suite, load_suite
+from dpdb.suites import Suite, SuiteLike, SuiteOnTable, dated_suite, rules_of
 
 __all__ = ["CLOSED", "Settings", "Tables"]
 
 Epsilon: TypeAlias = float | int | str | Decimal
-Suites: TypeAlias = Mapping[str, Mapping[str, Suite | str | Path]]
+Suites: TypeAlias = Mapping[str, Mapping[str, Suite | SuiteLike]]
 
 CLOSED = "this registration is closed; register the connection again"
 
@@ -58,11 +59,14 @@ class Settings:
             Budget(budget)
         if self.who is not None:
             check_name("who", self.who)
-        self._check_suites()
+        for _, written in self.written_suites.values():
+            rules_of(written)
 
-    def _check_suites(self) -> None:
+    @cached_property
+    def written_suites(self) -> Mapping[str, tuple[str, Suite | WrittenLines]]:
+        """Of each suite, by name, its table and what it says; files are read once, when they are registered."""
         if self.suites is None:
-            return
+            return {}
         if not isinstance(self.suites, Mapping) or not all(isinstance(own, Mapping) for own in self.suites.values()):
             raise ParameterError("suites is a mapping from table name to {suite name: file}")
         names = [name for own in self.suites.values() for name in own]
@@ -70,10 +74,11 @@ class Settings:
             check_name("a suite's name", name)
             if names.count(name) > 1:
                 raise ParameterError(f"two tables have a suite {name!r}: give each a name of its own")
-        for own in self.suites.values():
-            for source in own.values():
-                if not isinstance(source, Suite):
-                    load_suite(source)
+        return {
+            name: (table, source if isinstance(source, (Suite, WrittenLines)) else written_lines(source))
+            for table, own in self.suites.items()
+            for name, source in own.items()
+        }
 
     def table_of(self, suite: str) -> str:
         """Return the name of the table that a suite is registered for.
@@ -83,11 +88,11 @@ class Settings:
         ParameterError
             If there is no suite of this name; a path is none.
         """
-        known = {name: table for table, own in (self.suites or {}).items() for name in own}
+        known = self.written_suites
         if suite not in known:
             there = f"registered: {', '.join(known)}" if known else "none is: give register() suites="
             raise ParameterError(f"no suite {suite!r} is registered ({there})")
-        return known[suite]
+        return known[suite][0]
 
 
 @dataclass
@@ -116,15 +121,15 @@ class Tables:
             return self._session(table, None, _of("constraints", self.settings.constraints, table))
         return self._session(table, constraints, never_a_path(constraints))
 
-    def suite(self, table: OwnerTable, name: str) -> RegisteredSuite:
-        """Return a suite of the table, with a session of its rules. Errors as `session`."""
-        source = next(own[name] for own in (self.settings.suites or {}).values() if name in own)
-        suite = source if isinstance(source, Suite) else load_suite(source)
-        rules = tuple(line.rule for line in suite.lines if line.rule is not None)
-        session = self._session(table, (name, rules), rules or None)
-        if not isinstance(source, Suite):
-            suite = load_suite(source, session.public.opened.schema.names)
-        return RegisteredSuite(name, suite, session)
+    def suite(self, table: OwnerTable, name: str, date: str | None) -> SuiteOnTable:
+        """Return a suite of the table, as of a date if it is about one, with a session of its rules.
+
+        Errors as `session` and `dated_suite`.
+        """
+        _, written = self.settings.written_suites[name]
+        rules = dated_suite(name, written, date).rules
+        session = self._session(table, (name, rules), rules)
+        return SuiteOnTable(name, dated_suite(name, written, date, session.public.opened.schema.names), session)
 
     def _session(self, table: OwnerTable, of: object, constraints: Any) -> Session:
         if self._closed:  # while the call waited for its turn

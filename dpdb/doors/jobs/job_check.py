@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpdb.constraints import ConstraintsLike
+from dpdb.constraints import ConstraintsLike, written_lines
 from dpdb.doors.jobs.placeholders import placeholders
 from dpdb.doors.jobs.toml_keys import TomlKeys
 from dpdb.errors import ParameterError
@@ -116,11 +116,10 @@ def open_check(
     """
     from dpdb.suites import load_suite, prepare_check
 
-    suite = load_suite(check.suite, date=check.day)
-    rules = [line.rule for line in suite.lines if line.rule is not None]
-    session = open_session(rules or None)
+    written = written_lines(check.suite)
+    session = open_session(load_suite(written, date=check.day).rules)
     asked = {**check.options, "where": check.where, "run_id": run_id, "who": who, "day": check.day}
-    return OpenedCheck(check, session, prepare_check(session, check.suite, **asked))
+    return OpenedCheck(check, session, prepare_check(session, written, **asked))
 
 
 def due_charges(checks: list[OpenedCheck]) -> list[Charge]:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpdb.constraints import shortened
 from dpdb.doors.sql.parse import is_number, parse_statement
 from dpdb.doors.sql.refusal_words import nearest, refused, shown
-from dpdb.doors.sql_parameters import CHECK, CHECK_PARAMETERS, PARAMETERS, TABLE
+from dpdb.doors.sql_parameters import CHECK, CHECK_KINDS, CHECK_PARAMETERS, PARAMETERS, TABLE
 from dpdb.errors import StatementRefusedError
 from dpdb.names import folded
 from dpdb.release import OPTIONS, Ask, Key, Kind
@@ -117,7 +117,7 @@ def read_call(node: exp.Expr, table: str, suites: Collection[str] = ()) -> Ask |
 def _kind(function: str, name: str) -> Kind | None:
     """Return the kind of a parameter; the table's name, which is no option, has none."""
     if function == CHECK:
-        return CHECK_PARAMETERS[name]
+        return CHECK_KINDS[CHECK_PARAMETERS[name]]
     option = PARAMETERS[function].get(name)
     kind: Kind | None = None if option is None else OPTIONS[option].metadata["kind"]
     return kind
@@ -133,7 +133,7 @@ def _asked_of_suite(node: exp.Expr, given: dict[str, Any], suites: Collection[st
         raise StatementRefusedError(
             f"{shortened(name)} is no suite that the owner has registered{nearest(name, sorted(suites))}{known}"
         )
-    return SuiteAsk(**{option: value for option, value in given.items() if value is not None})
+    return SuiteAsk(**{CHECK_PARAMETERS[known]: value for known, value in given.items() if value is not None})
 
 
 def _named(argument: exp.Expr, names: tuple[str, ...]) -> tuple[str | None, exp.Expr]:

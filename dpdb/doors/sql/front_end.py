@@ -204,18 +204,18 @@ class FrontEnd:
             charge = self._planner.session.prepare(ask, who=self._who).charge
             make = partial(self.session.release, ask, who=self._who)
             return (charge.request_text, ask.run_id), PlannedCall(table, ask, charge, False, make)
-        suite, own = self._planner.suites[ask.suite], self.suites[ask.suite]
+        suite = self._planner.suites[ask.suite].on(ask.date)
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
         if identity in self._unfinished:
             run = suite.prepare(replace(ask, run_id=self._unfinished[identity]), who=self._who)
-        make_run = partial(self._run_suite, own, run if suite is own else None, ask, run.charge.run_id, identity)
-        return identity, PlannedCall(table, ask, run.charge, suite.is_kept, make_run)
+        own = run if self._planner.suites is self.suites else None
+        make_run = partial(self._run_suite, ask, own, run.charge.run_id, identity)
+        return identity, PlannedCall(table, ask, run.charge, not suite.session.opens_suite(run), make_run)
 
-    def _run_suite(
-        self, suite: RegisteredSuite, run: CheckRun | None, ask: SuiteAsk, name: str | None, identity: Identity
-    ) -> CheckResults:
+    def _run_suite(self, ask: SuiteAsk, run: CheckRun | None, name: str | None, identity: Identity) -> CheckResults:
         """Run a suite; where that fails after the debit, the next call that asks for the same finishes the run."""
+        suite = self.suites[ask.suite].on(ask.date)
         run = run or suite.prepare(replace(ask, run_id=name), who=self._who)
         run_id = str(run.charge.run_id)
         try:

@@ -21,7 +21,8 @@ from dpdb.doors.cli.shared_options import (
 from dpdb.doors.cli.streams import say, write_output
 
 if TYPE_CHECKING:
-    from dpdb.suites import CheckResults, Suite
+    from dpdb.constraints import DenialConstraint, WrittenLines
+    from dpdb.suites import CheckResults
 
 __all__ = ["add", "run"]
 
@@ -63,12 +64,14 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the suite, print the verdicts, and tell by the exit code whether a check failed."""
+    from dpdb.constraints import written_lines
     from dpdb.doors.cli.checks_text import checks_text
     from dpdb.suites import load_suite
 
-    suite = load_suite(options.suite, date=options.date)
+    written = written_lines(options.suite)
+    rules = load_suite(written, date=options.date).rules
     with AnswerOutput(options.out, options.ledger, warn=not (options.quiet or options.dry_run)) as output:
-        results = _checked(options, suite)
+        results = _checked(options, written, rules)
         if results is None:
             return 0
         as_json = options.format == "json"
@@ -80,23 +83,24 @@ def run(options: argparse.Namespace) -> int:
         return code
 
 
-def _checked(options: argparse.Namespace, suite: Suite) -> CheckResults | None:
+def _checked(
+    options: argparse.Namespace, suite: WrittenLines, rules: tuple[DenialConstraint, ...] | None
+) -> CheckResults | None:
     from dpdb.doors.cli.checks_text import plan_text
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.options import keys
     from dpdb.doors.cli.progress import step_bar
     from dpdb.suites import prepare_check, run_check
 
-    rules = [line.rule for line in suite.lines if line.rule is not None]
     asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
     with open_session(
         options,
-        constraints=rules or None,
+        constraints=rules,
         budget=None if options.dry_run else one_release(options),
         progress=step_bar(options, _STEPS),
         rows=not options.dry_run,
     ) as session:
-        prepared = prepare_check(session, options.suite, **asked)
+        prepared = prepare_check(session, suite, **asked)
         if options.dry_run:
             write_output(plan_text(prepared))
             return None

@@ -29,8 +29,8 @@
 
 -- A suite of checks that the plugin has registered, or one check of it, by name. All tests of one invocation of dbt that
 -- name a suite share one run of it: the first runs it, the others read its verdicts. What warns, warns; what fails or is
--- undecided fails, unless `undecided` is 'warn'.
-{% test check(model, suite, check=none, epsilon=none, column_name=none, undecided='fail') %}
+-- undecided fails, unless `undecided` is 'warn'. `date` is what {date} stands for in the suite.
+{% test check(model, suite, check=none, epsilon=none, column_name=none, undecided='fail', date=none) %}
 {{ config(fail_calc = 'coalesce(max(outcome), 0)', warn_if = '= 1', error_if = '> 1') }}
 {% if not execute %}
 select 0 as outcome
@@ -42,11 +42,11 @@ select 0 as outcome
 {{ dpdb.refuse('epsilon is a number, got ' ~ epsilon) }}
 {% else %}
 {% set of_check = 'true' if check is none else 'name = ' ~ dpdb.text(check) %}
-{% set run = 'dbt check ' ~ suite ~ ' ' ~ dpdb.run_name('invocation') %}
+{% set run = 'dbt check ' ~ suite ~ ('' if date is none else ' ' ~ date) ~ ' ' ~ dpdb.run_name('invocation') %}
 with verdicts as materialized (
     select * from dp_check(
         {{ dpdb.text(suite) }}, epsilon := {{ 'NULL' if epsilon is none else epsilon }},
-        run_id := {{ dpdb.text(run) }}, table_name := {{ dpdb.text(dpdb.measured_table(model)) }}
+        date := {{ 'NULL' if date is none else dpdb.text(date) }}, run_id := {{ dpdb.text(run) }}, table_name := {{ dpdb.text(dpdb.measured_table(model)) }}
     )
 )
 select
