@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
-    from dpdb.engine.closed_forms import GroupForm, RuleStatistic, SortedForm, StatisticKind, exact_statistic
+    from dpdb.engine.closed_forms import (
+        GroupForm,
+        RuleStatistic,
+        SortedForm,
+        StatisticKind,
+        SteppedForm,
+        exact_statistic,
+    )
     from dpdb.engine.count_all import key_histogram, load_counting, of_key
     from dpdb.engine.interface import (
         Edges,
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
     from dpdb.engine.sql.rule_counts import group_count
     from dpdb.engine.sql.untyped import untyped_problem
     from dpdb.engine.sql.where import WherePredicate, comparable_column, unit_column
+    from dpdb.engine.steps.stepped_counts import stepped_count
     from dpdb.engine.table import LocalEngine, LocalTable, described, own_database
     from dpdb.engine.table_spec import (
         LIMITS,
@@ -95,6 +103,7 @@ __all__ = [
     "Slice",
     "SortedForm",
     "StatisticKind",
+    "SteppedForm",
     "Table",
     "TableSettings",
     "TableSpec",
@@ -128,6 +137,7 @@ __all__ = [
     "read_rows",
     "refuse_nested_loops",
     "source_rows",
+    "stepped_count",
     "suggestions",
     "unit_column",
     "untyped_problem",
@@ -140,7 +150,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
-            "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind exact_statistic",
+            "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic",
             "count_all": "key_histogram load_counting of_key",
             "key_counts": "HASH Hashes count_keys",
             "interface": "Edges Engine Partners Progress Slice Table Thinning no_progress",
@@ -160,6 +170,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
             "sql.for_owner.violations": "export_edges listed_rows source_rows violating_pairs",
             "sql.joins": "NESTED_LOOP_ROWS refuse_nested_loops",
             "sql.rule_counts": "group_count",
+            "steps.stepped_counts": "stepped_count",
             "sql.untyped": "untyped_problem",
             "sql.where": "WherePredicate comparable_column unit_column",
             "table": "LocalEngine LocalTable described own_database",

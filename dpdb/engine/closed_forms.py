@@ -19,13 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpdb.constraints import BlockShape, SortedKind, SortedShape, block_shape, never_null, sorted_shape
 from dpdb.engine.sql.bind import BoundConstraint, BoundPredicate
 from dpdb.schema import TableSchema
 
-__all__ = ["GroupForm", "RuleStatistic", "SortedForm", "StatisticKind", "exact_statistic"]
+if TYPE_CHECKING:
+    from dpdb.engine.steps.simplified import Step
+
+__all__ = ["Form", "GroupForm", "RuleStatistic", "SortedForm", "StatisticKind", "SteppedForm", "exact_statistic"]
 
 StatisticKind = Literal["violations", "duplicate values", "rows in duplicates"]
 
@@ -115,6 +118,50 @@ class SortedForm:
 
 
 @dataclass(frozen=True)
+class SteppedForm:
+    """A set of dependencies and keys that comes apart into steps (`dpdb.engine.steps.simplified`). Public.
+
+    Attributes
+    ----------
+    known : tuple of str
+        Columns without a value in which a row is in no group.
+    conditions : tuple of BoundPredicate
+        All of which a row must meet.
+    steps : tuple of Step
+        From the whole table on; one at most is a matching.
+    """
+
+    known: tuple[str, ...]
+    conditions: tuple[BoundPredicate, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def parting(self) -> tuple[str, ...]:
+        """The columns of the steps."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in (*step.columns, *step.others)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, sorted."""
+        met = {side.column for each in self.conditions for side in each.operands}
+        return tuple(sorted({*self.known, *self.parting, *met}))
+
+    @property
+    def matches(self) -> bool:
+        """Whether one step is a matching."""
+        return any(step.others for step in self.steps)
+
+    @property
+    def one_row(self) -> bool:
+        """Whether of rows that no step parts one may stay."""
+        last = self.steps[-1]
+        return not last.columns or bool(last.others and last.lacking)
+
+
+Form: TypeAlias = GroupForm | SteppedForm | SortedForm
+
+
+@dataclass(frozen=True)
 class RuleStatistic:
     """An exact statistic of rules, which `dpdb.engine.Table.count_all` counts. Public.
 
@@ -127,7 +174,7 @@ class RuleStatistic:
         The same in words.
     constraints : tuple of BoundConstraint
         What it stands for.
-    form : GroupForm, SortedForm or None
+    form : GroupForm, SteppedForm, SortedForm or None
         Of the constraints over two tuples; None if there is none.
     low, high : int
         One more row changes the statistic by at least `low` and at most `high`.
@@ -136,9 +183,16 @@ class RuleStatistic:
     kind: StatisticKind
     estimand: str
     constraints: tuple[BoundConstraint, ...]
-    form: GroupForm | SortedForm | None
+    form: Form | None
     low: int = 0
     high: int = 1
+
+    @property
+    def by_aggregates(self) -> bool:
+        """Whether GROUP BY alone counts it, in any engine."""
+        if isinstance(self.form, SteppedForm):
+            return not self.form.matches
+        return not isinstance(self.form, SortedForm)
 
     @property
     def alone(self) -> tuple[BoundConstraint, ...]:
@@ -176,7 +230,7 @@ def exact_statistic(
     pairwise = [bound for bound in constraints if not bound.constraint.is_single_tuple]
     if kind != "violations" and (alone or len(pairwise) != 1):
         return None
-    form: GroupForm | SortedForm | None = None
+    form: Form | None = None
     if pairwise:
         declared = {column.name for column in schema.columns if not column.nullable}
         declared |= {name for bound in alone if (name := never_null(bound.constraint)) is not None}
@@ -198,7 +252,7 @@ def _sorted_form(pairwise: Sequence[BoundConstraint], *, reversed_go: bool) -> S
     return SortedForm(pairwise[0], shape, reversed_go and shape.kind is SortedKind.INTERVALS)
 
 
-def _form(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm | None:
+def _form(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm | SteppedForm | None:
     """Return the closed form of constraints over two tuples."""
     shapes = [block_shape(bound.constraint) for bound in pairwise]
     known = [shape for shape in shapes if shape is not None and shape.order is None and len(shape.differing) < 2]
@@ -209,9 +263,28 @@ def _form(pairwise: Sequence[BoundConstraint], declared: set[str]) -> GroupForm 
         return None  # they speak of different rows
     conditions, sides = read[0]
     parts = _parts(known, declared)
+    if parts is None and sides is None:
+        return _stepped(known, declared, conditions)
     if parts is None or (sides is not None and parts[2]):
         return None
     return GroupForm(parts[0], known[0].known, parts[1], parts[2], conditions, sides)
+
+
+def _stepped(
+    shapes: Sequence[BlockShape], declared: set[str], conditions: tuple[BoundPredicate, ...]
+) -> SteppedForm | None:
+    sides = {frozenset(shape.equal) for shape in shapes}
+    least = [side for side in sides if not any(other < side for other in sides)]
+    if len(least) > 2 and not frozenset.intersection(*sides):
+        return None  # no first step: most sets, which need not load what follows
+    from dpdb.engine.steps.simplified import of_two_keys, steps_of
+
+    steps = steps_of(shapes, declared) or of_two_keys(shapes)
+    if steps is None:
+        return None
+    read = {name for step in steps for name in (*step.columns, *step.others)}
+    lacking = {name for step in steps for name in step.lacking}
+    return SteppedForm(tuple(sorted({*shapes[0].known, *read} - lacking)), conditions, steps)
 
 
 _Sides = tuple[tuple[BoundPredicate, ...], tuple[BoundPredicate, ...]] | None

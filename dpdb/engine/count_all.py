@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from dpdb.constraints import sorted_shape
+from dpdb.constraints import block_shape, sorted_shape
 from dpdb.database import Database
-from dpdb.engine.closed_forms import GroupForm, RuleStatistic, SortedForm, StatisticKind
+from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
 from dpdb.engine.count_sorted import count_sorted
 from dpdb.engine.key_counts import count_keys
 from dpdb.engine.local_keys import LocalKeys
@@ -24,7 +24,7 @@ from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.input_rows import read_columns, typed_rows
 from dpdb.engine.sql.rule_counts import group_count
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.graph import load_one_sort
+from dpdb.graph import load_greatest_matching, load_one_sort
 from dpdb.sources import Rows
 
 __all__ = ["count_all", "key_histogram", "load_counting", "of_key"]
@@ -34,7 +34,7 @@ _PER_SCAN = 250
 count would take all columns of the rows that it counts."""
 
 _Alone: TypeAlias = tuple[BoundConstraint, ...]
-_GroupKey: TypeAlias = tuple[GroupForm | SortedForm, _Alone]
+_GroupKey: TypeAlias = tuple[Form, _Alone]
 _Readable: TypeAlias = Callable[[set[str]], exp.Expr]
 
 
@@ -57,8 +57,16 @@ def count_all(
 
 def load_counting(constraints: Iterable[BoundConstraint]) -> None:
     """Load the code that counts exact statistics of constraints, before anything is spent: this module, and kernels."""
+    constraints = list(constraints)
     if any(sorted_shape(bound.constraint) is not None for bound in constraints):
         load_one_sort()
+    shapes = [shape for bound in constraints if (shape := block_shape(bound.constraint)) is not None]
+    if len(shapes) > 1:
+        import dpdb.engine.steps.count_stepped  # noqa: F401 - before the debit
+        from dpdb.engine.steps.simplified import may_match
+
+        if may_match(shapes):
+            load_greatest_matching()
 
 
 def _key(asked: RuleStatistic) -> _GroupKey | None:
@@ -88,12 +96,16 @@ class _Counting:
             found |= zip(together, (int(number or 0) for number in numbers), strict=True)  # NULL of no row
         return found
 
-    def groups(self, form: GroupForm | SortedForm, alone: _Alone) -> dict[StatisticKind, int]:
+    def groups(self, form: Form, alone: _Alone) -> dict[StatisticKind, int]:
         """Count what must go of the rows of a form; of a key also its duplicates."""
         conditions = [*self._chosen, *not_alone(alone, CLASS_ROWS)]
         rows = self._typed(alone, more=form.columns)
         if isinstance(form, SortedForm):
             return {"violations": count_sorted(self._database, form, rows, conditions)}
+        if isinstance(form, SteppedForm):
+            from dpdb.engine.steps.count_stepped import count_stepped  # few rules need it
+
+            return {"violations": count_stepped(self._database, form, rows, conditions)}
         if form.is_key and form.equal:
             return of_key(count_keys(LocalKeys(self._database), key_histogram(form), rows, conditions))
         return {"violations": int(self._database.value(group_count(form, rows, conditions)))}

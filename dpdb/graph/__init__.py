@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from dpdb.graph.unlisted_edges.block_graph import BlockGraph
     from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
+    from dpdb.graph.weighted_matching import greatest_matching, load_greatest_matching
     from dpdb.graph.witness import witness_counts
 
 __all__ = [
@@ -77,11 +78,13 @@ __all__ = [
     "deletions_of_cross",
     "deletions_of_intervals",
     "fractional_cover",
+    "greatest_matching",
     "greedy_cover_size",
     "load_all_kernels",
     "load_block_kernels",
     "load_counted_projection",
     "load_edge_kernels",
+    "load_greatest_matching",
     "load_one_sort",
     "minimum_vertex_cover",
     "projected_counts",
@@ -112,6 +115,7 @@ if not TYPE_CHECKING:
             "unlisted_edges.block_constraint": "BlockConstraint all_of_rows by_class by_order by_two_classes",
             "unlisted_edges.block_graph": "BlockGraph",
             "unlisted_edges.listed_constraint": "ListedConstraint by_edges",
+            "weighted_matching": "greatest_matching load_greatest_matching",
             "witness": "witness_counts",
         },
     )

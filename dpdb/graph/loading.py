@@ -106,9 +106,11 @@ def load_all_kernels() -> None:
             load_block_kernels(statistic, ordered=ordered, listed=listed, alone=alone)
         load_edge_kernels(statistic)
     load_counted_projection()
-    from dpdb.graph.one_sort import load_one_sort  # few rules need it
+    from dpdb.graph.one_sort import load_one_sort  # few rules need it, or the next
+    from dpdb.graph.weighted_matching import load_greatest_matching
 
     load_one_sort()
+    load_greatest_matching()
     small = Adjacency.of_edges(EdgeArrays.from_pairs(3, [(0, 1), (1, 2)]))
     small.sorted().induced(np.arange(2)).independent_nodes(np.arange(2))
 

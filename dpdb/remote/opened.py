@@ -122,9 +122,9 @@ class GatheredTable(LocalTable):
     def exact_statistic(
         self, constraints: Sequence[BoundConstraint], kind: StatisticKind = "violations", *, reversed_go: bool = False
     ) -> RuleStatistic | None:
-        """Return the exact statistic that aggregates there can count: none that needs rows in order."""
+        """Return the exact statistic that aggregates there can count: none that needs rows in order, or a matching."""
         found = super().exact_statistic(constraints, kind, reversed_go=reversed_go)
-        return None if found is None or isinstance(found.form, SortedForm) else found
+        return found if found is not None and found.by_aggregates else None
 
     # -- reading rows ---------------------------------------------------------------------------------------------
 
@@ -148,8 +148,10 @@ class GatheredTable(LocalTable):
         for each in asked:
             part = RemoteSlice(self._asking, each.constraints, where, name=self._next_name(), progress=self._progress)
             alone = part.self_conflicts if each.alone else 0
-            assert not isinstance(each.form, SortedForm), "`exact_statistic` of this table gives none"
-            found.append(alone + (0 if each.form is None else part.count_groups(each.form)[each.kind]))
+            if each.form is not None:
+                assert not isinstance(each.form, SortedForm), "`exact_statistic` of this table gives none"
+                alone += part.count_groups(each.form)[each.kind]
+            found.append(alone)
         return found
 
     def count_rows(self, slices: Sequence[WherePredicate | None]) -> list[int]:

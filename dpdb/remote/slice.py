@@ -21,12 +21,14 @@ from dpdb.engine import (
     Hashes,
     LocalSlice,
     Progress,
+    SteppedForm,
     Thinning,
     count_keys,
     group_count,
     key_histogram,
     no_progress,
     of_key,
+    stepped_count,
 )
 from dpdb.engine.sql import ROW, BoundConstraint, BoundPredicate, WherePredicate, degree_bound, largest_group_size
 from dpdb.engine.sql.class_histograms import HISTOGRAM, class_histogram, class_histograms
@@ -163,9 +165,11 @@ class RemoteSlice:
                 tables.append(there.grouped(class_histogram(histogram, rows)))
         return tables
 
-    def count_groups(self, form: GroupForm) -> dict[StatisticKind, int]:
+    def count_groups(self, form: GroupForm | SteppedForm) -> dict[StatisticKind, int]:
         """Count what must go of the groups of a form; see `dpdb.engine.count_all`. Private."""
         asking, rows = self._asking, self._tuples().subquery()
+        if isinstance(form, SteppedForm):
+            return {"violations": int(asking.value(stepped_count(form, rows)))}
         if form.is_key and form.equal:
             return of_key(self._key_histogram(key_histogram(form), rows))
         return {"violations": int(asking.value(group_count(form, rows)))}

@@ -14,7 +14,7 @@ from dpdb.engine.sql.bind import BoundPredicate
 from dpdb.engine.sql.class_histograms import CLASS_ROWS
 from dpdb.engine.sql.known import is_known
 
-__all__ = ["group_count"]
+__all__ = ["group_count", "grouped", "less", "most", "number_of_rows", "of_row", "plus", "sum_of", "total"]
 
 _BOTH, _FIRST, _SECOND = 0, 1, 2
 _SIZE = exp.column("size")
@@ -34,9 +34,9 @@ def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
     classes = [f"class_{place}" for place in range(len(form.classes))]
     loose = [f"loose_{place}" for place in range(len(form.loose))]
     names = dict(zip([*form.equal, *form.classes, *form.loose], [*equal, *classes, *loose], strict=True))
-    known = [is_known(_of_row(name)) for name in (*form.equal, *form.known, *form.classes)]
+    known = [is_known(of_row(name)) for name in (*form.equal, *form.known, *form.classes)]
     met = [_over(predicate) for predicate in form.conditions]
-    chosen = exp.select(*(exp.alias_(_of_row(name), alias) for name, alias in names.items()))
+    chosen = exp.select(*(exp.alias_(of_row(name), alias) for name, alias in names.items()))
     if form.sides is not None:
         chosen = chosen.select(exp.alias_(_side(*form.sides), "side"))
         met.append(exp.or_(*(exp.paren(_all_of(side)) for side in form.sides)))
@@ -46,7 +46,7 @@ def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
     if not names and form.sides is None:  # of a table without rows no row is left
         return _selected(chosen.select(exp.convert(1)), exp.func("greatest", _minus_one(), exp.convert(0)))
     if form.is_key:
-        counted = _grouped(chosen, equal, goes=_minus_one())
+        counted = grouped(chosen, equal, goes=_minus_one())
     elif form.sides is not None:
         counted = _of_sides(chosen, equal, classes)
     elif loose:
@@ -58,8 +58,8 @@ def group_count(form: GroupForm, rows: exp.Expr, conditions: Sequence[exp.Expr] 
 
 def _of_classes(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.Select:
     """All but the largest class of each group."""
-    sized = _grouped(chosen, [*equal, *classes], size=_count())
-    return _grouped(sized, equal, goes=_less(_sum(_SIZE), exp.Max(this=_SIZE.copy())))
+    sized = grouped(chosen, [*equal, *classes], size=number_of_rows())
+    return grouped(sized, equal, goes=less(sum_of(_SIZE), exp.Max(this=_SIZE.copy())))
 
 
 def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: list[str]) -> exp.Select:
@@ -68,16 +68,16 @@ def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: l
     Of two loose columns the best pair of values is that of some row, or no row has both of its values: then the most
     rows with the one and no other value, and with the other and no one value, may come from any two rows.
     """
-    sized = _grouped(chosen, [*equal, *classes, *loose], size=_count())
+    sized = grouped(chosen, [*equal, *classes, *loose], size=number_of_rows())
     has = [is_known(exp.column(name)) for name in loose]
     lacks = [exp.Not(this=each.copy()) for each in has]
     if len(loose) == 1:
-        best: exp.Expr = _plus(_most(_SIZE, has[0]), _total(_SIZE, lacks[0]))
+        best: exp.Expr = plus(most(_SIZE, has[0]), total(_SIZE, lacks[0]))
     else:
         beside = {}
         for place, name in enumerate(loose):
             window = exp.Window(
-                this=_total(_SIZE, lacks[1 - place]),
+                this=total(_SIZE, lacks[1 - place]),
                 partition_by=[exp.column(each) for each in [*equal, *classes, name]],
                 over="OVER",
             )
@@ -86,12 +86,12 @@ def _of_loose(chosen: exp.Select, equal: list[str], classes: list[str], loose: l
         sized = exp.select(*columns, *(exp.alias_(one, name) for name, one in beside.items())).from_(
             sized.subquery("sized")
         )
-        together = _plus(_SIZE, *map(exp.column, beside))
-        apart = _plus(*(_most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1)))
-        best = exp.func("greatest", _most(together, exp.and_(*(each.copy() for each in has))), apart)
-        best = _plus(best, _total(_SIZE, exp.and_(*(each.copy() for each in lacks))))
-    stay = _grouped(sized, [*equal, *classes], size=_sum(_SIZE), stay=best)
-    return _grouped(stay, equal, goes=_less(_sum(_SIZE), exp.Max(this=exp.column("stay"))))
+        together = plus(_SIZE, *map(exp.column, beside))
+        apart = plus(*(most(_SIZE, exp.and_(has[k].copy(), lacks[1 - k].copy())) for k in (0, 1)))
+        best = exp.func("greatest", most(together, exp.and_(*(each.copy() for each in has))), apart)
+        best = plus(best, total(_SIZE, exp.and_(*(each.copy() for each in lacks))))
+    stay = grouped(sized, [*equal, *classes], size=sum_of(_SIZE), stay=best)
+    return grouped(stay, equal, goes=less(sum_of(_SIZE), exp.Max(this=exp.column("stay"))))
 
 
 def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.Select:
@@ -102,37 +102,75 @@ def _of_sides(chosen: exp.Select, equal: list[str], classes: list[str]) -> exp.S
     """
     side = exp.column("side")
     sizes = {
-        name: _total(exp.convert(1), exp.EQ(this=side.copy(), expression=exp.convert(value)))
+        name: total(exp.convert(1), exp.EQ(this=side.copy(), expression=exp.convert(value)))
         for name, value in (("both", _BOTH), ("first", _FIRST), ("second", _SECOND))
     }
-    sized = _grouped(chosen, [*equal, *classes], size=_count(), **sizes)
+    sized = grouped(chosen, [*equal, *classes], size=number_of_rows(), **sizes)
     if not classes:
         one = exp.Case(
             ifs=[exp.If(this=exp.GT(this=exp.column("both"), expression=exp.convert(0)), true=exp.convert(1))],
             default=exp.convert(0),
         )
         stay = exp.func("greatest", exp.column("first"), exp.column("second"), one)
-        return exp.select(exp.alias_(_less(_SIZE.copy(), stay), "goes")).from_(sized.subquery("sized"))
-    stay = exp.func("greatest", exp.Max(this=_SIZE.copy()), _sum(exp.column("first")), _sum(exp.column("second")))
-    return _grouped(sized, equal, goes=_less(_sum(_SIZE), stay))
+        return exp.select(exp.alias_(less(_SIZE.copy(), stay), "goes")).from_(sized.subquery("sized"))
+    stay = exp.func("greatest", exp.Max(this=_SIZE.copy()), sum_of(exp.column("first")), sum_of(exp.column("second")))
+    return grouped(sized, equal, goes=less(sum_of(_SIZE), stay))
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _grouped(query: exp.Select, keys: Sequence[str], **aggregates: exp.Expr) -> exp.Select:
+def grouped(query: exp.Select, keys: Sequence[str], **aggregates: exp.Expr) -> exp.Select:
     """Group by keys; without any, all rows are one group, which is left out if it is empty."""
     named = [exp.alias_(value, name) for name, value in aggregates.items()]
     found = exp.select(*keys, *named).from_(query.subquery("grouped"))
-    return found.group_by(*keys) if keys else found.having(exp.GT(this=_count(), expression=exp.convert(0)))
+    return found.group_by(*keys) if keys else found.having(exp.GT(this=number_of_rows(), expression=exp.convert(0)))
+
+
+def of_row(name: str) -> exp.Column:
+    """A column of the rows."""
+    return exp.column(name, table=CLASS_ROWS, quoted=True)
+
+
+def number_of_rows() -> exp.Expr:
+    """Count rows."""
+    return exp.Count(this=exp.Star())
+
+
+def less(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Subtract."""
+    return exp.Sub(this=one, expression=other)
+
+
+def plus(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
+    """Add up."""
+    found = first.copy()
+    for other in others:
+        found = exp.Add(this=found, expression=other.copy())
+    return found
+
+
+def _if(condition: exp.Expr, value: exp.Expr) -> exp.Case:
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())], default=exp.convert(0))
+
+
+def sum_of(value: exp.Expr) -> exp.Expr:
+    """Sum over a group."""
+    return exp.cast(exp.Sum(this=value.copy()), "BIGINT")
+
+
+def total(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """Sum over the rows of a group that meet a condition; 0 if none does."""
+    return exp.Sum(this=_if(condition, value))
+
+
+def most(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """Find the most, 0 or more, among the rows of a group that meet a condition; 0 if none does."""
+    return exp.Max(this=_if(condition, value))
 
 
 def _selected(query: exp.Select, value: exp.Expr) -> exp.Select:
     return exp.select(exp.alias_(exp.cast(value, "BIGINT"), "goes")).from_(query.subquery("counted"))
-
-
-def _of_row(name: str) -> exp.Column:
-    return exp.column(name, table=CLASS_ROWS, quoted=True)
 
 
 def _over(predicate: BoundPredicate) -> exp.Expr:
@@ -152,36 +190,5 @@ def _side(first: Sequence[BoundPredicate], second: Sequence[BoundPredicate]) -> 
     )
 
 
-def _count() -> exp.Expr:
-    return exp.Count(this=exp.Star())
-
-
 def _minus_one() -> exp.Expr:
-    return _less(_count(), exp.convert(1))
-
-
-def _less(one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    return exp.Sub(this=one, expression=other)
-
-
-def _plus(first: exp.Expr, *others: exp.Expr) -> exp.Expr:
-    found = first.copy()
-    for other in others:
-        found = exp.Add(this=found, expression=other.copy())
-    return found
-
-
-def _if(condition: exp.Expr, value: exp.Expr) -> exp.Case:
-    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())], default=exp.convert(0))
-
-
-def _sum(value: exp.Expr) -> exp.Expr:
-    return exp.cast(exp.Sum(this=value.copy()), "BIGINT")
-
-
-def _total(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    return exp.Sum(this=_if(condition, value))
-
-
-def _most(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    return exp.Max(this=_if(condition, value))
+    return less(number_of_rows(), exp.convert(1))
