@@ -1,7 +1,7 @@
 """`allowed_domains`: values for columns whose rules on one row leave out what is usually put there.
 
-`gender IN ('F', 'M')`, `length(zip) = 5`, `carrier LIKE 'N%'`: candidates are made from a rule's literals and from
-usual forms of codes, and the engine says which of them the rules allow. All of it is made from rules and schema: public.
+`gender IN ('F', 'M')`, `length(zip) = 5`, `carrier LIKE 'N%'`: candidates are made from rules' literals and from usual
+forms of codes, and the engine says which of them the rules allow. All is made from rules and schema, and so public.
 """
 
 from __future__ import annotations
