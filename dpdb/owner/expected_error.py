@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Unpack
 
@@ -55,6 +55,7 @@ def plan(
     table: str | None = None,
     schema: Mapping[str, str] | None = None,
     distinct: Mapping[str, int] | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
     max_degree: int | None = None,
     target: float | None = None,
     repetitions: int = 50,
@@ -84,6 +85,8 @@ def plan(
         Without a source: all columns that matter. With a CSV file: types of its columns.
     distinct : mapping of column to int, optional
         Guessed numbers of distinct values; the square root of `rows` for the others, more where a key needs more.
+    values : mapping of column to texts, optional
+        Values that a column may have, where none that its rules allow is found from the rules alone.
     max_degree : int, optional
         The public bound that `em`, `hierarchical`, `baseline_max` and `r2t` need; without it they are left out.
     target : float, optional
@@ -103,8 +106,8 @@ def plan(
     Raises
     ------
     ParameterError
-        If a number is out of range, a column given is not constrained, neither source nor schema is given, or less
-        than a quarter of the rows that are made agree with one another.
+        If a number is out of range, a column given is not constrained, neither source nor schema is given, no value
+        is known that the rules of a column allow, or hardly any of the rows that are made agree with one another.
     DpdbError
         As `Session`, for errors of source or constraints.
 
@@ -130,7 +133,9 @@ def plan(
     spec = TableSpec.of(source, settings, constraints=constraints, table=table).with_assumed_parents()
     dcs, types, offer = _known(spec, rows)
     ask = Ask("all", epsilon, max_degree=max_degree)
-    made = planned_table(dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, seed=seed)
+    made = planned_table(
+        dcs, types, rows=rows, error_rate=error_rate, distinct=distinct or {}, values=values or {}, seed=seed
+    )
     rows_per_person = spec.change.rows_per_person if spec.change.unit is None else spec.change.most
     planned = TableSpec(
         made.rows,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,14 +20,15 @@ from dpdb.errors import ParameterError
 from dpdb.owner.consistent_rows import consistent_rows
 from dpdb.owner.dirt import rnoise
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_real, check_seed, fresh_seed, generator
-from dpdb.owner.synthetic import SyntheticTable, synthesize
+from dpdb.owner.synthetic import SyntheticTable, allowed_domains, synthesize
 
 __all__ = ["PlannedTable", "planned_table"]
 
 # Larger tables are planned on this many rows, with as many rows per value.
 _MOST_ROWS = 50_000
 _MOST_ROWS_IF_GENERAL = 5_000  # where conflicts have to be listed
-_LEAST_KEPT = 4  # a synthetic table keeps at least one in this many of its rows
+_LEAST_KEPT = 50  # a synthetic table keeps at least one in this many of its rows
+_MOST_MADE = 10  # so many times the rows that are wanted, and no more, are made to keep some of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ def planned_table(
     rows: int,
     error_rate: float,
     distinct: Mapping[str, int],
+    values: Mapping[str, Sequence[str]],
     seed: int | None,
 ) -> PlannedTable:
     """Make a table that satisfies the constraints and change cells of it. Parameters and errors as `plan`.
@@ -61,6 +63,7 @@ def planned_table(
     rows, error_rate = check_count("rows", rows), check_real("error_rate", error_rate, low=0, high=1)
     chosen = check_seed(seed)
     seed = fresh_seed() if chosen is None else chosen
+    _check_known(values, types, "values")
     shape, notes = _Shape(rows, _counts(distinct, types, rows), max(1, round(math.sqrt(rows)))), []
     inside = [dc for dc in dcs if dc.inclusion is None]
     if len(inside) < len(dcs):
@@ -75,7 +78,7 @@ def planned_table(
             f"planned on {most:,} rows instead of {rows:,}, with as many rows per value: relative errors of the whole "
             "table are smaller where every rule compares rows with equal values"
         )
-    clean, left_out = _clean(inside, types, shape, seed)
+    clean, left_out = _clean(inside, types, shape, values, seed)
     dirty = rnoise(clean.rows, dcs, alpha=error_rate, seed=seed) if error_rate else clean.rows
     notes += [*clean.notes, *left_out]
     return PlannedTable(dirty, _parents(clean.rows, dcs), error_rate, clean.distinct, tuple(notes), seed)
@@ -105,25 +108,34 @@ class _Shape:
 
 
 def _counts(guessed: Mapping[str, int], types: Mapping[str, str], rows: int) -> dict[str, int]:
+    _check_known(guessed, types, "distinct values")
     for name, count in guessed.items():
-        if name not in types:
-            raise ParameterError(
-                f"distinct values of {name!r}: no constraint has that column (known: {', '.join(types)})"
-            )
         if check_count(f"distinct values of {name!r}", count) > rows:
             raise ParameterError(f"distinct values of {name!r}: {count:,} are more than the {rows:,} rows")
     return dict(guessed)
 
 
+def _check_known(given: Iterable[str], types: Mapping[str, str], what: str) -> None:
+    for name in given:
+        if name not in types:
+            raise ParameterError(f"{what} of {name!r}: no constraint has that column (known: {', '.join(types)})")
+
+
 def _clean(
-    dcs: Sequence[DenialConstraint], types: Mapping[str, str], shape: _Shape, seed: int
+    dcs: Sequence[DenialConstraint],
+    types: Mapping[str, str],
+    shape: _Shape,
+    values: Mapping[str, Sequence[str]],
+    seed: int,
 ) -> tuple[SyntheticTable, list[str]]:
     """Make a table without conflicts: rows that still have conflicts are left out, and others made in their place."""
     rng, rows = generator(seed, Purpose.SYNTHETIC), shape.rows
     plain = [built for dc in dcs if (built := _built_around(dc)) is not None]
 
+    known = allowed_domains(dcs, types, count=4 * rows, usual=shape.usual, given=values, allowed=consistent_rows)
+
     def made(count: int) -> SyntheticTable:
-        return synthesize(plain, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng)
+        return synthesize(plain, types, rows=count, distinct=shape.distinct, usual=shape.usual, rng=rng, known=known)
 
     first = made(rows)
     if not dcs:
@@ -131,18 +143,24 @@ def _clean(
     kept = consistent_rows(first.rows, dcs)
     if len(kept) == rows:
         return first, []
-    beside = "; ".join(dc.label for dc in _general(dcs))
+    around = [dc for dc in _general(dcs) if not dc.is_single_tuple or len(dc.table_columns) > 1]
     if _LEAST_KEPT * len(kept) < rows:
+        hard = [dc for dc in around if _MOST_MADE * len(consistent_rows(first.rows, [dc])) < rows] or around
         raise ParameterError(
             f"no synthetic table for these constraints: of {rows:,} rows only {len(kept):,} agree with one another"
-            + (f"; it is not built around the rule: {beside}" if beside else "; guess other numbers of distinct values")
-        )
-    more = made(round(1.1 * rows * rows / len(kept)))
+            + (f"; it is not built around the rule: {_labels(hard)}; plan without it, or name values that agree "
+               "(--values COLUMN=V,V)" if hard else "; guess other numbers of distinct values")
+        )  # fmt: skip
+    more = made(min(round(1.1 * rows * rows / len(kept)), _MOST_MADE * rows))
     kept = consistent_rows(more.rows, dcs)[:rows]
     note = f"of the rows made only {len(kept):,} that agree with one another were kept, so values are not spread evenly"
     return SyntheticTable(more.rows.take(pa.array(kept)), more.distinct, more.notes), [
-        note + (f"; they are not made around the rule: {beside}" if beside else "")
+        note + (f"; they are not made around the rule: {_labels(around)}" if around else "")
     ]
+
+
+def _labels(dcs: Sequence[DenialConstraint]) -> str:
+    return "; ".join(dc.label for dc in dcs)
 
 
 def _built_around(dc: DenialConstraint) -> DenialConstraint | None:

@@ -128,7 +128,7 @@ def _import(path: Path, found: Found, dialect: str) -> str:
 def _chosen(found: Found, table: str | None, path: str | Path) -> str:
     named = [rule.table for rule in found.rules] + [item.table for item in found.left_out]
     tables = list(dict.fromkeys(named))
-    if table is not None:
+    if table is not None and tables != [""]:  # a file that names no table is about the one that is meant
         same = [name for name in tables if name == table] or [n for n in tables if n.casefold() == table.casefold()]
         if len(same) != 1:
             raise ParameterError(f"{path} has no rules for {table!r}{nearest_words(table, tables)}")

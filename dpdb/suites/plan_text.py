@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
 from dpdb.errors import ParameterError
@@ -12,18 +13,33 @@ from dpdb.release import Epsilon
 from dpdb.suites.counted import tests_without_table
 from dpdb.suites.mechanism.plan import Certain, SuitePlan
 from dpdb.suites.mechanism.planned import plan_suite
-from dpdb.suites.mechanism.planning import numbers_instead, surely_found, unsure_rows
+from dpdb.suites.mechanism.planning import epsilon_for, numbers_instead, surely_found, unsure_rows
 from dpdb.suites.suite import Suite
 
 __all__ = ["plan_words", "planned_words"]
 
 
-def plan_words(plan: SuitePlan) -> list[str]:
-    """Return the lines; all of it is public, and nothing is read or spent."""
-    return [_cost(plan), *_margins(plan), *_found(plan), *_numbers(plan)]
+def plan_words(plan: SuitePlan, margin: int | None = None) -> list[str]:
+    """Return the lines; all of it is public, and nothing is read or spent.
+
+    Parameters
+    ----------
+    plan : SuitePlan
+    margin : int, optional
+        Rows that a verdict may be off: also say the smallest epsilon for that.
+    """
+    return [_cost(plan), *_margins(plan), *_wished(plan, margin), *_found(plan), *_numbers(plan)]
 
 
-def planned_words(suite: Suite, epsilon: Epsilon, rows: int, *, runs: int = 1, certain: Certain = "fail") -> list[str]:
+def planned_words(
+    suite: Suite,
+    epsilon: Epsilon,
+    rows: int,
+    *,
+    runs: int = 1,
+    certain: Certain = "fail",
+    margin: int | None = None,
+) -> list[str]:
     """Plan a suite before there is a table: a row is the unit, and every rule has a closed form.
 
     Parameters
@@ -37,17 +53,23 @@ def planned_words(suite: Suite, epsilon: Epsilon, rows: int, *, runs: int = 1, c
         How often a kept suite will run.
     certain : str
         As of `plan_suite`.
+    margin : int, optional
+        As of `plan_words`.
 
     Raises
     ------
     ParameterError
-        As `plan_suite`, or without rows.
+        As `plan_suite`, or there are no rows.
     """
     if rows < 1:
-        raise ParameterError(f"rows: a suite is planned for at least one row, got {rows}")
+        raise ParameterError(f"rows must be at least 1, got {rows}")
     plan = plan_suite(tests_without_table(suite), parse_epsilon(epsilon), Fraction(99, 100), certain=certain, runs=runs)
     share = 100 * float(unsure_rows(plan)) / rows
-    return [*plan_words(plan), f"of {rows:,} rows, {_rows(unsure_rows(plan))} are {share:.2g}%", "nothing was spent"]
+    return [
+        *plan_words(plan, margin),
+        f"of {rows:,} rows, {_rows(unsure_rows(plan))} are {share:.2g}%",
+        "nothing was spent",
+    ]
 
 
 def _cost(plan: SuitePlan) -> str:
@@ -68,6 +90,13 @@ def _margins(plan: SuitePlan) -> Iterator[str]:
     else:
         yield f"with {percent} for all passes together, no check over its limit passes"
         yield f"with {percent} for {checks}{times} together, none that is {rows} or more within its limit fails"
+
+
+def _wished(plan: SuitePlan, margin: int | None) -> Iterator[str]:
+    if margin is not None:
+        epsilon = epsilon_for(plan.tests, margin, plan.confidence, runs=plan.runs, keys=plan.keys)
+        rounded_up = Decimal(epsilon).scaleb(-9).quantize(Decimal("0.001"), ROUND_CEILING).normalize()
+        yield f"for at most {margin:,} row{'s' * (margin > 1)} there: epsilon {rounded_up:f}"
 
 
 def _found(plan: SuitePlan) -> Iterator[str]:

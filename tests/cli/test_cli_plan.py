@@ -50,6 +50,7 @@ def test_text_shows_every_figure_with_its_name(capsys: pytest.CaptureFixture[str
         (["--distinct", "zip"], "--distinct 'zip': expected COLUMN=NUMBER"),
         (["--distinct", "zip=-3"], "--distinct 'zip=-3': expected COLUMN=NUMBER"),
         (["--distinct", "zip=999"], "999 are more than the 500 rows"),
+        (["--values", "zip"], "--values 'zip': expected COLUMN=VALUE,VALUE"),
         (["--epsilon", "x"], "epsilon must be a positive number"),
         (["missing.parquet"], "no such file"),
     ],

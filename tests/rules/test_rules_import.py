@@ -337,6 +337,11 @@ def test_several_tables_need_a_name(tmp_path: Path) -> None:
         _imported(tmp_path, "two.yml", TWO, "c")
 
 
+def test_a_file_that_names_no_table_is_about_the_one_that_is_named(tmp_path: Path) -> None:
+    text = json.dumps({"expectations": [{"type": "expect_column_values_to_not_be_null", "kwargs": {"column": "id"}}]})
+    assert _texts(_imported(tmp_path, "suite.json", text, "visits")) == ["NOT NULL(id)"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

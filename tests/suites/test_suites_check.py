@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -342,5 +343,29 @@ def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) 
     assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
     assert main(["plan", "--rows", "4000"]) == 2
     assert capsys.readouterr().err.count("\n") == 2
-    assert main(["plan", "--suite", "suite.txt", "--rows", "0"]) == 2
-    assert capsys.readouterr().err == "dpdb: rows: a suite is planned for at least one row, got 0\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_epsilon_of_a_wished_margin_gives_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--suite", "suite.txt", "--rows", "4000", "--margin", "20", "--runs", "30"]) == 0
+    [epsilon] = re.findall(r"for at most 20 rows there: epsilon ([0-9.]+)\n", capsys.readouterr().out)
+    assert (
+        main(["check", "t.parquet", "suite.txt", "--keep", "n", "--runs", "30", "--epsilon", epsilon, "--dry-run"]) == 0
+    )
+    [rows] = re.findall(r"is at most ([0-9.]+) rows over its limit", capsys.readouterr().out)
+    assert 19 < float(rows) <= 20
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rows", "0"], "rows must be at least 1, got 0"),
+        (["--rows", "9", "--margin", "0"], "no epsilon gives margins of 0 rows"),
+        (["--rows", "9", "--format", "json"], "--suite is planned in words: --format text"),
+        (["--rows", "9", "--runs", "0"], "a suite needs at least one run and one key"),
+    ],
+)
+def test_a_suite_that_cannot_be_planned(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--suite", "suite.txt", *options]) == 2
+    assert capsys.readouterr().err == f"dpdb: {message}\n"

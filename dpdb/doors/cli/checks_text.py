@@ -53,8 +53,8 @@ def _notes(results: CheckResults) -> Iterator[str]:
     yield f"Guarantee: {results.guarantee}."
 
 
-def plan_text(prepared: CheckRun) -> str:
+def plan_text(prepared: CheckRun, margin: int | None = None) -> str:
     """Return what a suite will be able to tell apart; public, nothing is read or spent."""
     from dpdb.suites import plan_words
 
-    return "\n".join([*plan_words(prepared.plan), "nothing was spent"]) + "\n"
+    return "\n".join([*plan_words(prepared.plan, margin), "nothing was spent"]) + "\n"

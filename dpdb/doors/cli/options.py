@@ -14,7 +14,7 @@ from dpdb.errors import ParameterError
 if TYPE_CHECKING:
     from dpdb.release import Gate
 
-__all__ = ["csv_schema", "distinct", "keys", "option_of", "table_settings", "thresholds"]
+__all__ = ["csv_schema", "distinct", "keys", "option_of", "table_settings", "thresholds", "values"]
 
 
 _COUNT = re.compile("[0-9]{1,18}")
@@ -60,6 +60,17 @@ def distinct(options: argparse.Namespace) -> dict[str, int]:
         if not name or not _COUNT.fullmatch(count):
             raise ParameterError(f"--distinct {text!r}: expected COLUMN=NUMBER")
         read[name] = int(count)
+    return read
+
+
+def values(options: argparse.Namespace) -> dict[str, list[str]]:
+    """Read every `--values COLUMN=V,V`, whose values are one line of CSV."""
+    read: dict[str, list[str]] = {}
+    for text in options.values:
+        name, _, line = text.partition("=")
+        if not name or not line:
+            raise ParameterError(f"--values {text!r}: expected COLUMN=VALUE,VALUE")
+        read[name] = next(csv.reader([line]), [])
     return read
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "format_option",
     "ledger_options",
     "limit_options",
+    "margin_option",
     "output_option",
     "owner_log",
     "quiet_options",
@@ -212,6 +213,13 @@ def output_option(parser: argparse.ArgumentParser) -> None:
 def format_option(parser: argparse.ArgumentParser, *more: str) -> None:
     """Add the option for the format: text, JSON or one of further formats."""
     harmless(parser.add_argument("--format", choices=["text", "json", *more], default="text", help="output (text)"))
+
+
+def margin_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for a wished margin of the plan of a suite."""
+    parser.add_argument(
+        "--margin", type=whole, metavar="ROWS", help="of a suite's plan: say the epsilon for verdicts that close"
+    )
 
 
 def words_options(parser: argparse.ArgumentParser) -> None:

@@ -23,27 +23,39 @@ _DAY = 86_400_000_000  # microseconds
 _PREFIX = "v"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
-    """Whole numbers from `low` to `high` (None: no bound), converted to a type.
+    """Whole numbers from `low` to `high` (None: no bound), converted to a type; or a list of values.
 
     Attributes
     ----------
     kind : pyarrow.DataType
         int64, float64, bool, date32, timestamp or string.
+    values : pyarrow.Array or None
+        The list, ascending.
+    is_open : bool
+        Whether the list is one of many, of as many values as a table may need.
     """
 
     kind: pa.DataType
     low: int | None = None
     high: int | None = None
+    values: pa.Array | None = None
+    is_open: bool = False
 
     @property
     def size(self) -> int | None:
         """Number of values; None if it is not bounded."""
+        if self.values is not None:
+            return None if self.is_open else len(self.values)
         return None if self.low is None or self.high is None else self.high - self.low + 1
 
     def column(self, codes: NDArray[np.int64], count: int) -> pa.Array:
         """Return values for codes from 0 to `count` - 1, in their order."""
+        if self.values is not None:
+            if count > len(self.values):
+                raise ParameterError(f"{count:,} distinct values are more than the {len(self.values):,} that are known")
+            return self.values.take(pa.array(codes))
         numbers = codes + self._first(count)
         if pa.types.is_string(self.kind):
             width = len(str(self._first(count) + count))  # of one width, so that text compares as the codes do

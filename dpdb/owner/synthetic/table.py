@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpdb.constraints import DenialConstraint, key_columns
 from dpdb.owner.synthetic.codes import ColumnCodes
-from dpdb.owner.synthetic.domains import domain_of
+from dpdb.owner.synthetic.domains import Domain, domain_of
 from dpdb.owner.synthetic.families import find_families
 from dpdb.owner.synthetic.levels import levels_of
 
@@ -45,6 +46,7 @@ def synthesize(
     distinct: Mapping[str, int],
     usual: int,
     rng: np.random.Generator,
+    known: Mapping[str, Domain] = MappingProxyType({}),
 ) -> SyntheticTable:
     """Make a table whose rows satisfy functional dependencies, keys, order constraints and bounds of single columns.
 
@@ -61,6 +63,8 @@ def synthesize(
         Number of distinct values of the other columns; more where a key needs more.
     rng
         Seeded by the caller.
+    known : mapping of str to Domain
+        Values of columns, where they are not the usual ones.
 
     Raises
     ------
@@ -68,7 +72,7 @@ def synthesize(
         If a column of a key has too few values, or the constraints leave a column no value.
     """
     families = find_families(constraints, list(types))
-    domains = {name: domain_of(name, kind, constraints) for name, kind in types.items()}
+    domains = {name: known.get(name) or domain_of(name, kind, constraints) for name, kind in types.items()}
     levels, notes = levels_of(families, domains, distinct, usual)
     limits = {name: domain.size for name, domain in domains.items() if domain.size is not None}
     draft = ColumnCodes(rows, families, levels, {**limits, **distinct})

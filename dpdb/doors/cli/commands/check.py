@@ -14,6 +14,7 @@ from dpdb.doors.cli.shared_options import (
     declared_options,
     format_option,
     limit_options,
+    margin_option,
     output_option,
     setting_options,
     spending_options,
@@ -56,6 +57,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--keep", metavar="NAME", help="keep the suite: later runs under this name cost nothing")
     parser.add_argument("--runs", type=whole, metavar="H", help="with --keep: how often it will run (365)")
     parser.add_argument("--dry-run", action="store_true", help="show what can be told apart, and spend nothing")
+    margin_option(parser)
     spending_options(parser)
     limit_options(parser)
     format_option(parser)
@@ -102,7 +104,7 @@ def _checked(
     ) as session:
         prepared = prepare_check(session, suite, **asked)
         if options.dry_run:
-            write_output(plan_text(prepared))
+            write_output(plan_text(prepared, options.margin))
             return None
         if options.run_id is None and options.ledger is not None and not options.quiet:
             say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")

@@ -7,8 +7,15 @@ import json
 from typing import Any
 
 from dpdb.doors.cli.numbers import real, whole
-from dpdb.doors.cli.options import distinct, table_settings
-from dpdb.doors.cli.shared_options import command, declared_options, format_option, setting_options, shape_options
+from dpdb.doors.cli.options import distinct, table_settings, values
+from dpdb.doors.cli.shared_options import (
+    command,
+    declared_options,
+    format_option,
+    margin_option,
+    setting_options,
+    shape_options,
+)
 from dpdb.doors.cli.streams import show
 from dpdb.engine import LIMITS, SETTINGS
 from dpdb.errors import ParameterError
@@ -31,6 +38,11 @@ def add(commands: Any) -> None:
     constraints = SETTINGS["constraints"]
     parser.add_argument("--constraints", metavar=constraints.letter, action="append", help=constraints.words)
     parser.add_argument("--suite", metavar="FILE", help="plan a suite of checks instead: needs --rows and no SOURCE")
+    parser.add_argument("--certain", choices=["fail", "pass"], default="fail", help="with --suite: as of `dpdb check`")
+    parser.add_argument(
+        "--runs", type=whole, default=1, metavar="H", help="with --suite: how often it runs if kept (1)"
+    )
+    margin_option(parser)
     parser.add_argument("--epsilon", default="1", metavar="E", help="privacy cost to plan for (1)")
     parser.add_argument("--rows", type=whole, required=True, metavar="N", help="a guess of the number of rows")
     parser.add_argument("--error-rate", type=real, metavar="A", help="guessed share of wrong cells, such as 0.01")
@@ -40,6 +52,13 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         help="a guess of the column's number of distinct values (square root of N); may be repeated",
+    )
+    parser.add_argument(
+        "--values",
+        metavar="COLUMN=V,V",
+        action="append",
+        default=[],
+        help="values that a column may have, where its rules alone do not tell any; may be repeated",
     )
     parser.add_argument("--max-degree", type=whole, metavar="N", help="public bound of conflicts per row")
     parser.add_argument("--target", type=real, metavar="X", help="find the epsilon that gives this relative error")
@@ -65,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
         error_rate=options.error_rate,
         epsilon=options.epsilon,
         distinct=distinct(options),
+        values=values(options),
         max_degree=options.max_degree,
         target=options.target,
         repetitions=options.repetitions,
@@ -81,8 +101,11 @@ def _suite(options: argparse.Namespace) -> int:
     for name in ("source", "constraints", "error_rate", "target"):
         if getattr(options, name) is not None:
             raise ParameterError(f"--suite is planned without {'SOURCE' if name == 'source' else _option(name)}")
+    if options.format != "text":
+        raise ParameterError("--suite is planned in words: --format text")
+    wished = {"runs": options.runs, "certain": options.certain, "margin": options.margin}
     suite = load_suite(options.suite, date="2000-01-01")  # whatever {date} stands for, the plan is the same
-    show("\n".join(planned_words(suite, options.epsilon, options.rows)))
+    show("\n".join(planned_words(suite, options.epsilon, options.rows, **wished)))
     return 0
 
 
