@@ -53,8 +53,7 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     if listed:
         constraints.append(by_edges(EdgeArrays.from_pairs(4, [(0, 1), (1, 2)])))
     constraints = [each.of_rows(np.arange(4)) if isinstance(each, BlockConstraint) else each for each in constraints]
-    for right in (codes, 1_000 * codes):  # a table of all possible pairs, and too many for one
-        factorize(zeros, right)
+    factorize(zeros, codes)
     graph = BlockGraph(4, constraints)
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         _load_degrees(graph, constraints)

@@ -39,7 +39,6 @@ HARMLESS = {
     "graph/exact/cover.py _MAX_COMPONENT_EDGES": OWNER,
     "graph/exact/cover.py _MAX_KERNEL_EDGES": OWNER,
     "graph/exact/reductions.py _MAX_DEGREE": OWNER,
-    "graph/kernels/block_degrees.py 3": "a place in an array, not a bound",
     "graph/kernels/crossings.py _CLEAR": "which sweep it is",
     "graph/kernels/crossings.py _CLEAR_AGAIN": "which sweep it is",
     "graph/kernels/grouping.py 3": "a place in an array, not a bound",
