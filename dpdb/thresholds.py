@@ -172,15 +172,6 @@ LOOKS_PER_ROW = Threshold(
     agree="as COVERED_SHARE",
 )
 
-NARROW_LANES = Threshold(
-    "NARROW_LANES",
-    2**32,
-    of="the greatest theta that may bind: one less than there are rows",
-    below="a scan of edges counts in the narrowest type that holds it",
-    above="a scan of edges counts in 32 bits",
-    agree="no count exceeds theta, and a greater theta binds no row",
-)
-
 # -- programs and remote tables ------------------------------------------------------------------------------------
 
 SMALL_PROGRAM = Threshold(

@@ -46,7 +46,6 @@ HARMLESS = {
     "graph/kernels/range_matching.py _END": "a place in an array, not a bound",
     "graph/kernels/range_matching.py _EQUAL": "a place in an array, not a bound",
     "graph/solver.py 8": "bytes of a head that may be cut off",
-    "graph/thetas.py _VECTOR": PUBLIC,
     "graph/unlisted_edges/block_graph.py _BATCH": PIECE,
     "graph/unlisted_edges/counted_projection.py _VECTOR": "part of what is compared with COUNTED_WORK",
     "measures/theta_limits.py _DOUBT": PUBLIC,
