@@ -75,25 +75,6 @@ FEW_ROWS = Threshold(
     agree="a code is the rank of a value among the distinct values of its column",
 )
 
-NARROW_CODES = Threshold(
-    "NARROW_CODES",
-    2**31,
-    of="distinct values of a column",
-    below="its codes are kept in the narrowest type that holds them",
-    above="its codes are kept in 32 bits",
-    agree="codes are compared, never computed with, in their own type",
-)
-
-GROUPS_PER_ROW = Threshold(
-    "GROUPS_PER_ROW",
-    1,
-    of="possible groups per row, as the largest group of some columns is counted",
-    below="groups are numbered by the codes of their columns, so that some may be empty",
-    above="groups are numbered anew by sorting, with no empty one",
-    agree="either numbers groups without repetition, and empty ones are not the largest",
-    most=1_000,
-)
-
 HASH_BITS = Threshold(
     "HASH_BITS",
     64,
@@ -112,24 +93,6 @@ SORTED_BITS = Threshold(
     above="keys are sorted in several turns, the last key in the last turn",
     agree="every turn is stable",
     most=63,
-)
-
-CELLS_PER_ROW = Threshold(
-    "CELLS_PER_ROW",
-    4,
-    of="possible pairs of two numbers per row, as pairs are numbered",
-    below="a table has a cell for each pair",
-    above="a hash table has one for each pair that occurs",
-    agree="both number pairs in the order of their first appearance",
-)
-
-EMPTY_GROUPS = Threshold(
-    "EMPTY_GROUPS",
-    4,
-    of="values of a constraint's only column of equality per row, as its groups are numbered",
-    below="a group's number is its code, so that some may be empty",
-    above="groups are numbered anew",
-    agree="empty groups have no conflict, and those without a conflict are left out in either way",
 )
 
 # -- class histograms ----------------------------------------------------------------------------------------------
@@ -182,16 +145,6 @@ SUM_IN_PAIRS = Threshold(
     agree="both are the exact degrees",
 )
 
-PAIRS_LOOKED_UP = Threshold(
-    "PAIRS_LOOKED_UP",
-    2**20,
-    of="rows in the groups of an earlier constraint that a group's minority meets; never more than the group has",
-    below="pairs counted twice are found in those groups",
-    above="pairs counted twice are found in chunks of the own group",
-    agree="each pair is taken back at the first of the earlier constraints that it violates, those of chunks first",
-    most=2**62,
-)
-
 COUNTED_WORK = Threshold(
     "COUNTED_WORK",
     1,
@@ -217,15 +170,6 @@ LOOKS_PER_ROW = Threshold(
     below="as COVERED_SHARE",
     above="as COVERED_SHARE",
     agree="as COVERED_SHARE",
-)
-
-NARROW_LANES = Threshold(
-    "NARROW_LANES",
-    2**32,
-    of="the greatest theta that may bind: one less than there are rows",
-    below="a scan of edges counts in the narrowest type that holds it",
-    above="a scan of edges counts in 32 bits",
-    agree="no count exceeds theta, and a greater theta binds no row",
 )
 
 # -- programs and remote tables ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.steps import go_on_if_wanted, ranges
-from dpdb.thresholds import CELLS_PER_ROW, SORTED_BITS
+from dpdb.thresholds import SORTED_BITS
 
 __all__ = [
     "chain_places",
@@ -32,17 +32,10 @@ def factorize(left: Codes, right: Codes) -> tuple[Codes, int]:
 
     Returns the numbers, shape `(rows,)`, and how many there are.
     """
-    from dpdb.graph.kernels.grouping import number_cells, number_pairs
+    from dpdb.graph.kernels.grouping import number_pairs
 
     numbers = np.empty(left.size, np.int32)
     count = 0
-    width = int(right.max(initial=-1)) + 1
-    all_pairs = (int(left.max(initial=-1)) + 1) * width
-    if all_pairs <= CELLS_PER_ROW.at * left.size:  # no more memory than the hash table has
-        cells = np.full(all_pairs, -1, np.int32)
-        for first, last in ranges(left.size):
-            count = number_cells(left, right, width, cells, numbers, first, last, count)
-        return numbers, int(count)
     slots = np.full(1 << max(4, (2 * left.size - 1).bit_length()), -1, np.int32)
     for first, last in ranges(left.size):
         count = number_pairs(left, right, slots, numbers, first, last, count)

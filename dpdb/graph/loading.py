@@ -29,8 +29,6 @@ from dpdb.graph.witness import witness_counts
 __all__ = ["load_all_kernels", "load_block_kernels", "load_counted_projection", "load_edge_kernels"]
 
 _STATISTICS = ("projected_edges", "witnesses", "twice_fractional_cover", "greedy_cover", "twice_truncated_edges")
-_WIDTHS = (3, 300, 70_000)
-"""Rows of graphs whose thetas take 8, 16 and 32 bits."""
 
 
 @cache
@@ -53,8 +51,7 @@ def load_block_kernels(statistic: str, *, ordered: bool, listed: bool, alone: bo
     if listed:
         constraints.append(by_edges(EdgeArrays.from_pairs(4, [(0, 1), (1, 2)])))
     constraints = [each.of_rows(np.arange(4)) if isinstance(each, BlockConstraint) else each for each in constraints]
-    for right in (codes, 1_000 * codes):  # a table of all possible pairs, and too many for one
-        factorize(zeros, right)
+    factorize(zeros, codes)
     graph = BlockGraph(4, constraints)
     if statistic in ("projected_edges", "projected_nodes", "greedy_cover"):
         _load_degrees(graph, constraints)
@@ -86,10 +83,8 @@ def load_edge_kernels(statistic: str) -> None:
     graph = EdgeArrays.from_pairs(3, [(0, 1), (1, 2)])
     if statistic in ("projected_edges", "projected_nodes", "witnesses"):
         # A call for several measures scans once for all of them.
-        for rows in _WIDTHS:
-            wide = EdgeArrays.from_pairs(rows, [(0, 1)])
-            projected_counts(wide, [rows - 1])
-            witness_counts(wide, [rows - 1])
+        projected_counts(graph, [1])
+        witness_counts(graph, [1])
     elif statistic == "greedy_cover":
         greedy_cover_size(graph)
     elif statistic == "twice_fractional_cover":

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph.edges import OrderedEdges, read_batches
 from dpdb.graph.steps import ranges
-from dpdb.graph.thetas import theta_lanes
+from dpdb.graph.thetas import bounded_theta, check_thetas
 
 __all__ = ["ProjectedCounts", "Projection", "greedy_cover_size", "projected_counts"]
 
@@ -30,26 +30,25 @@ class Projection:
     """Projections to every theta, built batch by batch in canonical order."""
 
     def __init__(self, node_count: int, thetas: Sequence[int]) -> None:
-        self._thetas = theta_lanes(thetas, node_count)
-        lanes = self._thetas.lanes
-        self._degree = np.zeros((node_count, len(lanes)), dtype=lanes.dtype)
-        self._full = np.zeros(node_count, dtype=np.bool_)
+        self._node_count, self._thetas = node_count, check_thetas(thetas)
+        bounds = {bounded_theta(theta, node_count) for theta in self._thetas}
+        self._degrees = {theta: np.zeros(node_count, np.uint32) for theta in sorted(bounds)}
 
     def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
         """Add one batch of edges, in order."""
         from dpdb.graph.kernels.edge_scans import project
 
-        for first, last in ranges(len(u), self._thetas.cost):
-            project(u[first:last], v[first:last], self._thetas.lanes, self._degree, self._full)
+        for first, last in ranges(len(u), len(self._degrees)):
+            for theta, degree in self._degrees.items():
+                project(u[first:last], v[first:last], theta, degree)
 
     def counts(self) -> tuple[ProjectedCounts, ...]:
         """Count the projections of the edges added so far, one entry per given theta."""
-        doubled = self._degree.sum(axis=0, dtype=np.int64)
-        positive = np.count_nonzero(self._degree, axis=0)
-        return tuple(
-            ProjectedCounts(theta, int(doubled[lane]) // 2, int(positive[lane]))
-            for theta, lane in zip(self._thetas.thetas, self._thetas.lane_of, strict=True)
-        )
+        found = {
+            theta: (int(degree.sum(dtype=np.int64)) // 2, int(np.count_nonzero(degree)))
+            for theta, degree in self._degrees.items()
+        }
+        return tuple(ProjectedCounts(each, *found[bounded_theta(each, self._node_count)]) for each in self._thetas)
 
 
 def projected_counts(edges: OrderedEdges, thetas: Sequence[int]) -> tuple[ProjectedCounts, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph.edges import OrderedEdges, read_batches
 from dpdb.graph.steps import ranges
-from dpdb.graph.thetas import theta_lanes
+from dpdb.graph.thetas import bounded_theta, check_thetas
 
 __all__ = ["WitnessCount", "witness_counts"]
 
@@ -21,23 +21,23 @@ class WitnessCount:
     """Witness counts for every theta, built batch by batch in canonical order."""
 
     def __init__(self, node_count: int, thetas: Sequence[int]) -> None:
-        self._thetas = theta_lanes(thetas, node_count)
-        lanes = self._thetas.lanes
-        # One allocation: what a node charges and what covers it lie next to each other.
-        self._state = np.zeros((node_count, 2, len(lanes)), dtype=lanes.dtype)
-        self._everywhere = np.zeros((2, node_count), dtype=np.bool_)
+        self._node_count, self._thetas = node_count, check_thetas(thetas)
+        bounds = {bounded_theta(theta, node_count) for theta in self._thetas}
+        self._covers = {theta: np.zeros(node_count, np.uint32) for theta in sorted(bounds)}
+        self._covered = {theta: np.zeros(node_count, np.bool_) for theta in self._covers}
 
     def add(self, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> None:
         """Add one batch of edges, in order."""
         from dpdb.graph.kernels.edge_scans import witness
 
-        for first, last in ranges(len(u), self._thetas.cost):
-            witness(u[first:last], v[first:last], self._thetas.lanes, self._state, self._everywhere)
+        for first, last in ranges(len(u), len(self._covers)):
+            for theta, covers in self._covers.items():
+                witness(u[first:last], v[first:last], theta, covers, self._covered[theta])
 
     def counts(self) -> tuple[int, ...]:
         """Count covered nodes among the edges added so far, one entry per given theta."""
-        covered = self._state[:, 1].sum(axis=0, dtype=np.int64)
-        return tuple(int(covered[lane]) for lane in self._thetas.lane_of)
+        found = {theta: int(np.count_nonzero(covered)) for theta, covered in self._covered.items()}
+        return tuple(found[bounded_theta(each, self._node_count)] for each in self._thetas)
 
 
 def witness_counts(edges: OrderedEdges, thetas: Sequence[int]) -> tuple[int, ...]:

@@ -10,7 +10,6 @@ from numba import njit
 from dpdb.graph.kernels.adjacency import fill_adjacency
 from dpdb.graph.kernels.edge_scans import count_degrees, project, witness
 from dpdb.graph.kernels.matching import NO_LEVEL, augment, find_levels, match_greedily
-from dpdb.graph.thetas import theta_lanes
 
 # As functions that numba compiles into these.
 augment, count_degrees, fill_adjacency, find_levels, match_greedily, project, witness = (
@@ -38,29 +37,26 @@ def _select(mask, u, v, some_u, some_v):
 
 
 @njit
-def _scan_statistics(masks, u, v, nodes, lanes):
-    width = lanes.shape[0]
+def _scan_statistics(masks, u, v, nodes, thetas):
+    width = thetas.shape[0]
     out = np.zeros((masks.shape[0], 3 * width + 1), np.int8)
     some_u, some_v = np.empty_like(u), np.empty_like(v)
-    degree = np.zeros((nodes, width), lanes.dtype)
-    state = np.zeros((nodes, 2, width), lanes.dtype)
-    full = np.zeros(nodes, np.bool_)
-    everywhere = np.zeros((2, nodes), np.bool_)
-    one, matched = np.ones(1, lanes.dtype), np.zeros((nodes, 1), lanes.dtype)
+    degree, covers = np.zeros(nodes, np.uint32), np.zeros(nodes, np.uint32)
+    covered = np.zeros(nodes, np.bool_)
     for row in range(masks.shape[0]):
         count = _select(masks[row], u, v, some_u, some_v)
-        degree[:], state[:], full[:], everywhere[:], matched[:] = 0, 0, False, False, 0
-        project(some_u[:count], some_v[:count], lanes, degree, full)
-        witness(some_u[:count], some_v[:count], lanes, state, everywhere)
         for k in range(width):
+            degree[:], covers[:], covered[:] = 0, 0, False
+            project(some_u[:count], some_v[:count], thetas[k], degree)
+            witness(some_u[:count], some_v[:count], thetas[k], covers, covered)
             for x in range(nodes):
-                out[row, k] += degree[x, k]
-                out[row, width + k] += degree[x, k] > 0
-                out[row, 2 * width + k] += state[x, 1, k]
+                out[row, k] += degree[x]
+                out[row, width + k] += degree[x] > 0
+                out[row, 2 * width + k] += covered[x]
             out[row, k] //= 2
-        full[:] = False
-        project(some_u[:count], some_v[:count], one, matched, full)
-        out[row, 3 * width] = matched.sum()  # the greedy cover is both ends of the edges of pi_1
+        degree[:] = 0
+        project(some_u[:count], some_v[:count], 1, degree)
+        out[row, 3 * width] = degree.sum()  # the greedy cover is both ends of the edges of pi_1
     return out
 
 
@@ -151,22 +147,15 @@ class SmallGraphs:
         self._others = [~bits[(pairs == x).any(axis=1)].sum() for x in range(nodes)]
 
     def changes(self, masks: np.ndarray, *, complete: bool = False) -> Changes:
-        lanes = theta_lanes(self.thetas.tolist(), self.nodes)
-
         def statistics(of):
-            return _scan_statistics(of, self.u, self.v, self.nodes, lanes.lanes)
+            return _scan_statistics(of, self.u, self.v, self.nodes, self.thetas)
 
         before = statistics(masks)
         # With all masks at hand the graph without x is another row of the same table.
         after = [before[masks & keep] if complete else statistics(masks & keep) for keep in self._others]
         difference = np.concatenate([before - rows for rows in after])
-        width, columns = len(lanes.lanes), np.array(lanes.lane_of)
-        return Changes(
-            difference[:, columns],
-            difference[:, width + columns],
-            difference[:, 2 * width + columns],
-            difference[:, 3 * width],
-        )
+        edges, positive, witness, (greedy,) = np.split(difference.T, np.arange(1, 4) * len(self.thetas))
+        return Changes(edges.T, positive.T, witness.T, greedy)
 
     def fractional_changes(self, masks: np.ndarray, *, complete: bool = False) -> np.ndarray:
         def statistics(of):

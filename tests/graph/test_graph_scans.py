@@ -94,7 +94,7 @@ def test_one_scan_equals_the_single_functions(graph, thetas, capacities, count, 
 
 @pytest.mark.parametrize("hubs", [1, 4, 15])
 def test_larger_graphs_and_wide_states(hubs):
-    """Degrees above 255 and more than 16 lanes: every state type and width, in any batches."""
+    """Degrees above 255 and many thetas, in any batches."""
     nodes = 400
     pairs = [(hub, node) for hub in range(hubs) for node in range(hub + 1, nodes)]
     pairs = [pairs[i] for i in np.random.default_rng(hubs).permutation(len(pairs))]

@@ -20,7 +20,7 @@ from dpdb.engine.sql.codes import code_of, create_codes
 from dpdb.engine.sql.known import is_known
 from dpdb.engine.sql.rank import Codes, Rows, canonical_order, hash_of, integer_column
 from dpdb.schema import free_name
-from dpdb.thresholds import FEW_ROWS, GROUPS_PER_ROW, NARROW_CODES
+from dpdb.thresholds import FEW_ROWS
 
 __all__ = ["ROW", "CodedRows", "largest_group_size"]
 
@@ -49,8 +49,8 @@ class CodedRows:
     ----------
     count : int
         Rows. Private.
-    codes : dict of str to integer array (rows,)
-        Ranks of the column's values, in the narrowest type; -1 for NULL.
+    codes : dict of str to int32 array (rows,)
+        Ranks of the column's values; -1 for NULL.
     """
 
     def __init__(
@@ -79,16 +79,13 @@ class CodedRows:
 
     def largest_group(self, columns: Sequence[str]) -> int:
         """Size of the largest group of rows that agree in some columns and have a value in each; all rows if none."""
-        known, group, groups = np.ones(self.count, np.bool_), np.zeros(self.count, np.int64), 1
-        for codes in (self.codes[name] for name in columns):
+        if not columns:
+            return self.count
+        first, *others = (self.codes[name] for name in columns)
+        known, group = first >= 0, first.astype(np.int64)
+        for codes in others:
             known &= codes >= 0
-            values = int(codes.max(initial=0)) + 1
-            group *= values
-            group += codes
-            groups *= values
-            if groups > GROUPS_PER_ROW.at * self.count:  # number them anew
-                distinct, group = np.unique(np.where(known, group, 0), return_inverse=True)
-                groups = distinct.size
+            group = np.unique(group * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
         return int(np.bincount(group[known], minlength=1).max())
 
     def largest_group_of(self, key: exp.Expr) -> int:
@@ -98,8 +95,7 @@ class CodedRows:
 
     def _coded(self, column: str, dictionary: exp.Table) -> Codes:
         create_codes(self._database, self._rows, column, dictionary)
-        values = int(self._database.value(exp.select(exp.Count(this=exp.Star())).from_(dictionary.copy())))
-        codes = np.full(self.count, -1, _narrowest(values))
+        codes = np.full(self.count, -1, np.int32)
         value = exp.EQ(
             this=exp.column(column, table=ROW, quoted=True), expression=exp.column("value", table=_CODE, quoted=True)
         )
@@ -119,10 +115,7 @@ class CodedRows:
             queries.append(query.from_(rows.copy()).where(is_known(value)))
         for batch in self._database.stream(exp.union(*queries, distinct=False) if queries[1:] else queries[0]):
             codes[integer_column(batch, 0), integer_column(batch, 1)] = integer_column(batch, 2)
-        return {
-            column: own.astype(_narrowest(int(own.max(initial=-1)) + 1))
-            for column, own in zip(columns, codes, strict=True)
-        }
+        return dict(zip(columns, codes, strict=True))
 
     def _fill(self, found: npt.NDArray[Any], integers: Sequence[exp.Expr], query: exp.Select) -> None:
         query = query.from_(exp.alias_(self._rows.copy(), ROW, table=True))
@@ -159,11 +152,6 @@ class CodedRows:
             query = query.join(exp.alias_(self._rows.copy(), ROW, table=True), on=number)
         with self._database.arrow_table(_LENT, pa.table(ranked)):
             self._database.execute(query.ctas(target.copy()))
-
-
-def _narrowest(values: int) -> np.dtype[Any]:
-    """Return the type of the codes of so many values, and of -1."""
-    return np.min_scalar_type(-max(1, values)) if values <= NARROW_CODES.at else np.dtype(np.int32)
 
 
 def largest_group_size(rows: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Select:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdb.compiled import kernel
-from dpdb.graph.kernels.blocks import Blocks, conflict, violates
+from dpdb.graph.kernels.blocks import Blocks
 
 __all__ = ["CHUNK", "Chunk", "Members", "Special", "count_pairs", "gather", "mark", "take_back"]
 
@@ -126,7 +126,7 @@ class Chunk(NamedTuple):
     group, x, y : int32 (constraints, CHUNK)
         Codes of the constraint itself (last), and of the needed earlier constraints.
     needed : int64 (constraints,)
-        1 for a needed constraint, -1 for one whose own groups are scanned instead, else 0.
+        1 for a needed constraint, else 0.
     after : int64 (CHUNK,)
         A row meets those minority rows of the constraint that are below this.
     hit : int32 (CHUNK,)
@@ -147,7 +147,6 @@ def take_back(
     earlier: NDArray[np.int64],
     special: Special,
     plain: int,
-    most_met: int,
     chunk: Chunk,
     part: int,
     parts: int,
@@ -166,15 +165,12 @@ def take_back(
         Constraints before k that its pairs may also violate.
     plain : int
         1 for the pairs with rows that are not special, 0 for those of two special rows.
-    most_met : int
-        Most rows in an earlier constraint's groups for which those are scanned, instead of this group's.
     part, parts : int
         Which share of the chunks of each group is done; the shares' results add up.
     degree : int32 (rows,)
         Subtracted from.
-    state : int64 (4,)
-        Where to go on: group, rows of it that are done, special rows that the next chunk has met; groups in which all
-        is done that needs no chunks.
+    state : int64 (3,)
+        Where to go on: group, rows of it that are done, special rows that the next chunk has met.
     work : int
         Pairs to look at before the kernel returns.
     """
@@ -186,22 +182,12 @@ def take_back(
             listed = blocks.members[k, blocks.starts[k, group] : blocks.starts[k, group + 1]]
         some = False
         for e in range(earlier.shape[0]):
-            j = earlier[e]
-            chunk.needed[e], met = 0, 0
+            chunk.needed[e] = 0
             for a in concerned:
-                if _is_needed(blocks, k, j, plain, np.int64(a)):
+                if _is_needed(blocks, k, earlier[e], plain, np.int64(a)):
                     chunk.needed[e] = 1
-                    met += blocks.starts[j, blocks.group[j, a] + 1] - blocks.starts[j, blocks.group[j, a]]
-            if plain != 0 and chunk.needed[e] != 0 and met <= min(listed.shape[0], most_met):
-                chunk.needed[e] = -1  # there are fewer rows in the groups of j
-            some = some or chunk.needed[e] > 0
-        if plain != 0 and state[3] <= group and group % parts == part:
-            for e in range(earlier.shape[0]):
-                if chunk.needed[e] < 0:
-                    for a in concerned:
-                        if _is_needed(blocks, k, earlier[e], plain, np.int64(a)):
-                            work -= _take_back_in(blocks, k, earlier, e, special.marked, np.int64(a), chunk, degree)
-            state[3] = group + 1
+                    some = True
+                    break
         while some and state[1] < listed.shape[0]:
             low = state[1]
             high = min(low + CHUNK, listed.shape[0])
@@ -226,40 +212,6 @@ def take_back(
 def _is_needed(blocks: Blocks, k: int, j: Number, plain: int, a: Number) -> bool:
     """Return whether a row of k's minority may violate j with the rows that it meets."""
     return bool(blocks.place[k, a] < 0 and blocks.group[j, a] >= 0 and (plain == 0 or blocks.place[j, a] < 0))
-
-
-@kernel
-def _take_back_in(
-    blocks: Blocks,
-    k: int,
-    earlier: NDArray[np.int64],
-    e: int,
-    marked: NDArray[np.bool_],
-    a: Number,
-    chunk: Chunk,
-    degree: Ints,
-) -> int:
-    """Subtract the pairs of one minority row with rows that are not special, in its group of `earlier[e]`.
-
-    Pairs that violate a constraint whose pairs are met in chunks are left to the chunks, and pairs that violate an
-    earlier one of the other constraints to that one. Returns the looks.
-    """
-    j = earlier[e]
-    begin, end = blocks.starts[j, blocks.group[j, a]], blocks.starts[j, blocks.group[j, a] + 1]
-    for place in range(begin, end):
-        b = np.int64(blocks.members[j, place])
-        if blocks.group[k, b] != blocks.group[k, a] or marked[b]:
-            continue
-        if not conflict(blocks, k, a, b) or not conflict(blocks, j, a, b):
-            continue
-        first = True
-        for other in range(earlier.shape[0]):
-            if chunk.needed[other] > 0 or (chunk.needed[other] < 0 and other < e):
-                first = first and not violates(blocks, earlier[other], a, b)
-        if first:
-            degree[a] -= 1
-            degree[b] -= 1
-    return int(end - begin)
 
 
 @kernel
@@ -323,7 +275,7 @@ def _take_back_from(
     hit = chunk.hit[:size]
     for e in range(own):
         j = earlier[e]
-        if chunk.needed[e] <= 0 or not _is_needed(blocks, k, j, plain, a):
+        if chunk.needed[e] == 0 or not _is_needed(blocks, k, j, plain, a):
             continue
         if looks == 0:
             hit[:] = 0

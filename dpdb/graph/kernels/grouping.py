@@ -19,7 +19,6 @@ __all__ = [
     "mark_above",
     "mark_below",
     "mark_chains",
-    "number_cells",
     "number_pairs",
     "place_all",
     "place_rows",
@@ -72,39 +71,6 @@ def number_pairs(left: Codes, right: Codes, slots: Codes, numbers: Codes, first:
                 numbers[row] = numbers[known]
                 break
             slot = (slot + np.uint64(1)) & mask
-    return count
-
-
-@kernel
-def number_cells(
-    left: Codes, right: Codes, width: int, cells: Codes, numbers: Codes, first: int, last: int, count: int
-) -> int:
-    """Number the pairs of a range of rows by a table of all pairs; returns how many distinct pairs there are by now.
-
-    Parameters
-    ----------
-    left, right
-        The two codes of each row; where either is negative, so is the number.
-    width
-        Above every code of `right`.
-    cells
-        Each pair's number at `left * width + right`, -1 where it has none yet.
-    numbers
-        The number of each row's pair; filled in.
-    first, last
-        The range of rows.
-    count
-        How many distinct pairs the rows before have.
-    """
-    for row in range(first, last):
-        if left[row] < 0 or right[row] < 0:
-            numbers[row] = -1
-            continue
-        cell = np.int64(left[row]) * width + right[row]
-        if cells[cell] < 0:
-            cells[cell] = count
-            count += 1
-        numbers[row] = cells[cell]
     return count
 
 

@@ -25,7 +25,6 @@ from dpdb.graph.grouping import (
     sorted_by,
 )
 from dpdb.graph.steps import called_all
-from dpdb.thresholds import EMPTY_GROUPS
 
 __all__ = ["BlockConstraint", "all_of_rows", "by_class", "by_order", "by_two_classes"]
 
@@ -230,12 +229,10 @@ def _ranks(keys: Sequence[Codes]) -> Codes:
 
 
 def _group(columns: Sequence[Codes], row_count: int) -> tuple[Codes, int]:
-    """Number the distinct value tuples; one group of all rows if there are no columns."""
+    """Number the value tuples, those of one column as its codes are: some may be of no row. All rows if no columns."""
     if not columns:
         return np.zeros(row_count, np.int32), 1
     group, count = columns[0], int(columns[0].max(initial=-1)) + 1
-    if count > EMPTY_GROUPS.at * row_count:
-        group, count = factorize(np.zeros(row_count, np.int32), group)
     for column in columns[1:]:
         group, count = factorize(group, column)
     return group, count

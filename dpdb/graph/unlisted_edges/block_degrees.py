@@ -13,7 +13,7 @@ from dpdb.graph import steps
 from dpdb.graph.grouping import factorize, looked_up, sort_into_groups, sorted_by
 from dpdb.graph.steps import THREADS, Steps, finished, finished_all
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
-from dpdb.thresholds import PAIRS_LOOKED_UP, SUM_IN_PAIRS
+from dpdb.thresholds import SUM_IN_PAIRS
 
 if TYPE_CHECKING:
     from dpdb.graph.kernels.block_degrees import Members, Special
@@ -216,11 +216,8 @@ def _taken_back(
     degree = np.zeros(special.marked.size, np.int32)
     group, x, y = np.zeros((3, earlier.size + 1, CHUNK), np.int32)
     chunk = Chunk(group, x, y, np.zeros_like(earlier), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32))
-    most = int(min(PAIRS_LOOKED_UP.at, PAIRS_LOOKED_UP.most))
     for plain in (0, 1):
-        state = np.zeros(4, np.int64)
-        while not take_back(
-            blocks, k, earlier, special, plain, most, chunk, part, THREADS, degree, state, steps.WORK
-        ):  # fmt: skip
+        state = np.zeros(3, np.int64)
+        while not take_back(blocks, k, earlier, special, plain, chunk, part, THREADS, degree, state, steps.WORK):
             yield
     return degree

@@ -20,7 +20,7 @@ from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
 from dpdb.graph.projection import ProjectedCounts
 from dpdb.graph.steps import THREADS, finished, finished_all, ranges
-from dpdb.graph.thetas import theta_lanes
+from dpdb.graph.thetas import check_thetas
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class
 from dpdb.graph.unlisted_edges.block_degrees import block_degrees
 from dpdb.graph.unlisted_edges.block_projection import BlockProjection
@@ -133,7 +133,7 @@ class BlockGraph:
 
     def projected_counts(self, thetas: Sequence[int]) -> tuple[ProjectedCounts, ...]:
         """See `dpdb.graph.projected_counts`. A theta that no degree exceeds projects nothing away: no scan."""
-        asked = theta_lanes(thetas, self._node_count).thetas
+        asked = check_thetas(thetas)
         summary = self.degree_summary()
         found = {
             theta: ProjectedCounts(theta, summary.edge_count, summary.positive_degree_nodes)
@@ -148,7 +148,7 @@ class BlockGraph:
 
     def projected_edges(self, thetas: Sequence[int]) -> list[int]:
         """Count the projections' edges alone: often without meeting most of them."""
-        distinct = sorted(set(theta_lanes(thetas, self._node_count).thetas), reverse=True)
+        distinct = sorted(set(check_thetas(thetas)), reverse=True)
         counted = [theta for theta in distinct if self._counted_faster(theta)]
         edges = dict(zip(counted, finished_all([self._counted.edges(theta) for theta in counted]), strict=True))
         scanned = [theta for theta in distinct if theta not in edges]
