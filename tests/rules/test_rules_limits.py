@@ -405,3 +405,23 @@ def test_names_are_those_that_dbt_makes(tmp_path: Path) -> None:
         "accepted_values", "t", {"column_name": "a", "values": [f"value {number}" for number in range(99)]}
     )
     assert rule.name == short
+
+
+def test_each_line_of_an_imported_suite_has_a_name_of_its_own(tmp_path: Path) -> None:
+    limited = "{metric: nullValues, mustBeLessThan: 5, unit: percent}"
+    said = "{engine: dpdb, implementation: 'x: a -> b'}, {engine: dpdb, implementation: 'X: b -> a'}"
+    named = "{name: 'UNIQUE(a)', metric: nullValues, mustBe: 0}, {name: x, metric: nullValues, mustBeLessThan: 9}"
+    properties = f"{{name: a, required: true, unique: true, quality: [{limited}, {said}, {named}]}}"
+    imported = _imported(
+        tmp_path,
+        f"{{kind: DataContract, apiVersion: v3.0.2, schema: [{{name: t, properties: [{properties}]}}]}}",
+    )
+    assert [line.split("  # ")[0] for line in imported.text().splitlines() if line and line[0] != "#"] == [
+        "NOT NULL(a)",
+        "UNIQUE(a)",
+        '"a: nullValues": NOT NULL(a)  fail above 4.9999%',
+        "x: a -> b",
+        '"x (2)": NOT NULL(a)  fail above 8',
+    ]
+    assert [item.reason for item in imported.left_out] == ["another check is called 'X', too"]
+    assert len(load_suite(imported.text()).lines) == 5
