@@ -94,21 +94,21 @@ class Found:
         if (place := self._places.get(key)) is not None:
             self.rules[place] = self.rules[place].also(rule)
             return
-        own = _own_name(rule)
+        own, called = _names_of(rule)
         if own is not None and self._is_taken(rule.table, own):
             self.left_out.append(LeftOut(rule.table, rule.origin, f"another check is called {own!r}, too"))
             return
         self._places[key] = len(self.rules)
-        self.rules.append(replace(rule, name=self._only_name(rule) if own is None else None))
+        self.rules.append(replace(rule, name=self._only_name(rule, called) if own is None else None))
 
-    def _only_name(self, rule: ImportedRule) -> str | None:
+    def _only_name(self, rule: ImportedRule, called: str) -> str | None:
         """Return the name of a rule, with a number where another rule of the table has it.
 
-        None if a rule has none that can be printed: then it is called as its text, unless another one is.
+        None if a rule has none that can be printed: then it is `called` as its text, unless another one is.
         """
         said = comment(rule.name or "")[:_LONGEST_CHECK_NAME]
         if not said.isprintable() or not said:
-            if not self._is_taken(rule.table, rule.text):
+            if not self._is_taken(rule.table, called):
                 return None
             said = comment(rule.origin)[:_LONGEST_CHECK_NAME]
             said = said if said.isprintable() and said else "check"
@@ -220,9 +220,12 @@ class TableRules:
         self.found.left_out.append(LeftOut(self.name, origin, reason))
 
 
-def _own_name(rule: ImportedRule) -> str | None:
-    is_count = f"{rule.text} WHERE ".startswith("row_count WHERE ")
-    return None if is_count else parse_constraint(rule.text)[0].name
+def _names_of(rule: ImportedRule) -> tuple[str | None, str]:
+    """Return the name in a rule's text, and how the rule is called without any: a suite calls it as it is written."""
+    if f"{rule.text} WHERE ".startswith("row_count WHERE "):
+        return None, rule.text
+    first = parse_constraint(rule.text)[0]
+    return first.name, first.text or rule.text
 
 
 def _readable(text: str) -> str:

@@ -425,3 +425,27 @@ def test_each_line_of_an_imported_suite_has_a_name_of_its_own(tmp_path: Path) ->
     ]
     assert [item.reason for item in imported.left_out] == ["another check is called 'X', too"]
     assert len(load_suite(imported.text()).lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            _on_column("unique: {config: {where: 'b = 1 -- those', error_if: '>10', warn_if: '>10'}}"),
+            "UNIQUE(a) WHERE b = 1  fail above 10 duplicate values",
+        ),
+        (_sodacl("row_count > 2: {filter: 'b > 1 -- those'}"), "row_count WHERE b > 1  fail below 3"),
+        (_odcs("{engine: dpdb, implementation: 'a -> b; # so far', mustBeLessThan: 5}"), "a -> b  fail above 4"),
+        (_odcs("{engine: dpdb, implementation: \"a = '#'\", mustBeLessThan: 5}"), "a = '#'  fail above 4"),
+    ],
+)
+def test_a_comment_swallows_no_limit(tmp_path: Path, text: str, line: str) -> None:
+    [rule] = _imported(tmp_path, text).rules
+    assert f"{rule.text}  {rule.limits}" == line
+    assert len(load_suite(rule.line() + "\n").lines[0].limits) == 1
+
+
+def test_one_rule_in_two_spellings_has_two_names(tmp_path: Path) -> None:
+    said = "{engine: dpdb, implementation: a -> b, mustBeLessThan: 5}, {engine: dpdb, implementation: a  ->  b}"
+    imported = _imported(tmp_path, _odcs(said))
+    assert [line.name for line in load_suite(imported.text()).lines] == ["a -> b", "a: engine dpdb"]
