@@ -42,7 +42,7 @@ from dpdb.constraints.text.limits import (
     Limit,
     Statistic,
 )
-from dpdb.constraints.text.line import ConstraintLine
+from dpdb.constraints.text.line import ConstraintLine, without_comment
 from dpdb.constraints.text.parser import parse_constraint
 from dpdb.constraints.text.source import shortened
 from dpdb.names import quoted_name
@@ -95,5 +95,6 @@ __all__ = [
     "quoted_name",
     "shortened",
     "sorted_shape",
+    "without_comment",
     "written_lines",
 ]

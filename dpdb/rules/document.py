@@ -15,6 +15,8 @@ __all__ = ["document_of", "text_of"]
 _LARGEST = 16 << 20
 _LARGEST_YAML = 2 << 20  # characters; PyYAML takes about ten seconds for a million
 _MOST_PARTS = 1_000_000
+_LONGEST_NUMBER = 1_000  # bits: Python writes it, and knows it as a float
+_SEVERAL = (Mapping, list, tuple, set)
 
 
 def text_of(path: Path) -> str:
@@ -41,8 +43,8 @@ def document_of(text: str, path: Path) -> Any:
     Raises
     ------
     ParameterError
-        If it is neither, a key stands twice in one mapping (one of the two would be lost without a word), or its
-        aliases make it more than a million values.
+        If it is neither, a key stands twice in one mapping (one of the two would be lost without a word), its
+        aliases make it more than a million values, or it has a whole number of more than 300 digits.
     """
     document = _parsed(text, path)
     try:
@@ -109,7 +111,9 @@ def _refuse_twice(keys: list[tuple[str, str]]) -> None:
 
 def _parts(value: object, path: Path, known: dict[int, int | None]) -> int:
     """Count the values of a document with every alias expanded, looking at each container once."""
-    if not isinstance(value, (Mapping, list)):
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
+        raise ParameterError(f"{path} has a whole number of more than 300 digits")
+    if not isinstance(value, _SEVERAL):
         return 1
     if id(value) in known:
         size = known[id(value)]
@@ -118,7 +122,7 @@ def _parts(value: object, path: Path, known: dict[int, int | None]) -> int:
         return size
     known[id(value)] = None
     size = 1
-    for item in value.values() if isinstance(value, Mapping) else value:
+    for item in [*value.keys(), *value.values()] if isinstance(value, Mapping) else value:
         size += _parts(item, path, known)
         if size > _MOST_PARTS:
             raise ParameterError(f"{path} has more than {_MOST_PARTS:,} values, its aliases followed")

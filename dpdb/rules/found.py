@@ -86,24 +86,44 @@ class Found:
     _names: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, rule: ImportedRule) -> None:
-        """Add a rule; if the table has it already with the same limits, add only its origin and note."""
-        place = self._places.setdefault((rule.table, rule.text, rule.limits), len(self.rules))
-        if place == len(self.rules):
-            self.rules.append(replace(rule, name=self._only_name(rule)))
-        else:
-            self.rules[place] = self.rules[place].also(rule)
+        """Add a rule; if the table has it already with the same limits, add only its origin and note.
 
-    def _only_name(self, rule: ImportedRule) -> str | None:
-        """Return the name of a rule, with a number where another rule of the table has it."""
+        A rule whose text has a name of its own is left out if another rule has this name.
+        """
+        key = (rule.table, rule.text, rule.limits)
+        if (place := self._places.get(key)) is not None:
+            self.rules[place] = self.rules[place].also(rule)
+            return
+        own, called = _names_of(rule)
+        if own is not None and self._is_taken(rule.table, own):
+            self.left_out.append(LeftOut(rule.table, rule.origin, f"another check is called {own!r}, too"))
+            return
+        self._places[key] = len(self.rules)
+        self.rules.append(replace(rule, name=self._only_name(rule, called) if own is None else None))
+
+    def _only_name(self, rule: ImportedRule, called: str) -> str | None:
+        """Return the name of a rule, with a number where another rule of the table has it.
+
+        None if a rule has none that can be printed: then it is `called` as its text, unless another one is.
+        """
         said = comment(rule.name or "")[:_LONGEST_CHECK_NAME]
-        if not said.isprintable() or not said or _has_name(rule):
-            return None
+        if not said.isprintable() or not said:
+            if not self._is_taken(rule.table, called):
+                return None
+            said = comment(rule.origin)[:_LONGEST_CHECK_NAME]
+            said = said if said.isprintable() and said else "check"
         name = said
-        while (count := self._names.get((rule.table, name.casefold()), 0)) > 0:
+        while self._is_taken(rule.table, name):
             self._names[rule.table, said.casefold()] += 1
-            name = f"{said} ({count + 1})" if name == said else f"{name}'"
-        self._names[rule.table, name.casefold()] = 1
+            name = f"{said} ({self._names[rule.table, said.casefold()]})"
         return name
+
+    def _is_taken(self, table: str, name: str) -> bool:
+        """Return whether a rule of the table has a name, in any case; if none has, it is one's from now on."""
+        key = (table, name.casefold())
+        taken = key in self._names
+        self._names.setdefault(key, 1)
+        return taken
 
     def table(self, name: str) -> TableRules:
         """Return the collector of one table's rules."""
@@ -200,9 +220,12 @@ class TableRules:
         self.found.left_out.append(LeftOut(self.name, origin, reason))
 
 
-def _has_name(rule: ImportedRule) -> bool:
-    is_count = rule.text == "row_count" or rule.text.startswith("row_count WHERE ")
-    return not is_count and parse_constraint(rule.text)[0].name is not None
+def _names_of(rule: ImportedRule) -> tuple[str | None, str]:
+    """Return the name in a rule's text, and how the rule is called without any: a suite calls it as it is written."""
+    if f"{rule.text} WHERE ".startswith("row_count WHERE "):
+        return None, rule.text
+    first = parse_constraint(rule.text)[0]
+    return first.name, first.text or rule.text
 
 
 def _readable(text: str) -> str:

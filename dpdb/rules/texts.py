@@ -12,7 +12,7 @@ from unicodedata import category
 
 from sqlglot.dialects.duckdb import DuckDB
 
-from dpdb.constraints import parse_constraint
+from dpdb.constraints import parse_constraint, without_comment
 from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes
@@ -228,7 +228,7 @@ def one_line(text: object) -> str:
 
 
 def readable_line(text: str) -> str:
-    """Write a constraint as one line of a constraints file, which a terminal shows unchanged.
+    """Write a constraint as one line of a constraints file, without comment, which a terminal shows unchanged.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def readable_line(text: str) -> str:
         raise ParameterError("a name or value has a character that cannot stand in a line")
     if line != text and parse_constraint(line) != parse_constraint(text):
         raise ParameterError("its line breaks have a meaning; write it in one line")
-    return line
+    return without_comment(line)
 
 
 def comment(text: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from math import ceil, floor
 
 from dpdb.suites.result import CheckResult
 
 __all__ = ["check_words", "how_many", "limit_words", "spoken", "verdict_words"]
+
+_FEW = 10**5
+_DECIMALS = 6  # of bounds at most, so that none is rounded away because floats are binary
 
 
 def verdict_words(check: CheckResult) -> str:
@@ -18,7 +22,7 @@ def verdict_words(check: CheckResult) -> str:
 def limit_words(check: CheckResult) -> str:
     """Return severity and limit, as a suite's file has them."""
     if check.unit == "rows":
-        return f"{check.severity} {check.direction} {check.limit:,g}"
+        return f"{check.severity} {check.direction} {check.limit:,.0f}"
     of = "" if check.unit == "share" else " of non-null"
     return f"{check.severity} {check.direction} {100 * check.limit:g}%{of}"
 
@@ -56,20 +60,24 @@ def spoken(checks: Iterable[CheckResult]) -> list[dict[str, str]]:
 def _rows(check: CheckResult) -> str:
     what = check.statistic if check.statistic in ("rows in duplicates", "duplicate values") else "rows"
     if check.upper is None:
-        return f"at least {_number(check.lower or 0)} {what}"
-    return f"{f'{_number(check.lower)} to' if check.lower else 'at most'} {_number(check.upper)} {what}"
+        return f"at least {_number(check.lower or 0, floor)} {what}"
+    return f"{f'{_number(check.lower, floor)} to' if check.lower else 'at most'} {_number(check.upper, ceil)} {what}"
 
 
 def _share(check: CheckResult) -> str:
     """A share is not released: only how many rows there are above the limit's share of the rows."""
     share, lower, upper = f"{100 * check.limit:g}%", check.lower, check.upper
     if lower is not None and lower >= 0 and upper is not None:
-        return f"{_number(lower)} to {_number(upper)} rows above {share}"
+        return f"{_number(lower, floor)} to {_number(upper, ceil)} rows above {share}"
     if upper is None:
-        return f"at least {_number(lower or 0)} rows above {share}"
-    return f"at most {share}" + (f" and {_number(upper)} rows" if upper > 0 else f" less {_number(-upper)} rows")
+        return f"at least {_number(lower or 0, floor)} rows above {share}"
+    return f"at most {share}" + (
+        f" and {_number(upper, ceil)} rows" if upper > 0 else f" less {_number(-upper, floor)} rows"
+    )
 
 
-def _number(value: float) -> str:
-    """Return a bound with at most one decimal, which is all that is useful."""
-    return f"{round(value, 1):,g}" if abs(value) < 10**5 else f"{value:,.0f}"
+def _number(value: float, away: Callable[[float], int]) -> str:
+    """Return a bound with at most one decimal, which is all that is useful, rounded away from the statistic."""
+    if abs(value) >= _FEW:
+        return f"{away(value):,}"
+    return f"{away(round(10 * value, _DECIMALS)) / 10:,g}"

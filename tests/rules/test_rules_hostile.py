@@ -136,6 +136,9 @@ FAN = "t: &t [{}]\nc: &c [{}]\nmodels: [{}]\n".format(
         ),
         ("a.json", '{"expectations": [{"type": "x"}], "expectations": []}', "'expectations' stands twice"),
         ("a.yml", "models:\0", "is no YAML: unacceptable character"),
+        ("a.yml", f"checks for t: [{{row_count: {{warn: 0x{'f' * 5000}}}}}]", "more than 300 digits"),
+        ("a.yml", f"models: [{{0x{'f' * 1000}: a}}]", "more than 300 digits"),
+        ("a.json", f'{{"expectations": [{{"kwargs": {{"value_set": [{"9" * 400}]}}}}]}}', "more than 300 digits"),
         ("a.sql", "CREATE TABLE t (a int CHECK (a = " + "ARRAY[" * 30 + "]" * 30 + "))", "too many possible readings"),
     ],
 )
@@ -181,6 +184,7 @@ def _suite(name: str, options: str) -> str:
         "checks for t: [{failed rows: {fail condition: a > 1, filter: [1]}}]",
         _contract("quality: [{engine: soda, implementation: {}}]"),
         _contract("properties: [{unique: true}]"),
+        _contract("quality: [{metric: rowCount, mustBe: 1, unit: percent}]"),
         _contract("properties: [{name: a, logicalTypeOptions: {minimum: []}}]"),
         _suite("expect_column_values_to_be_in_set", "column: a, value_set: {$P: 1}"),
     ],
@@ -195,6 +199,7 @@ def test_what_is_no_value_or_condition_is_left_out(tmp_path: Path, text: str) ->
     ("text", "rules"),
     [
         ("{dataset: t, columns: [{name: a, checks: [{missing: {must_be: [1]}}]}]}", ["NOT NULL(a)"]),
+        (_contract("properties: [{name: a, quality: [{metric: nullValues, unit: [rows]}]}]"), ["NOT NULL(a)"]),
         (
             _contract(
                 "properties: [{name: a, primaryKey: true, primaryKeyPosition: 1}, "

@@ -244,7 +244,7 @@ def test_soda_checks(tmp_path: Path) -> None:
         "CHECK (NOT (shipped < ordered))",
     ]
     assert [rule.limits for rule in imported.rules] == [
-        "fail below 1", "", "fail above 4", "", "", "", "fail above 0.9999%", "", "",
+        "fail below 1", "", "fail above 4", "", "", "", "fail above 0.9949%", "", "",
     ]  # fmt: skip
     assert len(imported.left_out) == 1
 

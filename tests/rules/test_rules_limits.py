@@ -407,3 +407,47 @@ def test_names_are_those_that_dbt_makes(tmp_path: Path) -> None:
         "accepted_values", "t", {"column_name": "a", "values": [f"value {number}" for number in range(99)]}
     )
     assert rule.name == short
+
+
+def test_each_line_of_an_imported_suite_has_a_name_of_its_own(tmp_path: Path) -> None:
+    limited = "{metric: nullValues, mustBeLessThan: 5, unit: percent}"
+    said = "{engine: dpdb, implementation: 'x: a -> b'}, {engine: dpdb, implementation: 'X: b -> a'}"
+    named = "{name: 'UNIQUE(a)', metric: nullValues, mustBe: 0}, {name: x, metric: nullValues, mustBeLessThan: 9}"
+    properties = f"{{name: a, required: true, unique: true, quality: [{limited}, {said}, {named}]}}"
+    imported = _imported(
+        tmp_path,
+        f"{{kind: DataContract, apiVersion: v3.0.2, schema: [{{name: t, properties: [{properties}]}}]}}",
+    )
+    assert [line.split("  # ")[0] for line in imported.text().splitlines() if line and line[0] != "#"] == [
+        "NOT NULL(a)",
+        "UNIQUE(a)",
+        '"a: nullValues": NOT NULL(a)  fail above 4.9999%',
+        "x: a -> b",
+        '"x (2)": NOT NULL(a)  fail above 8',
+    ]
+    assert [item.reason for item in imported.left_out] == ["another check is called 'X', too"]
+    assert len(load_suite(imported.text()).lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            _on_column("unique: {config: {where: 'b = 1 -- those', error_if: '>10', warn_if: '>10'}}"),
+            "UNIQUE(a) WHERE b = 1  fail above 10 duplicate values",
+        ),
+        (_sodacl("row_count > 2: {filter: 'b > 1 -- those'}"), "row_count WHERE b > 1  fail below 3"),
+        (_odcs("{engine: dpdb, implementation: 'a -> b; # so far', mustBeLessThan: 5}"), "a -> b  fail above 4"),
+        (_odcs("{engine: dpdb, implementation: \"a = '#'\", mustBeLessThan: 5}"), "a = '#'  fail above 4"),
+    ],
+)
+def test_a_comment_swallows_no_limit(tmp_path: Path, text: str, line: str) -> None:
+    [rule] = _imported(tmp_path, text).rules
+    assert f"{rule.text}  {rule.limits}" == line
+    assert len(load_suite(rule.line() + "\n").lines[0].limits) == 1
+
+
+def test_one_rule_in_two_spellings_has_two_names(tmp_path: Path) -> None:
+    said = "{engine: dpdb, implementation: a -> b, mustBeLessThan: 5}, {engine: dpdb, implementation: a  ->  b}"
+    imported = _imported(tmp_path, _odcs(said))
+    assert [line.name for line in load_suite(imported.text()).lines] == ["a -> b", "a: engine dpdb"]

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ from dpdb.doors.cli.main import main
 from dpdb.errors import BudgetExceededError, LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise
-from dpdb.suites import CheckResult, CheckResults, load_suite
+from dpdb.suites import CheckResult, CheckResults, how_many, limit_words, load_suite
 
 ROWS = 4_000
 SUITE = """\
@@ -323,6 +324,26 @@ def test_a_dry_run_spends_and_reads_nothing(capsys: pytest.CaptureFixture[str]) 
     assert "nothing was spent" in capsys.readouterr().out
     with Ledger.open("t.ledger") as ledger:
         assert ledger.summary().releases == 0
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "unit", "words"),
+    [
+        (None, 42.101, "share", "at most 1% and 42.2 rows"),
+        (None, -42.199, "share", "at most 1% less 42.1 rows"),
+        (1.999, 100_000.001, "share", "1.9 to 100,001 rows above 1%"),
+        (36, 48, "rows", "36 to 48 rows"),
+        (0.5, 42.1, "rows", "0.5 to 42.1 rows"),
+        (1_234_567, None, "rows", "at least 1,234,567 rows"),
+    ],
+)
+def test_bounds_are_rounded_away_from_what_they_bound(
+    lower: float | None, upper: float | None, unit: Any, words: str
+) -> None:
+    limit = 0.01 if unit == "share" else 1_234_567
+    check = CheckResult("a", "a", "pass", "fail", limit, "above", unit, "violations", lower, upper, 23)
+    assert how_many(check) == words
+    assert limit_words(check) == ("fail above 1%" if unit == "share" else "fail above 1,234,567")
 
 
 @pytest.mark.usefixtures("folder")

@@ -95,6 +95,12 @@ class Cursor:
         apart = (" " if end < token.offset else "" for end, token in zip(ends[:1] + ends, tokens, strict=False))
         return printable("".join(gap + token.text for gap, token in zip(apart, tokens, strict=True)))
 
+    @property
+    def without_end(self) -> str:
+        """The whole text up to its last token: without a comment or semicolon at its end."""
+        last = next((token for token in self._tokens[::-1] if token.kind not in {Kind.END, Kind.SEMICOLON}), None)
+        return self.source.text[: 0 if last is None else last.end]
+
     def has(self, kind: Kind) -> bool:
         """Return whether a token of a kind is still to come."""
         return any(token.kind is kind for token in self._tokens[self._position :])

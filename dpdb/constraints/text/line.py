@@ -20,9 +20,10 @@ from dpdb.constraints.text.limits import (
     limit_expected,
 )
 from dpdb.constraints.text.parser import parse_from, take_name
+from dpdb.constraints.text.source import Source
 from dpdb.errors import ConstraintSyntaxError, UnknownColumnError
 
-__all__ = ["ConstraintLine", "read_line"]
+__all__ = ["ConstraintLine", "read_line", "without_comment"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,17 @@ def read_line(cursor: Cursor, day: date | None = None) -> ConstraintLine:
         if problem is None:
             raise
         raise problem from None
+
+
+def without_comment(line: str) -> str:
+    """Return a line of a constraints file without the comment or semicolon at its end: limits may stand behind it.
+
+    Raises
+    ------
+    ConstraintSyntaxError
+        If it has a character that is no part of any line, or a quote that is not closed.
+    """
+    return Cursor(Source(line), None).without_end
 
 
 def _read(cursor: Cursor, rule: Cursor, written: WrittenLimits, day: date | None) -> ConstraintLine:

@@ -193,10 +193,12 @@ def _quality(said: object, column: str | None, table: TableRules) -> None:
         severity: Severity = "warn" if str(quality.get("severity", "error")).lower() in _WARNINGS else "fail"
         names = quality.starting("mustBe") + quality.starting("mustNotBe")
         compared = {_OPERATORS.get(name, name): quality.get(name) for name in names}
-        quality.choice("unit", "rows")
-        table.count(
-            lambda: allowed_rows(compared).limits(severity), lambda: None, origin, quality, _name(quality) or origin
-        )
+
+        def limits() -> list[str]:
+            quality.choice("unit", "rows")
+            return allowed_rows(compared).limits(severity)
+
+        table.count(limits, lambda: None, origin, quality, _name(quality) or origin)
     elif metric not in _METRICS:
         table.leave(origin, "dpdb does not know this rule")
     else:
@@ -268,7 +270,7 @@ def _name(quality: Options) -> str | None:
 def _allowed(quality: Options, counted: Counted) -> Allowed:
     """Read the limit of a quality rule: a comparison, `unit`, of all rows for percentages, and `severity`."""
     names = quality.starting("mustBe") + quality.starting("mustNotBe")
-    unit = quality.get("unit", "rows")
+    unit = str(quality.get("unit", "rows"))
     words = quality.notes(*names, *(["unit"] if "unit" in quality else []))
     severity = str(quality.get("severity", "error")).lower()
     amount = largest_allowed(
