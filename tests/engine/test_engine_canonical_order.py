@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from case_share import fifth
 from helpers_engine import Table
 from hypothesis import given, settings
 from sqlglot import exp
@@ -79,9 +80,13 @@ def test_the_copies_of_a_row_come_as_they_lie() -> None:
     assert canonical_order(same, [np.zeros(300, np.int8)]).tolist() == list(range(300))
 
 
-@pytest.mark.parametrize("where", [None, "keep % 3 <> 0"])
-@pytest.mark.parametrize("name", ["rowid", "RowID", "value"])
-@pytest.mark.parametrize("rows", [30_000, 300_000])
+NUMBERED = [(name, where) for name in ("rowid", "RowID", "value") for where in (None, "keep % 3 <> 0")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "name", "where"),
+    [*((30_000, *case) for case in NUMBERED), *((300_000, *case) for case in fifth(NUMBERED))],
+)
 def test_rows_are_numbered_whatever_columns_are_called(rows: int, name: str, where: str | None) -> None:
     """Few rows, and more than a thread reads at once; codes are the values, and conditions are asked row by row."""
     values = random.Random(1).sample(range(rows), rows)

@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from fork_server import ForkServer
 
 from dpdb.ledger import Ledger
 
@@ -30,16 +30,13 @@ def copied_project(folder: Path) -> Path:
     return folder / "dbt"
 
 
+DBT = ForkServer("dbt.cli.main", "dbt.adapters.duckdb", "dpdb.dbt", "pandas", "agate")
+
+
 def dbt(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a dbt command in the project. No usage statistics leave the machine."""
-    return subprocess.run(
-        [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", *arguments, "--profiles-dir", "."],
-        cwd=project,
-        env={**os.environ, "DO_NOT_TRACK": "1", "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    settings = {**os.environ, "DO_NOT_TRACK": "1", "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+    return DBT.run(["--no-use-colors", *arguments, "--profiles-dir", "."], project, settings)
 
 
 def results(project: Path, what: str = "status") -> dict[str, str]:

@@ -112,8 +112,8 @@ def test_results_do_not_depend_on_where_kernels_pause(work: int, monkeypatch: py
             patched.setattr(steps, "WORK", work)
             agree(seed)
         agree(seed)
-    rng = np.random.default_rng(work)
-    for _ in range(20):
+    for number in fifth(range(20)):
+        rng = np.random.default_rng([work, number])
         count = int(rng.integers(1, 60))
         constraints = [one.constraint for one in random_constraints(rng, count)]
         whole = BlockGraph(count, constraints)

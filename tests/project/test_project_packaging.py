@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -30,8 +31,12 @@ def built(folder: Path, **environment: str) -> Path:
     return wheel
 
 
-def test_the_wheel_carries_sql_data_and_types(tmp_path: Path) -> None:
-    wheel = built(tmp_path)
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("wheel"))
+
+
+def test_the_wheel_carries_sql_data_and_types(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     wanted = [
         "dpdb/CHANGELOG.md",
@@ -83,8 +88,11 @@ def test_a_source_archive_carries_licences_and_notices(tmp_path: Path) -> None:
     assert {"LICENSE", *notices} <= names
 
 
-def test_an_unpacked_wheel_finds_its_sql_and_data(tmp_path: Path) -> None:
-    zipfile.ZipFile(built(tmp_path)).extractall(tmp_path / "site")
+def test_an_unpacked_wheel_finds_its_sql_and_data(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    compiled = Path("dpdb", "__pycache__", "kernels")
+    if (ROOT / compiled).is_dir():  # from the same source: it need not be compiled again
+        shutil.copytree(ROOT / compiled, tmp_path / "site" / compiled)
     program = (
         "import dpdb, sys; from dpdb.doors.cli import main; assert 'site' in dpdb.__file__; sys.exit(main(['demo']))"
     )
@@ -180,5 +188,6 @@ def test_every_command_of_readme_and_manual_exists() -> None:
     pages = [ROOT / "README.md", *(ROOT / "examples").rglob("*.md")]
     commands = [command for page in pages for command in commands_of(page.read_text())]
     assert len(commands) >= 40
+    parser = build_parser()
     for command in commands:
-        build_parser().parse_args(shlex.split(command))
+        parser.parse_args(shlex.split(command))

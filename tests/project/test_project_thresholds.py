@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import dpdb
@@ -91,6 +92,7 @@ def modules() -> list[Path]:
     return [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 

@@ -215,7 +215,7 @@ def many_sets(database: Database, seed: int, sets: int) -> Counter[str]:
     dcs = tuple(dc for dc in dcs if not dc.is_single_tuple)
     with ranked(database, random_table(rng), dcs) as part:
         whole = Whole(part)
-        for number in fifth(range(sets)):
+        for number in range(sets):
             rng = random.Random(f"{seed} {number}")
             positions = rng.sample(range(len(dcs)), rng.choice([1, 2, 3, 4]))
             chosen = Chosen(whole, positions)
@@ -228,6 +228,10 @@ def many_sets(database: Database, seed: int, sets: int) -> Counter[str]:
     return made
 
 
+# Each pair that is five apart makes every shape, and edges.
+SEEDS = [4, 0, 11, 6, 14, 7, 12, 2, 10, 8]
+
+
 @pytest.fixture(scope="module")
 def database() -> Iterator[Database]:
     with Database(threads=1) as opened:
@@ -235,7 +239,7 @@ def database() -> Iterator[Database]:
 
 
 def test_values_and_order_are_those_of_the_edge_stream(database: Database) -> None:
-    made = sum((many_sets(database, seed, 40) for seed in range(10)), Counter[str]())
+    made = sum((many_sets(database, seed, 40) for seed in fifth(SEEDS)), Counter[str]())
     assert made["sets"] == of_all(400)
     assert min(made[shape] for shape in SHAPES) > of_all(10)
     assert made["edges"] > of_all(4_000)
@@ -243,7 +247,7 @@ def test_values_and_order_are_those_of_the_edge_stream(database: Database) -> No
 
 @pytest.mark.slow
 def test_values_and_order_are_those_of_the_edge_stream_complete(database: Database) -> None:
-    made = sum((many_sets(database, seed, 60) for seed in range(1_000, 1_500)), Counter[str]())
+    made = sum((many_sets(database, seed, 60) for seed in fifth(range(1_000, 1_500))), Counter[str]())
     print(dict(made))
     assert made["sets"] == of_all(30_000)
 
@@ -267,10 +271,14 @@ def listed(part: LocalSlice) -> list[Edge]:
     return [(u, places[dc], v) for u, dc, v in stored]
 
 
+# Again in pairs with edges: one without a unit, one with; then some in which next to nothing conflicts.
+WITH_UNITS = [8, 30, 76, 74, 34, 3, 21, 39, 37, 31, 0, 1, 2, 4, 5, 6, 7, 9, 10, 11]
+
+
 def test_so_they_are_in_slices_and_of_few_rows_for_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a hash of two values, too, so that nearly all rows are ordered by their values."""
     edges = 0
-    for seed in range(12):
+    for seed in fifth(WITH_UNITS):
         rng = random.Random(seed)
         dcs = [random_constraint(rng) for _ in range(3)]
         unit = {"unit": rng.choice("ad"), "max_rows": rng.choice([1, 3, 9])} if seed % 2 else {}
@@ -280,7 +288,7 @@ def test_so_they_are_in_slices_and_of_few_rows_for_each_unit(monkeypatch: pytest
             for where in (None, "b > 0", "a IS NULL OR s >= 'a'", "false"):
                 part = table.slice(None if where is None else table.where(where))
                 edges += agree(part, listed(part), rng)
-    assert edges > 100
+    assert edges > of_all(200)
 
 
 def weak(row: str, columns: Sequence[str]) -> exp.Expr:

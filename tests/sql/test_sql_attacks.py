@@ -48,11 +48,24 @@ def test_the_suite_is_large() -> None:
     assert not shows_private(*statements)
 
 
+@pytest.fixture(scope="module")
+def door(folder: Path, public: dict[str, Path]) -> Iterator[FrontEnd]:
+    """For all attacks, of which none leaves anything behind."""
+    with door_with_suite(folder, public, budget=100) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def remote(public: dict[str, Path]) -> Iterator[RemoteDatabase]:
+    with closing(RemoteDatabase(public, Limits(seconds=5))) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("group", ATTACKS)
 def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
     group: str,
     folder: Path,
-    public: dict[str, Path],
+    door: FrontEnd,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
@@ -63,32 +76,31 @@ def test_attacks_are_refused_before_anything_is_read_drawn_or_spent(
     files = sorted(folder.iterdir())
     noise = CountingNoise()
     admitted, shown = [], []
-    with door_with_suite(folder, public, budget=100) as front_end, replaced_noise(noise):
-        session = front_end.session
+    with replaced_noise(noise):
+        session = door.session
         monkeypatch.setattr("dpdb.engine.table.LocalSlice", read)
         monkeypatch.setattr("dpdb.engine.sql.count.count_rows", read)
         for statement in ATTACKS[group]:
             try:
-                front_end.run(placed(statement, folder))
+                door.run(placed(statement, folder))
             except REFUSALS.get(group, (StatementRefusedError,)) as refusal:
                 shown.append(str(refusal))
             else:
                 admitted.append(statement)
         assert not admitted
-        assert (noise.draws, session.spent(), session.remaining(), front_end.kept) == (0, 0.0, 100.0, ())
-        assert front_end.run("SELECT count(*) AS n FROM states").table.to_pylist() == [{"n": 3}]  # still whole
+        assert (noise.draws, session.spent(), session.remaining(), door.kept) == (0, 0.0, 100.0, ())
+        assert door.run("SELECT count(*) AS n FROM states").table.to_pylist() == [{"n": 3}]  # still whole
     assert len(shown) == len(ATTACKS[group])
     assert not shows_private(*shown, *capfd.readouterr(), caplog.text)
     assert sorted(folder.iterdir()) == files
 
 
 @pytest.fixture
-def sealed(public: dict[str, Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+def sealed(remote: RemoteDatabase) -> Iterator[duckdb.DuckDBPyConnection]:
     """The database that a worker opens, before it closes all files."""
-    with closing(RemoteDatabase(public, Limits())) as remote:
-        request = _Request("", "query", [], "answers", str(remote._public.file), sql_file("settings"), Limits())
-        with _database(request) as connection:
-            yield connection
+    request = _Request("", "query", [], "answers", str(remote._public.file), sql_file("settings"), Limits())
+    with _database(request) as connection:
+        yield connection
 
 
 @pytest.mark.parametrize("group", [group for group in ATTACKS if group != "malformed"])
@@ -113,16 +125,15 @@ def test_where_statements_run_there_is_nothing_private_and_no_way_out(
 
 
 @pytest.mark.parametrize("group", [group for group in ATTACKS if group != "malformed"])
-def test_some_of_them_in_processes(group: str, folder: Path, public: dict[str, Path]) -> None:
-    with closing(RemoteDatabase(public, Limits(seconds=5))) as remote:
-        for statement in ATTACKS[group][::15]:
-            with remote.statement(placed(statement, folder), {}) as process:
-                try:
-                    process.rehearse()
-                    shown: object = process.run({}).to_pylist()
-                except StatementRefusedError as error:
-                    shown = error
-            assert not shows_private(shown)
+def test_some_of_them_in_processes(group: str, folder: Path, remote: RemoteDatabase) -> None:
+    for statement in ATTACKS[group][::15]:
+        with remote.statement(placed(statement, folder), {}) as process:
+            try:
+                process.rehearse()
+                shown: object = process.run({}).to_pylist()
+            except StatementRefusedError as error:
+                shown = error
+        assert not shows_private(shown)
 
 
 def test_the_private_rows_are_there_to_be_found(folder: Path) -> None:
