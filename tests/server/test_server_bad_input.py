@@ -202,7 +202,7 @@ def test_a_quota_below_what_was_spent(own: Site) -> None:
         ration_analyst(load_configuration(own.config), "ann", 1, None, None)
         refused = server.ask("ann", count("0.25"))
         assert (refused.status_code, refused.json()["message"]) == (
-            402, "budget refused by your quota: requested epsilon 0.25, and of your 1 0 is left for these rows; "
+            402, "budget refused by your quota: requested epsilon 0.25, and 0 of your 1 is left for these rows; "
             "nothing was spent",
         )  # fmt: skip
         ration_analyst(load_configuration(own.config), "bob", None, "0.125", None)

@@ -57,6 +57,23 @@ def test_nobody_gets_anothers_run(server: Server, site: Site) -> None:
     assert {"secret", "ann:secret"} <= {*runs}
 
 
+def test_a_suite_takes_rows_and_slices(server: Server, site: Site) -> None:
+    before = site.spent()
+    client = server.client("ann")
+    sliced = {"suite": "nightly", "epsilon": "0.4", "where": "age >= 30", "by": "state", "keys": ["CA", "NY"]}
+    found = client.post("/v1/check", json=sliced)
+    assert found.status_code == 200, found.text
+    names = [one["name"] for one in found.json()["columns"]]
+    assert {row[names.index("key")] for row in found.json()["rows"]} == {"CA", "NY"}
+    assert before < site.spent() <= before + 0.4
+    before = site.spent()
+    unsliced = {key: one for key, one in sliced.items() if key != "by"}
+    for wrong in (sliced | {"keys": [["CA"]]}, sliced | {"where": "pay > 1) --"}, sliced | {"date": "today"}, unsliced):
+        refused = client.post("/v1/check", json=wrong)
+        assert (refused.status_code, site.spent()) == (422, before), (wrong, refused.text)
+        assert not shows_private(refused.text)
+
+
 def test_arrow_on_demand(server: Server) -> None:
     with server.client("ann") as client:
         found = client.post(

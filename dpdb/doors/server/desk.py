@@ -28,6 +28,7 @@ from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, To
 from dpdb.doors.server.standing import Standing
 from dpdb.doors.server.tables import OpenTable
 from dpdb.doors.sql import Admitted, FrontEnd, named_first, statement_words
+from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
 from dpdb.ledger import LedgerEntry
 from dpdb.names import folded, nearest_words
@@ -145,11 +146,13 @@ class Desk:
         return await self._answered(asker, "run", _Asked(text, run_id, table))
 
     async def check(self, asker: Asker, suite: str, options: Mapping[str, Any], run_id: str | None = None) -> Answer:
-        """Run a registered suite of checks by its name; `options` are its epsilon, confidence, certain and label.
+        """Run a registered suite of checks by its name; `options` are those of `SuiteAsk` but the run id.
 
         Errors as `run`.
         """
-        arguments = "".join(f", {name} := {_literal(value)}" for name, value in options.items() if value is not None)
+        spelled = {option: name for name, option in CHECK_PARAMETERS.items()}
+        given = {spelled[name]: value for name, value in options.items() if value is not None}
+        arguments = "".join(f", {name} := {_literal(value)}" for name, value in given.items())
         text = f"SELECT * FROM dp_check({_literal(suite)}{arguments})"
         return await self._answered(asker, "check", _Asked(text, run_id, None))
 
@@ -381,8 +384,10 @@ def _check_run_id(run_id: str | None) -> None:
 
 def _literal(value: object) -> str:
     """Write a value of a request as a literal of SQL."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise RefusedError(Refusal("refused", "an option of a check is a text or a number"))
+        raise RefusedError(Refusal("refused", "an option of a check is a text, a number, or a list of such"))
     text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
     return text.sql("duckdb")
 

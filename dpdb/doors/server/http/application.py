@@ -172,7 +172,8 @@ async def _run(desk: Desk, asker: Asker, request: Request) -> Response:
 
 
 async def _check(desk: Desk, asker: Asker, request: Request) -> Response:
-    options = {"epsilon": (str, int, float), "confidence": (int, float), "certain": str, "label": str}
+    texts = dict.fromkeys(("certain", "label", "where", "by", "date"), str)
+    options = {"epsilon": (str, int, float), "confidence": (int, float), **texts, "keys": list}
     body = await _body(request, {"suite": str, **options}, "suite")
     asked = {name: body[name] for name in options if name in body}
     return _answer(await desk.check(asker, body["suite"], asked, request.headers.get("idempotency-key")), request)

@@ -17,6 +17,7 @@ _KEY = {
     "description": "Names the run: asked again with the same key, it is answered again and costs nothing.",
     "schema": {"type": "string", "maxLength": 100},
 }
+_KEYS: dict[str, Any] = {"type": "array", "items": {"type": ["string", "number"]}}
 _MOST = {"name": "most", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
 
 
@@ -39,7 +40,8 @@ def openapi_document() -> dict[str, Any]:
             "/v1/check": {
                 "post": _run(
                     "Run a suite of checks that the owner has registered.",
-                    {"suite": _TEXT, "epsilon": _LEVEL, "confidence": _NUMBER, "certain": _TEXT, "label": _TEXT},
+                    {"suite": _TEXT, "epsilon": _LEVEL, "confidence": _NUMBER, "certain": _TEXT, "label": _TEXT}
+                    | {"where": _TEXT, "by": _TEXT, "keys": _KEYS, "date": {**_TEXT, "format": "date"}},
                 )
             },
             "/v1/explain": {
