@@ -181,8 +181,7 @@ class CheckRun:
         exact: list[list[int]] = [[]] * len(now.states)
         if now.states[0].level < len(self.plan.levels):
             exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
-        progress("drawing noise")
-        return LevelDraws(self.plan, held.secret, self.names, now, exact)
+        return LevelDraws(self.plan, held.secret, self.names, now, exact, progress=progress)
 
     def _statistics(self, slices: PrivateSlices, predicate: WherePredicate | None) -> list[int]:
         counts = self.counted.counts(slices, predicate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpdb.engine import Progress
 from dpdb.release import SuiteLevel
 from dpdb.suites.mechanism.levels import run_level
 from dpdb.suites.mechanism.plan import SuitePlan
@@ -27,6 +28,8 @@ class LevelDraws:
         What was recorded so far.
     statistics : sequence of sequence of int
         By slice and test, in steps.
+    progress : Progress
+        Told of each level.
     """
 
     def __init__(
@@ -36,8 +39,10 @@ class LevelDraws:
         names: Sequence[Sequence[str]],
         now: Standing,
         statistics: Sequence[Sequence[int]],
+        *,
+        progress: Progress,
     ) -> None:
-        self._plan, self._secret, self._names = plan, secret, names
+        self._plan, self._secret, self._names, self._progress = plan, secret, names, progress
         self._states, self._statistics, self._reading = [*now.states], statistics, now.reading + 1
 
     def __call__(self) -> SuiteLevel | None:
@@ -45,6 +50,7 @@ class LevelDraws:
         level = self._states[0].level + 1
         if level > len(self._plan.levels):
             return None
+        self._progress("drawing noise")
         found = [
             run_level(self._plan, self._secret, level, exact, state, key=key)
             for key, (exact, state) in enumerate(zip(self._statistics, self._states, strict=True))

@@ -45,9 +45,9 @@ def write_table(dirty: int = ROWS) -> None:
     pq.write_table(pa.table({"id": list(row), "zip": [k // 2 for k in row], "city": city}), "t.parquet")
 
 
-def session(suite: str = SUITE, ledger: str | None = "t.ledger") -> dpdb.Session:
+def session(suite: str = SUITE, ledger: str | None = "t.ledger", **options: object) -> dpdb.Session:
     rules = [line.rule for line in load_suite(suite).lines if line.rule is not None]
-    return dpdb.open("t.parquet", constraints=rules or None, ledger=ledger)
+    return dpdb.open("t.parquet", constraints=rules or None, ledger=ledger, **options)
 
 
 def check(suite: str = SUITE, **options: object) -> CheckResults:
@@ -157,7 +157,8 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
             owner, name, lambda *args, real=real, name=name, **more: calls.append(name) or real(*args, **more)
         )
     one_reading = ["forgotten_if_unpublished", "counts"]
-    with session() as opened:
+    told: list[str] = []
+    with session(progress=told.append) as opened:
         run = prepare_check(opened, SUITE, run_id="monday")
         with monkeypatch.context() as patched:
             patched.setattr(runs, "reached", stop_at("level recorded", 3))
@@ -166,6 +167,7 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
         assert calls == one_reading
         assert found(run_check(opened, run))["plain"] == "fail"
         assert calls == 2 * one_reading
+    assert told.count("drawing noise") == 3 + 20
 
 
 def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
