@@ -106,3 +106,25 @@ def test_what_is_no_file_and_no_rule_is_called_so(table: Path, capsys: pytest.Ca
     assert "dpdb: check 'old': where: there is no column 'kk'" in capsys.readouterr().err
     assert main(["check", str(table), "UNIQUE(k) fail over 3"]) == ParameterError.exit_code
     assert "expected limits at the end of the line, such as 'warn above 0, fail above 0.1%'" in capsys.readouterr().err
+
+
+def test_a_bar_is_wiped_away_before_other_lines(
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpdb.doors.cli.progress._has_bar", lambda options: True)
+    monkeypatch.chdir(table.parent)
+    Ledger.create("t.ledger", 2).close()
+    command = ["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--run-id", "monday"]
+
+    def stopped(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dpdb.suites.counted.CountedSuite.counts", stopped)
+        assert main(command) == 130
+    said = capsys.readouterr().err
+    assert "dpdb: with --run-id monday the same command finishes this run, if it was debited\n" in said
+    assert main(command) == 1
+    for line in (said + capsys.readouterr().err).splitlines():
+        assert "dpdb:" not in line or line.rpartition("\033[K")[2].startswith("dpdb:")
+    assert not line.rpartition("\033[K")[2]

@@ -19,7 +19,7 @@ from dpdb.doors.cli.shared_options import (
     spending_options,
 )
 from dpdb.doors.cli.streams import say, write_output
-from dpdb.errors import ConstraintSyntaxError
+from dpdb.errors import ConstraintSyntaxError, EngineError
 
 if TYPE_CHECKING:
     from dpdb.constraints import DenialConstraint, WrittenLines
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
-_STEPS = 27  # opening, reading, counting, and a step for each level
+_STEPS = 3  # opening, counting, drawing
 
 
 def add(commands: Any) -> None:
@@ -101,7 +101,7 @@ def _checked(
     from dpdb.doors.cli.checks_text import plan_text
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.options import keys
-    from dpdb.doors.cli.progress import step_bar
+    from dpdb.doors.cli.progress import clear_bar, step_bar
     from dpdb.suites import prepare_check, run_check
 
     asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
@@ -116,6 +116,7 @@ def _checked(
         if options.dry_run:
             write_output(plan_text(prepared))
             return None
+        clear_bar(options)
         if options.ledger is not None and not options.quiet and session.will_test(prepared):
             if options.run_id is None:
                 say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
@@ -123,7 +124,14 @@ def _checked(
                 say(
                     "each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing"
                 )
-        return prepared.plan, run_check(session, prepared)
+        try:
+            return prepared.plan, run_check(session, prepared)
+        except (KeyboardInterrupt, SystemExit, EngineError):
+            if options.ledger is not None:
+                say(f"with --run-id {prepared.charge.run_id} the same command finishes this run, if it was debited")
+            raise
+        finally:
+            clear_bar(options)
 
 
 _ASKED = (
