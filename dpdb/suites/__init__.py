@@ -8,6 +8,7 @@ from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
     from dpdb.suites.check import CheckRun, prepare_check, run_check
+    from dpdb.suites.deciding import deciding_epsilon, deciding_words
     from dpdb.suites.load import SuiteLike, load_suite
     from dpdb.suites.mechanism.banks import Bank, Tested
     from dpdb.suites.mechanism.bounds import Verdict, bound_of_pass, bound_of_undecided, size_of_failure, verdicts
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
     from dpdb.suites.session import Session, open_session
     from dpdb.suites.suite import Limit, Suite, SuiteLine
     from dpdb.suites.table import CHECK_SCHEMA
-    from dpdb.suites.words import check_words, how_many, limit_words, spoken, verdict_words
+    from dpdb.suites.words import (
+        check_words,
+        counts_words,
+        how_many,
+        limit_words,
+        spoken,
+        undecided_words,
+        verdict_words,
+    )
 
 __all__ = [
     "CHECK_SCHEMA",
@@ -57,7 +66,10 @@ __all__ = [
     "bound_of_pass",
     "bound_of_undecided",
     "check_words",
+    "counts_words",
     "dated_suite",
+    "deciding_epsilon",
+    "deciding_words",
     "draw_secret",
     "epsilon_for",
     "how_many",
@@ -80,6 +92,7 @@ __all__ = [
     "spoken",
     "state_of",
     "surely_found",
+    "undecided_words",
     "unsure_rows",
     "verdict_words",
     "verdicts",
@@ -93,6 +106,7 @@ if not TYPE_CHECKING:
             "mechanism.bounds": "Verdict bound_of_pass bound_of_undecided size_of_failure verdicts",
             "check": "CheckRun prepare_check run_check",
             "mechanism.levels": "draw_secret run_level",
+            "deciding": "deciding_epsilon deciding_words",
             "load": "SuiteLike load_suite",
             "mechanism.plan": "SuitePlan",
             "plan_text": "plan_words planned_words",
@@ -106,6 +120,6 @@ if not TYPE_CHECKING:
             "mechanism.state": "LevelVerdicts Ring SuiteState spent state_of",
             "suite": "Limit Suite SuiteLine",
             "table": "CHECK_SCHEMA",
-            "words": "check_words how_many limit_words spoken verdict_words",
+            "words": "check_words counts_words how_many limit_words spoken undecided_words verdict_words",
         },
     )

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpdb.constraints import DenialConstraint
 from dpdb.engine import RuleStatistic, WherePredicate, load_counting
-from dpdb.errors import ParameterError
+from dpdb.errors import ParameterError, PredicateError, UnknownColumnError
 from dpdb.predicates import TRUE, Node, all_of
 from dpdb.release import PrivateSlices, PublicTable, load_kernels
 from dpdb.suites.mechanism.banks import Tested
@@ -176,7 +176,7 @@ def _name(line: SuiteLine, limit: Limit) -> str:
 def _counted(table: PublicTable, line: SuiteLine, places: Mapping[DenialConstraint, int]) -> _Counted:
     opened = table.opened
     if line.rule is None or line.statistic == "row_count":
-        return _Counted(None, None, None if line.where is None else opened.where(line.where), None)
+        return _Counted(None, None, None if line.where is None else _where(table, line), None)
     position = places.get(line.rule.canonical())
     if position is None:
         raise ParameterError(f"check {line.name!r}: its rule is none of the table's constraints")
@@ -187,6 +187,13 @@ def _counted(table: PublicTable, line: SuiteLine, places: Mapping[DenialConstrai
     if any(limit.unit == "share of non-null" for limit in line.limits):
         known = opened.where(" AND ".join(f"{_quoted(name)} IS NOT NULL" for name in line.rule.table_columns))
     return _Counted(position, statistic, None, known)
+
+
+def _where(table: PublicTable, line: SuiteLine) -> WherePredicate:
+    try:
+        return table.opened.where(str(line.where))
+    except (PredicateError, UnknownColumnError) as error:
+        raise type(error)(f"check {line.name!r}: {error}") from None
 
 
 def tests_without_table(suite: Suite) -> list[Tested]:

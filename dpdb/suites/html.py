@@ -8,7 +8,7 @@ from typing import Any
 from dpdb.printable import in_html
 from dpdb.suites.certainty import certainty_words
 from dpdb.suites.result import CheckResult
-from dpdb.suites.words import how_many, limit_words, verdict_words
+from dpdb.suites.words import counts_words, how_many, limit_words, undecided_words, verdict_words
 
 __all__ = ["checks_html"]
 
@@ -46,13 +46,10 @@ def _cells(check: CheckResult, slices: bool) -> list[str]:
 
 
 def _summary(found: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
-    counts = {"passed": "pass", "failed": "fail", "undecided": "undecided"}
-    numbers = {words: sum(check.verdict == verdict for check in checks) for words, verdict in counts.items()}
-    said = ", ".join(f"{number} {words}" for words, number in numbers.items() if number)
     cost = f"epsilon {found['epsilon']:g} of {found['epsilon_reserved']:g}"
     if found.get("suite") is not None:
         cost = f"kept as {found['suite']}, epsilon {found['epsilon_reserved']:g} reserved"
-    return f"{len(checks)} checks: {said}; {cost}"
+    return " ".join(filter(None, [f"{counts_words(checks)}; {cost}.", undecided_words(checks)]))
 
 
 def _details(found: Mapping[str, Any]) -> str:

@@ -15,10 +15,9 @@ from dpdb.suites.html import checks_html
 from dpdb.suites.mechanism.bounds import Verdict
 from dpdb.suites.result import CheckResult
 from dpdb.suites.table import checks_table
+from dpdb.suites.words import counts_words
 
 __all__ = ["CheckResult", "CheckResults", "recorded_results", "result_of"]
-
-_DECIDED = ("pass", "fail", "undecided")
 
 
 class CheckResults(Sequence[CheckResult]):
@@ -132,8 +131,7 @@ class CheckResults(Sequence[CheckResult]):
         return checks_html(self.to_dict())
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in _DECIDED if self.count(verdict))
-        return f"<dpdb.CheckResults: {counts}; epsilon {self.epsilon:g}>"
+        return f"<dpdb.CheckResults: {counts_words(self)}; epsilon {self.epsilon:g}>"
 
 
 def recorded_results(answer: str) -> CheckResults | None:

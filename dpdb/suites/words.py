@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor
 
 from dpdb.suites.result import CheckResult
 
-__all__ = ["check_words", "how_many", "limit_words", "spoken", "verdict_words"]
+__all__ = ["check_words", "counts_words", "how_many", "limit_words", "spoken", "undecided_words", "verdict_words"]
 
 _FEW = 10**5
 _DECIMALS = 6  # of bounds at most, so that none is rounded away because floats are binary
+_SAID = {"pass": "passed", "WARN": "warned", "FAIL": "failed", "undecided": "undecided"}
 
 
 def verdict_words(check: CheckResult) -> str:
     """Return the verdict in a word: `pass`, `FAIL`, `WARN` or `undecided`."""
     failed = "FAIL" if check.severity == "fail" else "WARN"
     return {"pass": "pass", "fail": failed, "undecided": "undecided"}[check.verdict]
+
+
+def counts_words(checks: Sequence[CheckResult]) -> str:
+    """Return how many checks there are and how many have each verdict: `3 checks: 2 passed, 1 warned`."""
+    found = Counter(map(verdict_words, checks))
+    counts = [f"{found[verdict]} {said}" for verdict, said in _SAID.items() if found[verdict]]
+    return f"{len(checks)} check{'s' * (len(checks) != 1)}: {', '.join(counts)}"
+
+
+def undecided_words(checks: Sequence[CheckResult]) -> str | None:
+    """Return how many checks are undecided and why; None if none is."""
+    undecided = sum(check.verdict == "undecided" for check in checks)
+    if undecided == 0:
+        return None
+    failed = sum(check.verdict == "fail" for check in checks)
+    failures, them = f"{failed} failure{'s' * (failed != 1)}", "it" if undecided == 1 else "them"
+    return (
+        f"{undecided} undecided, which may fail or pass: the {failures} found before left too little epsilon to test "
+        f"{them} to the end."
+    )
 
 
 def limit_words(check: CheckResult) -> str:
@@ -38,7 +60,7 @@ def how_many(check: CheckResult) -> str:
 
 def check_words(check: CheckResult) -> str:
     """Return a check with its verdict, bounds and limit in one line."""
-    said = {"FAIL": "failed", "WARN": "warns", "pass": "passed"}.get(verdict_words(check), "undecided")
+    said = {**_SAID, "WARN": "warns"}[verdict_words(check)]
     where = "" if check.key is None else f" [{check.key}]"
     return f"check {said}: {check.name}{where}: {how_many(check)} ({limit_words(check)})"
 

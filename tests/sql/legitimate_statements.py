@@ -246,6 +246,8 @@ CHECKS = [
     Case("SELECT name, verdict FROM dp_check(suite := 'nightly', epsilon := 0.5)", [("nightly", 0.125)], PASSED),
     Case("select NAME, c.\"verdict\" from DP_CHECK('nightly', 1, confidence := 0.99, certain := 'fail') as c", NIGHT, PASSED),
     Case("CALL dp_check('nightly', epsilon => '1')", NIGHT, None),
+    Case("SELECT key, verdict FROM dp_check('nightly', \"where\" => 'age > 1', by => 'state', keys => ['CA']) WHERE severity = 'warn'", NIGHT, [("CA", "pass")]),
+    Case("SELECT DISTINCT verdict FROM dp_check('nightly', date => '2026-11-21', where_clause => 'state <> ''CA'' ')", NIGHT, [("pass",)]),
     Case("SELECT dp_check.level, epsilon, epsilon_reserved, key FROM dp_check('nightly', label := 'of monday') LIMIT 1", NIGHT, [(23, 0.25, 1.0, None)]),
     Case("SELECT severity, \"limit\", direction, unit, statistic FROM dp_check('nightly') ORDER BY ALL LIMIT 1", NIGHT, [("fail", 1.0, "below", "rows", "row_count")]),
     Case("SELECT count(*) FILTER (WHERE verdict = 'pass') FROM dp_check('nightly')", NIGHT, [(3,)]),

@@ -31,7 +31,7 @@ frame = private_rows()  # what a replacement scan of DuckDB would find in this p
 REFUSALS = {
     "where": (PredicateError, UnknownColumnError),
     "arguments": (StatementRefusedError, ParameterError, UnknownColumnError),
-    "checks": (StatementRefusedError, ParameterError),
+    "checks": (StatementRefusedError, ParameterError, PredicateError, UnknownColumnError),
 }
 
 

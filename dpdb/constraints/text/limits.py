@@ -41,9 +41,10 @@ MOST_ROWS = 10**15
 _FINEST_SHARE = 10**6  # a percentage has at most four decimals
 
 _SEVERITIES, _DIRECTIONS = ("warn", "fail"), ("above", "below")
+_NO_DIRECTIONS = ("over", "under", "when", "if", "at", "more", "less")  # that other tools have
 _FORMS = (
     "limits at the end of the line, such as 'warn above 0, fail above 0.1%', 'fail above 20 rows', 'fail above 1% of "
-    "non-null', 'fail above 3 duplicate values' or 'fail above 5 rows in duplicates'"
+    "non-null', 'fail above 3 duplicate values' or 'fail above 5 rows in duplicates', with numbers like 1000 or 0.5"
 )
 _NUMBER = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
 
@@ -165,7 +166,9 @@ def limit_expected(cursor: Cursor) -> ConstraintSyntaxError | None:
     for place, token in enumerate(tokens):
         depth += (token.kind in OPENING) - (token.kind in CLOSING)
         after_dot = place > 0 and tokens[place - 1].kind is Kind.DOT
-        if depth <= 0 and not after_dot and _is_word(token, *_SEVERITIES) and _is_word(tokens[place + 1], *_DIRECTIONS):
+        if depth > 0 or after_dot or not _is_word(token, *_SEVERITIES):
+            continue
+        if _is_word(tokens[place + 1], *_DIRECTIONS, *_NO_DIRECTIONS):
             return cursor.error(_FORMS, token)
     return None
 

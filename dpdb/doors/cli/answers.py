@@ -53,7 +53,9 @@ class AnswerOutput:
         if out is None and needed and output_is_closed():
             raise ParameterError("nobody reads standard output; nothing was spent: give --out FILE, or > /dev/null")
 
-    def show(self, content: str | bytes, releases: Sequence[Release], words: str = "") -> None:
+    def show(
+        self, content: str | bytes, releases: Sequence[Release], words: str = "", *, run_id: str | None = None
+    ) -> None:
         """Write the answers at once.
 
         Parameters
@@ -64,6 +66,8 @@ class AnswerOutput:
             The releases that the content shows.
         words
             The answers as text for standard error, if writing fails; by default `content`.
+        run_id
+            Of the verdicts that the content shows.
 
         Raises
         ------
@@ -77,13 +81,21 @@ class AnswerOutput:
             else:
                 write_output(content)
         except (OSError, ValueError) as error:  # a `ParameterError` of the file is a ValueError
-            raise self._unshown(error, words or content, releases) from None
+            raise self._unshown(error, words or content, releases, run_id) from None
         finally:
             if self._warn:
                 say("no --ledger: nothing adds up what this command and others spend on this table")
                 self._warn = False
 
-    def _unshown(self, error: Exception, content: str | bytes, releases: Sequence[Release]) -> UnshownError:
+    def _unshown(
+        self, error: Exception, content: str | bytes, releases: Sequence[Release], run_id: str | None
+    ) -> UnshownError:
+        if run_id is not None:
+            failed = f"the verdicts could not be shown: {describe_failure(error)}"
+            if self._ledger is not None:
+                return UnshownError(f"{failed}; paid for and kept: --run-id {run_id} shows them again at no cost")
+            tell(str(content))
+            return UnshownError(f"{failed}; paid for, and kept by no ledger: standard error has them")
         if not releases:
             return UnshownError(f"the result could not be shown: {describe_failure(error)}")
         ids = ", ".join(release.release_id for release in releases)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpdb.suites import how_many, limit_words, verdict_words
+from dpdb.suites import counts_words, deciding_words, how_many, limit_words, undecided_words, verdict_words
 
 if TYPE_CHECKING:
-    from dpdb.suites import CheckResult, CheckResults, CheckRun
+    from dpdb.suites import CheckResult, CheckResults, CheckRun, SuitePlan
 
 __all__ = ["checks_text", "plan_text"]
 
@@ -16,9 +16,12 @@ _HEADS = ("verdict", "check", "how many", "limit")
 _SHORTEST = 60
 
 
-def checks_text(results: CheckResults) -> str:
-    """Return one line a check, in the order of the file, and what holds for all of them."""
-    return "\n".join([*_table(results), *_notes(results)]) + "\n"
+def checks_text(results: CheckResults, plan: SuitePlan | None = None) -> str:
+    """Return one line a check, in the order of the file, and what holds for all of them.
+
+    With the suite's plan also what would decide those that are undecided.
+    """
+    return "\n".join([*_table(results), *_notes(results, plan)]) + "\n"
 
 
 def _table(results: CheckResults) -> Iterator[str]:
@@ -36,20 +39,16 @@ def _cells(check: CheckResult, slices: bool) -> tuple[str, ...]:
     return (verdict_words(check), name, *key, how_many(check), limit_words(check))
 
 
-def _notes(results: CheckResults) -> Iterator[str]:
-    counts = ", ".join(
-        f"{results.count(verdict)} {words}"
-        for verdict, words in (("pass", "passed"), ("fail", "failed"), ("undecided", "undecided"))
-        if results.count(verdict)
-    )
-    checks = f"{len(results)} check{'s' * (len(results) != 1)}"
-    yield f"{checks}: {counts}. {results.certainty}"
-    if results.count("undecided"):
-        yield "Undecided: what failed before left too little epsilon to test these to the end; they may fail or pass."
+def _notes(results: CheckResults, plan: SuitePlan | None) -> Iterator[str]:
+    yield f"{counts_words(results)}. {results.certainty}"
+    undecided = undecided_words(results)
+    if undecided is not None:
+        yield undecided if plan is None else f"{undecided} {deciding_words(plan, results)}"
     if results.name is not None:
         yield f"Kept as {results.name!r}: epsilon {results.epsilon_reserved:g} stays reserved until it is closed."
     else:
-        yield f"Cost: epsilon {results.epsilon:g} of {results.epsilon_reserved:g}; the rest was not needed."
+        back = "; the rest was not needed" if results.epsilon < results.epsilon_reserved else ""
+        yield f"Cost: epsilon {results.epsilon:g} of {results.epsilon_reserved:g}{back}."
     yield f"Guarantee: {results.guarantee}."
 
 

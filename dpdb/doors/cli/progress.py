@@ -8,12 +8,12 @@ import sys
 from dpdb.doors.cli.streams import tell
 from dpdb.engine import Progress, no_progress
 
-__all__ = ["step_bar"]
+__all__ = ["clear_bar", "step_bar"]
 
 
 def step_bar(options: argparse.Namespace, steps: int) -> Progress:
     """Return a reporter that draws one line per step, over the last one; silent if stderr is not a terminal."""
-    if options.quiet or not sys.stderr.isatty():
+    if not _has_bar(options):
         return no_progress
     from dpdb.doors.notebook import bar_words
 
@@ -26,3 +26,13 @@ def step_bar(options: argparse.Namespace, steps: int) -> Progress:
         tell(f"\r\033[K{bar_words(done, steps, step)}{end}")
 
     return report
+
+
+def clear_bar(options: argparse.Namespace) -> None:
+    """Wipe the bar away before other lines, whatever steps are still to come."""
+    if _has_bar(options):
+        tell("\r\033[K")
+
+
+def _has_bar(options: argparse.Namespace) -> bool:
+    return not options.quiet and sys.stderr.isatty()

@@ -27,8 +27,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.laplace_answer import laplace_answer
-from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.mechanism import Mechanism, Run, laplace_answer
 from dpdb.measures.words import Words
 
 __all__ = ["FEWEST_DELETIONS"]

@@ -19,8 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.laplace_answer import laplace_answer
-from dpdb.measures.mechanism import Mechanism, Run
+from dpdb.measures.mechanism import Mechanism, Run, laplace_answer
 from dpdb.measures.mechanisms.projected import STATISTICS, ProjectedStatistic
 from dpdb.privacy import discrete_laplace, laplace_tail
 

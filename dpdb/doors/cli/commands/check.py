@@ -20,14 +20,15 @@ from dpdb.doors.cli.shared_options import (
     spending_options,
 )
 from dpdb.doors.cli.streams import say, write_output
+from dpdb.errors import ConstraintSyntaxError, EngineError
 
 if TYPE_CHECKING:
     from dpdb.constraints import DenialConstraint, WrittenLines
-    from dpdb.suites import CheckResults
+    from dpdb.suites import CheckResults, SuitePlan
 
 __all__ = ["add", "run"]
 
-_STEPS = 27  # opening, reading, counting, and a step for each level
+_STEPS = 3  # opening, counting, drawing
 
 
 def add(commands: Any) -> None:
@@ -68,30 +69,41 @@ def run(options: argparse.Namespace) -> int:
     """Run the suite, print the verdicts, and tell by the exit code whether a check failed."""
     from dpdb.constraints import written_lines
     from dpdb.doors.cli.checks_text import checks_text
-    from dpdb.suites import load_suite
 
     written = written_lines(options.suite)
-    rules = load_suite(written, date=options.date).rules
+    rules = _rules(options, written)
     with AnswerOutput(options.out, options.ledger, warn=not (options.quiet or options.dry_run)) as output:
-        results = _checked(options, written, rules)
-        if results is None:
+        checked = _checked(options, written, rules)
+        if checked is None:
             return 0
+        plan, results = checked
         as_json = options.format == "json"
-        text = json.dumps(results.to_dict(), indent=2) + "\n" if as_json else checks_text(results)
-        try:
-            output.show(text, ())
-        finally:
-            code = results.exit_code
-        return code
+        text = json.dumps(results.to_dict(), indent=2) + "\n" if as_json else checks_text(results, plan)
+        output.show(text, (), run_id=results.run_id)
+        return results.exit_code
+
+
+def _rules(options: argparse.Namespace, suite: WrittenLines) -> tuple[DenialConstraint, ...] | None:
+    from dpdb.constraints import shortened
+    from dpdb.suites import load_suite
+
+    try:
+        return load_suite(suite, date=options.date).rules
+    except ConstraintSyntaxError as error:
+        if suite.path is None and "\n" not in suite.text:
+            raise ConstraintSyntaxError(
+                f"{shortened(suite.text)}: no such file, and no text of rules: {error}"
+            ) from None
+        raise
 
 
 def _checked(
     options: argparse.Namespace, suite: WrittenLines, rules: tuple[DenialConstraint, ...] | None
-) -> CheckResults | None:
+) -> tuple[SuitePlan, CheckResults] | None:
     from dpdb.doors.cli.checks_text import plan_text
     from dpdb.doors.cli.open_session import one_release, open_session
     from dpdb.doors.cli.options import keys
-    from dpdb.doors.cli.progress import step_bar
+    from dpdb.doors.cli.progress import clear_bar, step_bar
     from dpdb.suites import prepare_check, run_check
 
     asked = {name: getattr(options, name) for name in _ASKED} | {"keys": keys(options), "day": options.date}
@@ -106,11 +118,22 @@ def _checked(
         if options.dry_run:
             write_output(plan_text(prepared, options.margin))
             return None
-        if options.run_id is None and options.ledger is not None and not options.quiet:
-            say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
-        if not options.quiet and options.keep is None and options.ledger is not None:
-            say("each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing")
-        return run_check(session, prepared)
+        clear_bar(options)
+        if options.ledger is not None and not options.quiet and session.will_test(prepared):
+            if options.run_id is None:
+                say(f"run id {prepared.charge.run_id}: with --run-id the same run is finished, or answered again")
+            if options.keep is None:
+                say(
+                    "each run pays at least a quarter of epsilon; with --keep NAME later runs of the suite cost nothing"
+                )
+        try:
+            return prepared.plan, run_check(session, prepared)
+        except (KeyboardInterrupt, SystemExit, EngineError):
+            if options.ledger is not None:
+                say(f"with --run-id {prepared.charge.run_id} the same command finishes this run, if it was debited")
+            raise
+        finally:
+            clear_bar(options)
 
 
 _ASKED = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "run"]
 
 _STEPS = 4  # of each slice: reading, ranking, joining, drawing
-_CHECK_STEPS = 27  # of each suite: opening, reading, counting, and a step for each level
+_CHECK_STEPS = 2  # of each suite: counting, drawing
 
 
 def add(commands: Any) -> None:
@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run or plan a job; 1 if a gate or a check failed, 5 if none did and a check is undecided."""
     from dpdb.doors.cli.job_output import JobOutput
-    from dpdb.doors.cli.progress import step_bar
+    from dpdb.doors.cli.progress import clear_bar, step_bar
     from dpdb.doors.jobs import load_job
     from dpdb.doors.jobs.outcome import exit_code_of
     from dpdb.doors.jobs.plan_job import plan_job
@@ -84,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         progress = step_bar(options, 1 + _STEPS * len(job.releases) + _CHECK_STEPS * len(job.checks))
         for outcome in run_job(job, run_id, date=date, new_epoch=options.new_epoch, progress=progress):
+            clear_bar(options)
             shown.add(outcome)
     except DpdbError as error:
         if shown.outcomes:
