@@ -15,13 +15,45 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from dpdb.compiled.code_file import check_code_folder, read_code
+from dpdb.files.owned_file import check_folder, check_unchanged, open_owned
 
-__all__ = ["ObjectCode", "folders", "read_object", "write_object"]
+__all__ = [
+    "ObjectCode",
+    "check_code_folder",
+    "folders",
+    "read_code",
+    "read_object",
+    "write_object",
+]
+
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def read_code(path: Path) -> bytes:
+    """Read a file by the rule.
+
+    Raises
+    ------
+    OSError
+        The file does not exist or must not be trusted; `strerror` says why.
+    """
+    check_code_folder(path.parent)
+    with os.fdopen(open_owned(path, os.O_RDONLY, _package_owner(), check_unchanged), "rb") as file:
+        return file.read()
+
+
+def check_code_folder(folder: Path) -> None:
+    """Raise `OSError` unless a folder exists and the rule allows code files in it."""
+    check_folder(folder, _package_owner())
+
+
+@cache
+def _package_owner() -> int:
+    return _PACKAGE.stat().st_uid
 
 
 @dataclass(frozen=True)

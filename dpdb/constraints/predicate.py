@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
+from dpdb.characters import is_encodable
 from dpdb.constraints.column_ref import ColumnRef, ComputedRef, RowExpression
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.text.source import shortened
-from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 
 __all__ = ["Constant", "Operator", "Predicate"]

@@ -11,23 +11,54 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from dpdb.constraints import block_shape, sorted_shape
+from dpdb.constraints import SortedKind, block_shape, sorted_shape
 from dpdb.database import Database
 from dpdb.engine.closed_forms import Form, GroupForm, RuleStatistic, SortedForm, StatisticKind, SteppedForm
-from dpdb.engine.count_sorted import count_sorted
-from dpdb.engine.key_counts import count_keys
-from dpdb.engine.local_keys import LocalKeys
+from dpdb.engine.key_counts import LocalKeys, count_keys
 from dpdb.engine.parents.orphans import OrphanColumn
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, ClassHistogram
 from dpdb.engine.sql.constraint_sql import not_alone, self_conflict
 from dpdb.engine.sql.input_rows import read_columns, typed_rows
 from dpdb.engine.sql.rule_counts import group_count
+from dpdb.engine.sql.sorted_rows import numbered, sorted_rows
 from dpdb.engine.sql.where import WherePredicate
-from dpdb.graph import load_greatest_matching, load_one_sort
+from dpdb.graph import (
+    deletions_of_chain,
+    deletions_of_cross,
+    deletions_of_intervals,
+    load_greatest_matching,
+    load_one_sort,
+)
 from dpdb.sources import Rows
 
-__all__ = ["count_all", "key_histogram", "load_counting", "of_key"]
+__all__ = [
+    "count_all",
+    "count_sorted",
+    "key_histogram",
+    "load_counting",
+    "of_key",
+]
+
+
+def count_sorted(database: Database, form: SortedForm, rows: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> int:
+    """Count the fewest rows to delete, by one query. Private.
+
+    Parameters
+    ----------
+    rows : exp.Expr
+        A table or subquery without alias that has `form.columns`, and what the conditions read.
+    conditions : sequence of exp.Expr
+        Which rows are meant, called `CLASS_ROWS`.
+    """
+    shape = form.shape
+    batches = numbered(database.stream(sorted_rows(form.bound, shape, rows, conditions)))
+    if shape.kind is SortedKind.ORDER:
+        return deletions_of_chain(batches, strict=shape.second_ties)
+    if shape.kind is SortedKind.CROSS:
+        return deletions_of_cross(batches)
+    return deletions_of_intervals(batches, reversed_go=form.reversed_go)
+
 
 _PER_SCAN = 250
 """Counts of rows in one query: the time to plan one grows faster than their number. As `count_if`: with FILTER every

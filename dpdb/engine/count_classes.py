@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from dpdb.database import Database
-from dpdb.engine.key_counts import count_keys
-from dpdb.engine.local_keys import LocalKeys
+from dpdb.engine.key_counts import LocalKeys, count_keys
 from dpdb.engine.sql.bind import BoundConstraint
 from dpdb.engine.sql.class_histograms import (
     CLASS_ROWS,

@@ -11,16 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpdb.faces import lazy_names
-from dpdb.graph.degrees import DegreeSummary, degree_summary, degrees
 from dpdb.graph.fractional_cover import FractionalCover, fractional_cover, twice_fractional_cover
+from dpdb.graph.listed_scans import DegreeSummary, degree_summary, degrees
 
 if TYPE_CHECKING:
     from dpdb.graph.adjacency import Adjacency, adjacency_of
-    from dpdb.graph.edge_graph import EdgeGraph
+    from dpdb.graph.edge_graph import EdgeGraph, ScanResult, scan
     from dpdb.graph.edges import EdgeArrays, OrderedEdges
     from dpdb.graph.exact.cover import CoverBounds, minimum_vertex_cover
     from dpdb.graph.exact.maximal_consistent import count_maximal_independent_sets
     from dpdb.graph.histogram import Histogram
+    from dpdb.graph.listed_scans import ProjectedCounts, greedy_cover_size, projected_counts, witness_counts
     from dpdb.graph.loading import (
         load_all_kernels,
         load_block_kernels,
@@ -28,12 +29,9 @@ if TYPE_CHECKING:
         load_edge_kernels,
     )
     from dpdb.graph.lp_truncation import twice_truncated_edges
-    from dpdb.graph.one_scan import ScanResult, scan
     from dpdb.graph.one_sort import deletions_of_chain, deletions_of_cross, deletions_of_intervals, load_one_sort
-    from dpdb.graph.projection import ProjectedCounts, greedy_cover_size, projected_counts
     from dpdb.graph.steps import called_all
-    from dpdb.graph.thinned.certified_cover import CertifiedCover, UncertifiedError
-    from dpdb.graph.thinned.partners import ChainPartners, chain_partners
+    from dpdb.graph.thinned import CertifiedCover, ChainPartners, UncertifiedError, chain_partners
     from dpdb.graph.unlisted_edges.block_constraint import (
         BlockConstraint,
         all_of_rows,
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from dpdb.graph.unlisted_edges.block_graph import BlockGraph
     from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
     from dpdb.graph.weighted_matching import greatest_matching, load_greatest_matching
-    from dpdb.graph.witness import witness_counts
 
 __all__ = [
     "Adjacency",
@@ -99,23 +96,20 @@ if not TYPE_CHECKING:
         __name__,
         {
             "adjacency": "Adjacency adjacency_of",
-            "edge_graph": "EdgeGraph",
+            "edge_graph": "EdgeGraph ScanResult scan",
             "edges": "EdgeArrays OrderedEdges",
             "exact.cover": "CoverBounds minimum_vertex_cover",
             "exact.maximal_consistent": "count_maximal_independent_sets",
             "histogram": "Histogram",
             "loading": "load_all_kernels load_block_kernels load_counted_projection load_edge_kernels",
             "lp_truncation": "twice_truncated_edges",
-            "one_scan": "ScanResult scan",
             "one_sort": "deletions_of_chain deletions_of_cross deletions_of_intervals load_one_sort",
-            "projection": "ProjectedCounts greedy_cover_size projected_counts",
+            "listed_scans": "ProjectedCounts greedy_cover_size projected_counts witness_counts",
             "steps": "called_all",
-            "thinned.certified_cover": "CertifiedCover UncertifiedError",
-            "thinned.partners": "ChainPartners chain_partners",
+            "thinned": "CertifiedCover ChainPartners UncertifiedError chain_partners",
             "unlisted_edges.block_constraint": "BlockConstraint all_of_rows by_class by_order by_two_classes",
             "unlisted_edges.block_graph": "BlockGraph",
             "unlisted_edges.listed_constraint": "ListedConstraint by_edges",
             "weighted_matching": "greatest_matching load_greatest_matching",
-            "witness": "witness_counts",
         },
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdb.graph.degrees import DegreeCounter
 from dpdb.graph.edges import Batch, OrderedEdges, read_batches
+from dpdb.graph.listed_scans import DegreeCounter
 from dpdb.graph.steps import node_ranges
 
 __all__ = ["Adjacency", "adjacency_of", "false_twin_classes"]

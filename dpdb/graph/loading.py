@@ -16,7 +16,7 @@ from dpdb.graph.adjacency import Adjacency
 from dpdb.graph.edges import EdgeArrays
 from dpdb.graph.fractional_cover import complete_matching, twice_fractional_cover
 from dpdb.graph.grouping import factorize
-from dpdb.graph.projection import greedy_cover_size, projected_counts
+from dpdb.graph.listed_scans import greedy_cover_size, projected_counts, witness_counts
 from dpdb.graph.steps import finished
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class, by_order
 from dpdb.graph.unlisted_edges.block_degrees import counted_by_sums, counted_from_minority
@@ -24,7 +24,6 @@ from dpdb.graph.unlisted_edges.block_graph import BlockGraph
 from dpdb.graph.unlisted_edges.block_scans import Matching, witness_count
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint, by_edges
 from dpdb.graph.unlisted_edges.range_matching import range_matching
-from dpdb.graph.witness import witness_counts
 
 __all__ = ["load_all_kernels", "load_block_kernels", "load_counted_projection", "load_edge_kernels"]
 

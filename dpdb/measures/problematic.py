@@ -8,13 +8,13 @@ from fractions import Fraction
 from dpdb.measures.answer import GraphStatistics
 from dpdb.measures.measure import Measure
 from dpdb.measures.mechanisms.by_rule import by_rule
+from dpdb.measures.mechanisms.gem import witness
 from dpdb.measures.mechanisms.ladder import Ladder, Rungs, Settings
 from dpdb.measures.mechanisms.marginal import Marginal
 from dpdb.measures.mechanisms.paper_mechanisms import paper_mechanisms
 from dpdb.measures.mechanisms.projected import NODES, WITNESSES
 from dpdb.measures.mechanisms.two_sided import two_sided
 from dpdb.measures.mechanisms.violating_rows import VIOLATING_ROWS
-from dpdb.measures.mechanisms.witness import witness
 from dpdb.measures.words import Words
 from dpdb.privacy import NANO
 

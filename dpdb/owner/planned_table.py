@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dpdb.constraints import (
     ColumnRef,
@@ -16,13 +18,35 @@ from dpdb.constraints import (
     key_columns,
     order_dependency,
 )
+from dpdb.engine import source_rows
 from dpdb.errors import ParameterError
-from dpdb.owner.consistent_rows import consistent_rows
+from dpdb.opening import open_local_table
 from dpdb.owner.dirt import rnoise
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_real, check_seed, fresh_seed, generator
 from dpdb.owner.synthetic import SyntheticTable, allowed_domains, synthesize
+from dpdb.release.conflict_graph import conflict_graph
 
-__all__ = ["PlannedTable", "planned_table"]
+__all__ = [
+    "PlannedTable",
+    "consistent_rows",
+    "planned_table",
+]
+
+
+def consistent_rows(table: pa.Table, constraints: Sequence[DenialConstraint]) -> NDArray[np.int64]:
+    """Return the positions of a maximal set of rows without self-conflicts and conflicts: all rows if there are none.
+
+    The rows of fewest conflicts are taken first. For synthetic tables: the result is exact, not private.
+    """
+    with open_local_table(table, constraints=list(constraints)) as opened:
+        part = opened.slice(keep_source_row=True)
+        graph = conflict_graph(part, whole=True)
+        kept = np.ones(part.node_count, np.bool_)
+        if graph.degree_summary().edge_count:
+            near = graph.adjacency
+            kept = near.independent_nodes(np.argsort(near.degrees, kind="stable"))
+        return np.sort(source_rows(part)[kept])
+
 
 # Larger tables are planned on this many rows, with as many rows per value.
 _MOST_ROWS = 50_000

@@ -11,8 +11,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dpdb.bounded_parser import NotOneConditionError, TooMuchWorkError, parse_condition
+from dpdb.characters import is_encodable
 from dpdb.constraints import shortened
-from dpdb.encodable import is_encodable
 from dpdb.errors import PredicateError
 
 __all__ = ["parse", "refused"]

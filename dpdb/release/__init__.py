@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpdb.release.accounts.ledger_account import table_text
     from dpdb.release.ask import COUNT, COUNT_OPTIONS, MEASURE_OPTIONS, OPTIONS, Ask, Epsilon, Key, Kind, checked_keys
     from dpdb.release.conflict_graph import load_kernels
-    from dpdb.release.offer import by_rule_offer
+    from dpdb.release.expected_time import by_rule_offer
     from dpdb.release.prepared.parts import PublicTable
     from dpdb.release.prepared.public_theta import PublicTheta
     from dpdb.release.prepared.slices import Slices, parse_slices
@@ -117,7 +117,7 @@ if not TYPE_CHECKING:
             "accounts.ledger_account": "table_text",
             "ask": "Ask COUNT COUNT_OPTIONS Epsilon Key Kind MEASURE_OPTIONS OPTIONS checked_keys",
             "conflict_graph": "load_kernels",
-            "offer": "by_rule_offer",
+            "expected_time": "by_rule_offer",
             "prepared.parts": "PublicTable",
             "prepared.public_theta": "PublicTheta",
             "prepared.slices": "Slices parse_slices",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpdb.printable import in_html
+from dpdb.characters import in_html
 from dpdb.release.published.html import html_table
 
 __all__ = ["NOTHING_SPENT", "PreviewPart", "cost_preview", "preview_html", "preview_text"]

@@ -12,8 +12,8 @@ from unicodedata import category
 
 from sqlglot.dialects.duckdb import DuckDB
 
+from dpdb.characters import is_encodable
 from dpdb.constraints import parse_constraint, without_comment
-from dpdb.encodable import is_encodable
 from dpdb.errors import ParameterError
 from dpdb.names import in_double_quotes
 

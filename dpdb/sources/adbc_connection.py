@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpdb.errors import SourceError
 from dpdb.owner_log import OWNER_LOG
-from dpdb.sources.addresses.adbc import AdbcAddress
+from dpdb.sources.addresses.urls import AdbcAddress
 from dpdb.sources.arrow import validated
 from dpdb.sources.extras import needed
 from dpdb.sources.stream_source import Stream, StreamSource, without_batches

@@ -33,7 +33,7 @@ SOURCES = (
     "lakes.delta.DeltaTable",
     "lakes.iceberg.IcebergTable",
     "duckdb_connection.DuckDBConnection",
-    "duckdb_relation.DuckDBRelation",
+    "duckdb_connection.DuckDBRelation",
     "data_frame.DataFrame",
     "adbc_connection.AdbcConnection",
     "arrow.ArrowStream",  # the last one: it refuses what is no source

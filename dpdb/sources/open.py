@@ -16,8 +16,8 @@ from sqlglot.errors import SqlglotError
 from dpdb.database import Database
 from dpdb.errors import EngineError, SourceError
 from dpdb.schema import Column, TableSchema, TypeOrigin
-from dpdb.sources.addresses.adbc import AdbcAddress
 from dpdb.sources.addresses.fetching import find_source
+from dpdb.sources.addresses.urls import AdbcAddress
 from dpdb.sources.csv.delimiter import parse_delimiter
 from dpdb.sources.file_source import FileSource
 from dpdb.sources.kinds import kind_of

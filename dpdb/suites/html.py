@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpdb.printable import in_html
+from dpdb.characters import in_html
 from dpdb.suites.certainty import certainty_words
 from dpdb.suites.result import CheckResult
 from dpdb.suites.words import counts_words, how_many, limit_words, undecided_words, verdict_words

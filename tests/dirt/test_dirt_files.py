@@ -13,7 +13,7 @@ from dpdb.engine import read_rows
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, SourceError
 from dpdb.opening import open_local_table
 from dpdb.owner.dirt import rnoise, write_noisy
-from dpdb.owner.dirt.table_io import OutputFile
+from dpdb.owner.dirt.write_noisy import OutputFile
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 ROWS = pa.table(

@@ -11,8 +11,7 @@ from stub_noise import StubNoise
 from visits_table import RULE, VISITS
 
 import dpdb
-from dpdb.doors.duckdb_functions.call import Call
-from dpdb.doors.duckdb_functions.memo import Memo
+from dpdb.doors.duckdb_functions.release_function import Call, Memo
 from dpdb.errors import LedgerError, ParameterError
 from dpdb.ledger import Ledger
 from dpdb.privacy.noise import replaced_noise

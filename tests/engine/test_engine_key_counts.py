@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
-from dpdb.engine import class_histograms, key_counts, local_keys
-from dpdb.engine.local_keys import LocalKeys
+from dpdb.engine import class_histograms, key_counts
+from dpdb.engine import key_counts as local_keys
+from dpdb.engine.key_counts import LocalKeys
 from dpdb.engine.sql.class_histograms import CLASS_ROWS, HISTOGRAM, class_histogram
 from dpdb.engine.sql.input_rows import typed_rows
 from dpdb.engine.table import LocalTable

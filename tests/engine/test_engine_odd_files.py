@@ -14,7 +14,7 @@ import pytest
 from dpdb.database.database import Database
 from dpdb.errors import SourceError
 from dpdb.opening import open_table
-from dpdb.sources.addresses import standard_input
+from dpdb.sources.addresses import fetching as standard_input
 from dpdb.sources.open import open_source
 
 

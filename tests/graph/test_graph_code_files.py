@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dpdb.compiled import allocating, allocating_kernel, code_file, compiled_so_far, kernel
+from dpdb.compiled import allocating, allocating_kernel, compiled_so_far, kernel
+from dpdb.compiled import object_file as code_file
 from dpdb.compiled.object_file import ObjectCode, read_object, write_object
 
 CODE = ObjectCode("symbol", "none", b"code")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpdb.errors import ParameterError
 from dpdb.graph import EdgeArrays, twice_truncated_edges
-from dpdb.graph.packing_program import PackingProgram, settle
+from dpdb.graph.lp_truncation import PackingProgram, settle
 from dpdb.graph.programs import Solution
 
 

@@ -22,7 +22,7 @@ from dpdb.graph import (
     by_two_classes,
     chain_partners,
 )
-from dpdb.graph.thinned import certified_cover
+from dpdb.graph import thinned as certified_cover
 
 Rule = Callable[[NDArray[np.int64]], BlockConstraint]
 """A constraint among some of the rows."""

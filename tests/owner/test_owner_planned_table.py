@@ -8,8 +8,7 @@ import pytest
 
 from dpdb.constraints import load_constraints
 from dpdb.errors import ParameterError
-from dpdb.owner.consistent_rows import consistent_rows
-from dpdb.owner.planned_table import PlannedTable, planned_table
+from dpdb.owner.planned_table import PlannedTable, consistent_rows, planned_table
 
 TYPES = {
     "id": "BIGINT", "age": "INTEGER", "gender": "VARCHAR", "zip": "VARCHAR", "city": "VARCHAR", "tail": "VARCHAR",

@@ -26,7 +26,7 @@ from dpdb.ledger import Ledger
 from dpdb.owner import exact_measures
 from dpdb.privacy.noise import replaced_noise
 from dpdb.release.explain import explain
-from dpdb.sources.addresses import standard_input
+from dpdb.sources.addresses import fetching as standard_input
 
 RULE = "known: orders.customer_id IN customers.id"
 ORPHANS = "FROM orders o WHERE customer_id IS NOT NULL AND NOT EXISTS (FROM customers c WHERE c.id = o.customer_id)"

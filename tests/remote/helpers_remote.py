@@ -18,7 +18,7 @@ from dpdb.release.statistics import SliceStatistics
 THETAS = [1, 2, 3, 7, 1_000]
 
 FEW_ROWS = (Partners(0, 0), Partners(1, 0), Partners(1, 1), Partners(2, 2))
-"""Rounds of `dpdb.release.thinned_cover` in which rows are missing also of tables of a few rows."""
+"""Rounds of `dpdb.release.statistics` in which rows are missing also of tables of a few rows."""
 
 # Over columns a, b, ... of any types, as far as they are comparable.
 SHAPES = [

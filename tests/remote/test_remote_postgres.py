@@ -15,7 +15,7 @@ from helpers_remote import FEW_ROWS, compare, cover, random_question, statistics
 
 from dpdb.errors import ConstraintTypeError, PredicateError, SourceError
 from dpdb.opening import open_table
-from dpdb.release import thinned_cover
+from dpdb.release import statistics as thinned_cover
 from dpdb.remote import adbc
 
 

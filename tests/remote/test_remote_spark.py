@@ -19,7 +19,7 @@ from dpdb.doors.cli.main import main
 from dpdb.errors import ConstraintTypeError, EngineError, PredicateError, SourceError
 from dpdb.ledger import Ledger
 from dpdb.opening import open_table
-from dpdb.release import thinned_cover
+from dpdb.release import statistics as thinned_cover
 from dpdb.remote.spark import SparkTable
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PySpark, pandas and py4j, which are not ours to mend

@@ -17,9 +17,9 @@ from helpers_remote import FEW_ROWS, cover, random_question
 import dpdb
 from dpdb.engine import Partners
 from dpdb.errors import EngineError
-from dpdb.graph.thinned import certified_cover
+from dpdb.graph import thinned as certified_cover
 from dpdb.measures import Run, measure_named
-from dpdb.release import thinned_cover
+from dpdb.release import statistics as thinned_cover
 from dpdb.remote.duckdb import AskedThere, DuckDBRemote
 from dpdb.remote.thinned_rows import ALL, HASH, OPEN, SHARE
 from dpdb.remote.thinning import _by_hash

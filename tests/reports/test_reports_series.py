@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sample import HOSTILE, START, release, row, year
 
-from dpdb.doors.reports.scale import compact, time_labels, value_axis
+from dpdb.doors.reports.chart import compact, time_labels, value_axis
 from dpdb.doors.reports.series import Series, series_of, trend_words
 from dpdb.doors.reports.words import constraint_words, gate_words, latest_words
 from dpdb.release.published.words import words_of

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dpdb.constraints import distinct, load_constraints
 from dpdb.errors import ParameterError
-from dpdb.owner.consistent_rows import consistent_rows
 from dpdb.owner.exact import exact_measures
+from dpdb.owner.planned_table import consistent_rows
 from dpdb.owner.synthetic import synthesize
 
 COLUMNS = "abcde"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
+from dpdb.characters import printable
 from dpdb.constraints.text.lexer import Kind, Token, tokenize
 from dpdb.constraints.text.names import ColumnNames
 from dpdb.constraints.text.source import Source, shortened
 from dpdb.errors import ConstraintSyntaxError
-from dpdb.printable import printable
 
 __all__ = ["CLOSED_BY", "CLOSING", "OPENING", "Cursor"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dpdb.characters import is_encodable
 from dpdb.constraints.column_ref import computed
 from dpdb.constraints.denial import MAX_PREDICATES, DenialConstraint
 from dpdb.constraints.inclusion import Inclusion
 from dpdb.constraints.predicate import Constant, Operator, Predicate
 from dpdb.constraints.text.cursor import Cursor
 from dpdb.constraints.text.lexer import Kind, Token
-from dpdb.encodable import is_encodable
 
 __all__ = ["at_inclusion", "inclusion"]
 

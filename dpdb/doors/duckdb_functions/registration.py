@@ -11,18 +11,82 @@ from types import TracebackType
 from typing import Any, Unpack
 
 import pyarrow as pa
+from sqlglot import exp
 
 from dpdb.constraints import ConstraintsLike
 from dpdb.database import add_function, refuse_unusable, remove_function, remove_macros
-from dpdb.doors.duckdb_functions.macros import ARGUMENTS, CHECK_ARGUMENTS, check_macros, release_macros
 from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
 from dpdb.doors.duckdb_functions.tables import CLOSED, Epsilon, Settings, Suites, Tables
+from dpdb.doors.sql_parameters import CHECK, CHECK_KINDS, CHECK_PARAMETERS, PARAMETERS, TABLE
 from dpdb.engine import TableSettings, TableSpec, with_settings
 from dpdb.errors import ParameterError
-from dpdb.release import RELEASE_SCHEMA, Session
+from dpdb.release import OPTIONS, RELEASE_SCHEMA, Kind, Session
 from dpdb.suites import CHECK_SCHEMA
 
-__all__ = ["Registration", "register"]
+__all__ = [
+    "ARGUMENTS",
+    "CHECK_ARGUMENTS",
+    "Registration",
+    "check_macros",
+    "register",
+    "release_macros",
+]
+
+
+_CONSTRAINTS = "constraints"  # a parameter of measures here, where the owner asks; no option of a release
+_TYPES: Mapping[Kind, str] = {
+    "text": "VARCHAR", "amount": "DOUBLE", "keys": "VARCHAR[]", "whole": "BIGINT", "number": "DOUBLE",
+    "flag": "BOOLEAN",
+}  # fmt: skip
+_OF_OPTION: Mapping[str, str] = {name: _TYPES[option.metadata["kind"]] for name, option in OPTIONS.items()}
+_OF_CHECK: Mapping[str, str] = {option: _TYPES[CHECK_KINDS[option]] for option in CHECK_PARAMETERS.values()}
+
+
+def _struct(types: Mapping[str, str]) -> str:
+    return "STRUCT(" + ", ".join(f'"{name}" {kind}' for name, kind in types.items()) + ")"
+
+
+def _given(options: Mapping[str, str], types: Mapping[str, str]) -> str:
+    """Return all options as a struct: of each the parameter that gives it, or NULL."""
+    return "{" + ", ".join(f"'{option}': {options.get(option, 'NULL')}::{kind}" for option, kind in types.items()) + "}"
+
+
+# Of the Python function: one row, function, table, constraints, options, database, schema, transaction.
+ARGUMENTS = ("BOOLEAN", "VARCHAR", "VARCHAR", "VARCHAR", _struct(_OF_OPTION), "VARCHAR", "VARCHAR", "UBIGINT")
+# Of the one for suites: options, the table that the caller expects, database, schema, transaction.
+CHECK_ARGUMENTS = (_struct(_OF_CHECK), "VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT")
+
+
+def check_macros(function: str) -> str:
+    """Return the statements that create the macro of suites: a table function, with a row for each check."""
+    names = (*CHECK_PARAMETERS, TABLE)
+    options = _given({option: name for name, option in CHECK_PARAMETERS.items()}, _OF_CHECK)
+    call = f"{function}({options}, {TABLE}::VARCHAR, current_database(), current_schema(), txid_current())"
+    head = f"CREATE TEMP MACRO {CHECK}({names[0]}, {', '.join(f'{name} := NULL' for name in names[1:])})"
+    return f"{head} AS TABLE SELECT unnest({call}, max_depth := 2);\n"
+
+
+def release_macros(function: str) -> str:
+    """Return the statements that create all macros around the Python function of that name."""
+    return "".join(_macros(name, function) for name in PARAMETERS)
+
+
+def _macros(name: str, function: str) -> str:
+    parameters = PARAMETERS[name]
+    defaults = {known: exp.convert(OPTIONS[option].default).sql("duckdb") for known, option in parameters.items()}
+    if name == "dp_inconsistency":
+        names = [*defaults]
+        names.insert(names.index("label"), _CONSTRAINTS)
+        defaults = {known: defaults.get(known, "NULL") for known in names}
+    head = f"CREATE TEMP MACRO {name}({TABLE}, {', '.join(map('{} := {}'.format, defaults, defaults.values()))})"
+    options = _given({option: known for known, option in parameters.items()}, _OF_OPTION)
+    constraints = _CONSTRAINTS if _CONSTRAINTS in defaults else "NULL"
+    call = (
+        f"'{name}', {TABLE}::VARCHAR, {constraints}::VARCHAR, {options}, "
+        "current_database(), current_schema(), txid_current()"
+    )
+    rows = f"SELECT unnest({function}(false, {call}), max_depth := 2)"
+    return f"{head} AS {function}(true, {call})[1];\n{head} AS TABLE {rows};\n"
 
 
 class Registration:

@@ -4,20 +4,129 @@ from __future__ import annotations
 
 import contextvars
 import weakref
-from collections import deque
-from collections.abc import Callable, Hashable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from dpdb.doors.duckdb_functions.call import Call, read_call
-from dpdb.doors.duckdb_functions.memo import Memo
 from dpdb.doors.duckdb_functions.tables import CLOSED, Tables
+from dpdb.doors.sql_parameters import PARAMETERS
 from dpdb.engine.owner_table import OwnerTable, owner_table, sibling
 from dpdb.errors import ParameterError
-from dpdb.release import Session
+from dpdb.release import OPTIONS, Ask, Release, Session
 from dpdb.suites import SuiteAsk
 
-__all__ = ["ReleaseFunction"]
+__all__ = [
+    "Call",
+    "Memo",
+    "ReleaseFunction",
+    "read_call",
+]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request, its table and the constraints it names, hashable: equal calls of one transaction are one release."""
+
+    table: str
+    ask: Ask
+    constraints: str | None = None
+
+    def answer(self, session: Session, who: str | None) -> tuple[Release, ...]:
+        """Make the requested releases; cost and errors as `Session.release`."""
+        return session.release(self.ask, who=who)
+
+
+def read_call(
+    function: str, table: str | None, options: Mapping[str, Any], *, one_row: bool, constraints: str | None = None
+) -> Call:
+    """Read the arguments of a call, as the macros pass them.
+
+    Parameters
+    ----------
+    function
+        Name of the SQL function.
+    table
+        Name of the table to measure; NULL is refused.
+    options
+        Every option of a release by name; those that the function does not have are NULL.
+    one_row
+        Whether the call is scalar, which allows one answer only.
+    constraints
+        Constraints that the call names; None for those of the registration.
+
+    Raises
+    ------
+    ParameterError
+        If table or cost is NULL, a scalar call would have several answers, and as for `Ask`.
+    """
+    if table is None:
+        raise ParameterError("table_name is NULL: name the table to measure")
+    given = {name: options[name] for name in PARAMETERS[function].values()}
+    given |= {name: bool(value) for name, value in given.items() if OPTIONS[name].metadata["kind"] == "flag"}
+    if given.get("rho") is not None and given["epsilon"] == Ask.epsilon:  # the default, which is not asked for
+        del given["epsilon"]
+    if one_row and (given.get("measure") == "all" or given["by"] is not None or given.get("each_constraint")):
+        raise ParameterError(f"this call has several answers; ask for them as rows: SELECT * FROM {function}(...)")
+    if given.get("epsilon", Ask.epsilon) is None:
+        raise ParameterError("epsilon is NULL: give the cost of the release, such as epsilon := 0.5")
+    return Call(table, Ask.called(function, given), constraints)
+
+
+Rows = list[dict[str, Any]]
+
+
+class Memo:
+    """Answers by transaction and call. A failed call has none: in DuckDB it ends its transaction.
+
+    Parameters
+    ----------
+    capacity : int
+        Largest number of answers held. Whole transactions are forgotten, the one with the oldest call first, but never
+        the one of the current call. So a repeated call is drawn again only in a transaction that stood idle while
+        others made this many releases.
+    """
+
+    def __init__(self, capacity: int = 100_000) -> None:
+        self._capacity = capacity
+        self._answers: OrderedDict[int, dict[Hashable, Rows]] = OrderedDict()
+        self._held = 0
+
+    def find(self, transaction: int, call: Hashable) -> Rows | None:
+        """Return the answer that the transaction already has for the call; None without one."""
+        return self._answers.get(transaction, {}).get(call)
+
+    def reserve(self, transaction: int) -> None:
+        """Make room for one more answer of the transaction, before anything is spent.
+
+        Raises
+        ------
+        ParameterError
+            If the transaction alone fills the memo.
+        """
+        if len(self._answers.get(transaction, ())) >= self._capacity:
+            raise ParameterError(f"one transaction may make at most {self._capacity:,} releases; split it")
+        if transaction in self._answers:
+            self._answers.move_to_end(transaction)
+        while self._held >= self._capacity:
+            self._held -= len(self._answers.popitem(last=False)[1])
+
+    def keep(self, transaction: int, call: Hashable, rows: Rows) -> None:
+        """Remember an answer, after `reserve`.
+
+        Parameters
+        ----------
+        transaction
+            Number of the transaction.
+        call
+            The call that was answered.
+        rows
+            The answer, one row for each release.
+        """
+        self._answers.setdefault(transaction, {})[call] = rows
+        self._held += 1
+
 
 T = TypeVar("T")
 

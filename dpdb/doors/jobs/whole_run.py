@@ -6,6 +6,7 @@ import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dpdb.characters import in_html
 from dpdb.doors.jobs.job_file import Job, load_job
 from dpdb.doors.jobs.job_plan import JobPlan
 from dpdb.doors.jobs.outcome import Outcome, exit_code_of
@@ -13,7 +14,6 @@ from dpdb.doors.jobs.plan_job import plan_job
 from dpdb.doors.jobs.run_job import run_job
 from dpdb.engine import Progress, no_progress
 from dpdb.errors import DpdbError
-from dpdb.printable import in_html
 from dpdb.release import releases_table
 from dpdb.suites import check_words
 

@@ -12,7 +12,9 @@ from sqlglot import exp
 
 from dpdb.constraints import DenialConstraint, Inclusion
 from dpdb.database import Database
-from dpdb.schema import TableSchema
+from dpdb.errors import UnknownColumnError
+from dpdb.schema import Column, TableSchema
+from dpdb.sources import Source, without_rows
 
 if TYPE_CHECKING:
     from dpdb.engine.parents.binding import BoundInclusion
@@ -22,7 +24,58 @@ if TYPE_CHECKING:
     from dpdb.engine.table_spec import TableSpec
     from dpdb.sources import Reading
 
-__all__ = ["ParentsOfTable", "RulesAcross", "opener_of", "types_of_parents"]
+__all__ = [
+    "AssumedParents",
+    "ParentsOfTable",
+    "RulesAcross",
+    "opener_of",
+    "types_of_parents",
+]
+
+
+class AssumedParents:
+    """Stands in for `Parents`: each parent has the columns that rules name, in the types of the measured table."""
+
+    def found(
+        self, database: Database, constraints: Sequence[DenialConstraint], schema: TableSchema
+    ) -> tuple[tuple[DenialConstraint, ...], dict[str, ParentTable]]:
+        """Return the constraints as they are, and for each parent a table without rows.
+
+        Parameters
+        ----------
+        database, constraints, schema
+            As of `ParentsOfTable.found`.
+        """
+        from dpdb.engine.parents.opened import ParentTable
+
+        columns: dict[str, dict[str, Column]] = {}
+        for dc in constraints:
+            for rule in dc.inclusions:
+                own = columns.setdefault(rule.parent, {})
+                for name, wanted in zip(rule.columns, rule.parent_columns, strict=True):
+                    own.setdefault(wanted, Column(wanted, _declared_type(dc, name, schema)))
+        tables = {}
+        for number, (parent, own) in enumerate(columns.items()):
+            keys = f"assumed_parent_{number}"
+            known = TableSchema(tuple(own.values()))
+            database.execute(without_rows(known).this.ctas(keys, dialect="duckdb"))
+            source = Source(parent, known, exp.to_table(keys))
+            tables[parent] = ParentTable(
+                parent,
+                is_public=True,
+                is_measured=False,
+                schema=known,
+                keys=exp.to_table(keys),
+                source=source,
+                opened="",
+            )
+        return tuple(constraints), tables
+
+
+def _declared_type(dc: DenialConstraint, name: str, schema: TableSchema) -> str:
+    if name not in schema.names:
+        raise UnknownColumnError(f"{dc.label}: the table has no column {name!r}")
+    return schema[name].declared_type
 
 
 class ParentsOfTable(Protocol):
@@ -156,8 +209,6 @@ def opener_of(spec: TableSpec, types: Mapping[str, str], rows: Reading) -> Paren
         Which rows of the parents are read.
     """
     if spec.assumes_parents:
-        from dpdb.engine.parents.assumed import AssumedParents
-
         return AssumedParents()
     if not spec.parents:
         return None

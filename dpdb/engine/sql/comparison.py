@@ -14,8 +14,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpdb.characters import is_encodable
 from dpdb.database import Database
-from dpdb.encodable import is_encodable
 from dpdb.errors import EngineError
 from dpdb.predicates import Literal, LiteralValue, Value, data_type, equality_type
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.adjacency import Adjacency, adjacency_of
-from dpdb.graph.degrees import DegreeSummary
 from dpdb.graph.edges import Batch
-from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph.listed_scans import DegreeSummary, ProjectedCounts
 from dpdb.graph.steps import THREADS, finished, finished_all, ranges
 from dpdb.graph.thetas import check_thetas
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint, by_class

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpdb.graph import steps
 from dpdb.graph.grouping import looked_up, sorted_by
-from dpdb.graph.projection import ProjectedCounts
+from dpdb.graph.listed_scans import ProjectedCounts
 from dpdb.graph.steps import Steps, called_all
 from dpdb.graph.unlisted_edges.block_constraint import BlockConstraint
 from dpdb.graph.unlisted_edges.listed_constraint import ListedConstraint

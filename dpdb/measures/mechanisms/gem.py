@@ -20,10 +20,15 @@ from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run
-from dpdb.measures.mechanisms.projected import ProjectedStatistic, noisy_answer
+from dpdb.measures.mechanisms.projected import WITNESSES, ProjectedStatistic, noisy_answer
 from dpdb.privacy import as_fraction, generalized_exponential_mechanism, power_grid, split
 
-__all__ = ["gem", "gem_answer"]
+__all__ = [
+    "gem",
+    "gem_answer",
+    "witness",
+]
+
 
 # The selection's own error grows like the sensitivity times a small multiple of 1/epsilon1; found on synthetic tables.
 _SELECTION_PENALTY = 12
@@ -75,3 +80,14 @@ def gem_answer(
         select,
     )
     return noisy_answer(statistic, statistics, min(2 * candidates[chosen], cap), answer, beta)
+
+
+def witness(noise: str) -> Mechanism:
+    """Return the mechanism."""
+    return Mechanism("witness", _witness, Fraction(70, 100), WITNESSES.name, noise, cap_weight=5, answer_weight=95)
+
+
+def _witness(run: Run) -> Answer:
+    """Count tuples that a witness covers, with theta chosen by GEM. Sensitivity theta + 1 (`projected.WITNESSES`)."""
+    select, answer = split(run.epsilon, (25, 70))
+    return gem_answer(WITNESSES, run.statistics, run.degree_cap, (select, answer), run.beta)

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from dpdb.constraints import DenialConstraint
 from dpdb.errors import ConstraintTypeError
-from dpdb.owner.dirt.cell import Cell, Value
-from dpdb.owner.dirt.float_cell import FloatCell
+from dpdb.owner.dirt.cell import Cell, FloatCell, Value
 from dpdb.owner.dirt.text_cell import BytesCell, TextCell
 from dpdb.owner.dirt.whole_cell import BooleanCell, DecimalCell, InstantCell, IntegerCell, TimeCell
 from dpdb.schema import refuse_duplicate_names

@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from dpdb.constraints import ColumnRef, DenialConstraint, Operator, Predicate, load_constraints
 from dpdb.errors import ConstraintTypeError, ParameterError
-from dpdb.owner.dirt.cell import Key, Value, pick
+from dpdb.owner.dirt.cell import FloatCell, Key, Value, pick
 from dpdb.owner.dirt.column import Column, constrained_columns, with_columns
-from dpdb.owner.dirt.float_cell import FloatCell
 from dpdb.owner.dirt.parameters import Purpose, check_count, check_seed, generator
 
 __all__ = ["conoise"]

@@ -293,7 +293,7 @@ class MeasurePart(Part):
 
     def offer(self, schema: TableSchema, rows: int) -> str | None:
         """Offer `by_rule` where it applies to the measures and pays; see `by_rule_offer`."""
-        from dpdb.release.offer import by_rule_offer  # only `explain` offers
+        from dpdb.release.expected_time import by_rule_offer  # only `explain` offers
 
         if self.rate or self.by_rule or all(name == "repair" for name, _ in self.measures):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dpdb.printable import in_html
+from dpdb.characters import in_html
 from dpdb.release.published.release_fields import ReleaseFields
 from dpdb.release.published.words import (
     bounds_words,

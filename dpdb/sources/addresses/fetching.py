@@ -6,15 +6,56 @@ compares the rows, not the addresses. Names and passwords of an address are show
 
 from __future__ import annotations
 
+import shutil
+import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from dpdb.errors import SourceError
+from dpdb.files.new_file import WorkFolder
 from dpdb.sources.addresses.urls import is_address
 from dpdb.sources.files import Files
 from dpdb.sources.places import find_files
 
-__all__ = ["STANDARD_INPUT", "find_source", "has_tables"]
+__all__ = [
+    "STANDARD_INPUT",
+    "find_source",
+    "has_tables",
+    "keep_standard_input",
+]
+
+
+def keep_standard_input() -> Path:
+    """Return a copy of all of standard input, which lives as long as the process.
+
+    Its first bytes tell its kind as those of a file do; texts are JSON lines if they begin with a brace, also after
+    blanks, else CSV.
+
+    Raises
+    ------
+    SourceError
+        If it is a terminal, or nothing comes.
+    """
+    _, path = _kept()
+    return path
+
+
+@cache
+def _kept() -> tuple[WorkFolder, Path]:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise SourceError("standard input: is a terminal; pipe the rows into it")
+    folder = WorkFolder()
+    plain = folder.path / "rows"
+    with plain.open("xb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    with plain.open("rb") as file:
+        head = file.read(1 << 10)
+    if not head:
+        raise SourceError("standard input: is empty")
+    is_json = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return folder, plain.rename(plain.with_suffix(".jsonl" if is_json else ".csv"))
+
 
 STANDARD_INPUT = "-"
 
@@ -49,8 +90,6 @@ def find_source(place: str, folder: Path, *, or_text: bool = False) -> Files:
     """
     scheme = place.partition("://")[0].lower()
     if place == STANDARD_INPUT:
-        from dpdb.sources.addresses.standard_input import keep_standard_input
-
         shown, found = "standard input", keep_standard_input()
     elif scheme in ("https", "http"):
         from dpdb.sources.addresses.https import download

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from dpdb.errors import SourceError
 
-__all__ = ["is_address", "refuse_url"]
+__all__ = [
+    "AdbcAddress",
+    "is_address",
+    "refuse_url",
+]
+
 
 _READ = re.compile(r"(https?://|s3://|iceberg:|adbc:)", re.IGNORECASE)
 
@@ -48,3 +55,20 @@ def refuse_url(place: str) -> None:
         f"{scheme}://...: dpdb fetches https:// and s3:// only; copy the files to a local disk, or read them in a "
         "DuckDB connection and give that to dpdb.open"
     )
+
+
+_ADDRESS = re.compile(r"adbc:([a-z][a-z0-9_]*):(.*)", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class AdbcAddress:
+    """A driver, by the name of its package ``adbc_driver_NAME``, and its own address, which may hold secrets."""
+
+    driver: str
+    uri: str
+
+    @classmethod
+    def parse(cls, place: str) -> Self | None:
+        """Read an address, or return None if it is none."""
+        match = _ADDRESS.fullmatch(place)
+        return None if match is None else cls(match[1].lower(), match[2])

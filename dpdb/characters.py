@@ -1,8 +1,21 @@
-r"""Untrusted texts on a screen: characters that a terminal would obey or hide are shown as `\x1b` and `\u202e`."""
+"""Characters that need care: those that no encoding has, and those that a terminal would obey or hide."""
 
 from __future__ import annotations
 
-__all__ = ["in_html", "printable"]
+__all__ = [
+    "in_html",
+    "is_encodable",
+    "printable",
+]
+
+
+def is_encodable(text: str) -> bool:
+    """Return whether the text can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def printable(text: str) -> str:

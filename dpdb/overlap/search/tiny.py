@@ -1,15 +1,26 @@
-"""Enumeration of every point of a small domain: exact, and fast while the product of atoms is small."""
+"""Exact answers on tiny inputs: every point of the domain, and an oracle by the overlap hypergraph."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdb.errors import ParameterError
 from dpdb.overlap.reductions import Problem
+from dpdb.predicates import Box, Region, meet
 
-__all__ = ["MOST_POINTS", "MOST_WORK", "enumerate_points", "points"]
+__all__ = [
+    "MOST_POINTS",
+    "MOST_QUERIES",
+    "MOST_WORK",
+    "enumerate_points",
+    "hypergraph_rank",
+    "points",
+]
+
 
 MOST_POINTS = 1_000_000
 MOST_WORK = 200_000_000
@@ -48,3 +59,32 @@ def _visit(
         if value > best:
             best, choice = value, {order[0]: atom, **rest}
     return best, choice
+
+
+MOST_QUERIES = 20
+
+
+def hypergraph_rank(predicates: Sequence[Region], weights: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+    """Weight and queries of the heaviest hyperedge (Proposition 9).
+
+    Raises
+    ------
+    ParameterError
+        More than `MOST_QUERIES` queries: the hypergraph is exponential.
+    """
+    if len(predicates) > MOST_QUERIES:
+        raise ParameterError(
+            f"method 'hypergraph' is exponential and takes at most {MOST_QUERIES} queries, got {len(predicates)}"
+        )
+    best: tuple[int, tuple[int, ...]] = (0, ())
+    level: list[tuple[tuple[int, ...], int, list[Box]]] = [((), 0, [()])]
+    while level:
+        above = []
+        for edge, weight, region in level:
+            for query in range(edge[-1] + 1 if edge else 0, len(predicates)):
+                both = [box for one in region for two in predicates[query].boxes if (box := meet(one, two)) is not None]
+                if both:
+                    above.append(((*edge, query), weight + weights[query], both))
+        best = max([best, *((weight, edge) for edge, weight, _ in above)], key=lambda pair: pair[0])
+        level = above
+    return best
