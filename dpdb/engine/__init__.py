@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dpdb.faces import lazy_names
 
 if TYPE_CHECKING:
+    from dpdb.engine.bound_table import BoundTable
     from dpdb.engine.closed_forms import (
         GroupForm,
         RuleStatistic,
@@ -77,6 +78,7 @@ __all__ = [
     "BoundConstraint",
     "BoundInclusion",
     "BoundPredicate",
+    "BoundTable",
     "ChildKey",
     "ClassHistogram",
     "CrossTerm",
@@ -150,6 +152,7 @@ if not TYPE_CHECKING:  # type checkers know the names above, and should know no 
     __getattr__ = lazy_names(
         __name__,
         {
+            "bound_table": "BoundTable",
             "closed_forms": "GroupForm RuleStatistic SortedForm StatisticKind SteppedForm exact_statistic",
             "count_all": "key_histogram load_counting of_key",
             "key_counts": "HASH Hashes count_keys",

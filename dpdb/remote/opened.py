@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dpdb.database import Database
-from dpdb.engine import LocalTable, SortedForm, kept_rows
+from dpdb.engine import BoundTable, SortedForm, kept_rows
 from dpdb.engine.sql import BoundConstraint, ComputedColumn, Operand, WherePredicate
 from dpdb.errors import ConstraintTypeError, EngineError, ParameterError, PredicateError, SourceError
 from dpdb.remote.fetched import Asking
@@ -33,7 +33,7 @@ _BYTES_PER_ROW = 600
 """Of a row in conflict: its values, its rank and its place in groups, as measured on tables with eight rules."""
 
 
-class GatheredTable(LocalTable):
+class GatheredTable(BoundTable):
     """A table in another engine (implements `dpdb.engine.Table`).
 
     All that is public is as for a table without rows in our own database; what reads rows asks the other engine.
@@ -128,12 +128,11 @@ class GatheredTable(LocalTable):
 
     # -- reading rows ---------------------------------------------------------------------------------------------
 
-    def slice(  # type: ignore[override]  # what only the owner asks of single rows is asked of local tables
-        self, where: WherePredicate | None = None, *, position: int | None = None
-    ) -> RemoteSlice:
+    def slice(self, where: WherePredicate | None = None, *, position: int | None = None) -> RemoteSlice:
         """Describe the slice that a predicate selects; it asks when it is asked."""
-        constraints = self.constraints if position is None else (self.constraints[position],)
-        return RemoteSlice(self._asking, constraints, where, name=self._next_name(), progress=self._progress)
+        return RemoteSlice(
+            self._asking, self._measured(position), where, name=self._next_name(), progress=self._progress
+        )
 
     def class_histograms(
         self, where: WherePredicate | None = None, *, position: int | None = None
