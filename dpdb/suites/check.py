@@ -90,7 +90,7 @@ def prepare_check(
         charged,
         _share(confidence),
         certain=certain,
-        runs=runs or (1 if keep is None else _RUNS_KEPT),
+        runs=runs if runs is not None else 1 if keep is None else _RUNS_KEPT,
         keys=len(slices.predicates),
     )
     request = {
@@ -177,12 +177,11 @@ class CheckRun:
 
     def read(self, slices: PrivateSlices, held: SuiteReservation, progress: Progress) -> LevelDraws:
         """Read the rows of every slice, unless all levels are recorded; the result draws level after level."""
-        states = self._standing(held).states
-        exact: list[list[int]] = [[]] * len(states)
-        if states[0].level < len(self.plan.levels):
+        now = self._standing(held)
+        exact: list[list[int]] = [[]] * len(now.states)
+        if now.states[0].level < len(self.plan.levels):
             exact = [self._statistics(slices, predicate) for predicate in self.slices.predicates]
-        progress("drawing noise")
-        return LevelDraws(self.plan, held.secret, self.names, states, exact)
+        return LevelDraws(self.plan, held.secret, self.names, now, exact, progress=progress)
 
     def _statistics(self, slices: PrivateSlices, predicate: WherePredicate | None) -> list[int]:
         counts = self.counted.counts(slices, predicate)
@@ -205,7 +204,7 @@ class CheckRun:
         return CheckResults(
             checks,
             confidence=float(self.plan.confidence),
-            epsilon_reserved=as_float(self.charge.epsilon),
+            epsilon_reserved=as_float(held.reserved),
             epsilon=as_float(paid),
             run_id=cast(str, self.charge.run_id),
             name=self.name,

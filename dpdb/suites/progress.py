@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from dpdb.ledger import RecordedLevel, RecordedRearm
 from dpdb.suites.mechanism.plan import SuitePlan
@@ -23,20 +24,31 @@ class Standing:
         By slice.
     since : dict of int to str
         When each test failed whose failure is of an earlier run.
+    reading : int
+        How often the run has read the rows; 0 if it has recorded no level.
     """
 
     states: tuple[SuiteState, ...]
     since: dict[int, str]
+    reading: int
 
 
-def level_text(found: Sequence[LevelVerdicts]) -> str:
-    """Return what one level has found, by slice, as it is recorded."""
-    return json.dumps([one.to_json() for one in found])
+class _Begun(NamedTuple):
+    """What a run has come to: by slice its last level and who was quiet, and its last reading of the rows."""
+
+    slices: tuple[tuple[int, tuple[int, ...]], ...]
+    reading: int
 
 
-def recorded_verdicts(answer: str) -> list[LevelVerdicts]:
-    """Return what `level_text` recorded, by slice."""
-    return [LevelVerdicts.from_json(text) for text in json.loads(answer)]
+def level_text(found: Sequence[LevelVerdicts], reading: int) -> str:
+    """Return the record of what one level has found, by slice, in a reading of the rows, from 1 on."""
+    return json.dumps({"reading": reading, "slices": [one.to_json() for one in found]})
+
+
+def recorded_verdicts(answer: str) -> tuple[list[LevelVerdicts], int]:
+    """Return what `level_text` recorded: the verdicts by slice, and the number of the reading."""
+    record = json.loads(answer)
+    return [LevelVerdicts.from_json(text) for text in record["slices"]], int(record["reading"])
 
 
 def standing(
@@ -45,7 +57,7 @@ def standing(
     """Replay what was recorded, in order, up to now, as a run sees it.
 
     What is left, failures and re-armed checks belong to the suite; the level and who was quiet to each run. A run that
-    was killed may be finished after others.
+    was killed may be finished after others, and on other rows: to have been quiet before says nothing of those.
 
     Parameters
     ----------
@@ -60,9 +72,10 @@ def standing(
     """
     states = [SuiteState.start(plan) for _ in range(plan.keys)]
     runs: dict[str, int] = {}
-    begun: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
+    begun: dict[str, _Begun] = {}
     failed: dict[int, tuple[str, str]] = {}
-    fresh = [(0, (0,) * len(plan.tests))] * plan.keys
+    nobody = (0,) * len(plan.tests)
+    fresh = _Begun(((0, nobody),) * plan.keys, 0)
     for record in history:
         if isinstance(record, RecordedRearm):
             test = names.index(record.check)
@@ -72,16 +85,22 @@ def standing(
         if record.level == 0:  # a run's answer
             continue
         run = runs.setdefault(record.run_id, len(runs) + 1)
-        states = _of_run(states, run, begun.get(record.run_id, fresh))
-        found = recorded_verdicts(record.answer)
+        found, reading = recorded_verdicts(record.answer)
+        earlier = begun.get(record.run_id, fresh)
+        if reading != earlier.reading:
+            earlier = _Begun(tuple((level, nobody) for level, _ in earlier.slices), reading)
+        states = _of_run(states, run, earlier)
         states = [state.after(plan, one) for state, one in zip(states, found, strict=True)]
-        begun[record.run_id] = [(state.level, state.quiet) for state in states]
+        begun[record.run_id] = _Begun(tuple((state.level, state.quiet) for state in states), reading)
         failed |= {test: (record.run_id, record.answered) for one in found for test in one.rings}
-    states = _of_run(states, runs.get(run_id, len(runs) + 1), begun.get(run_id, fresh))
-    return Standing(tuple(states), {test: at for test, (run, at) in failed.items() if run != run_id})
+    now = begun.get(run_id, fresh)
+    states = _of_run(states, runs.get(run_id, len(runs) + 1), now)
+    since = {test: at for test, (run, at) in failed.items() if run != run_id}
+    return Standing(tuple(states), since, now.reading)
 
 
-def _of_run(states: Sequence[SuiteState], run: int, begun: Sequence[tuple[int, tuple[int, ...]]]) -> list[SuiteState]:
+def _of_run(states: Sequence[SuiteState], run: int, begun: _Begun) -> list[SuiteState]:
     return [
-        replace(state, run=run, level=level, quiet=quiet) for state, (level, quiet) in zip(states, begun, strict=True)
+        replace(state, run=run, level=level, quiet=quiet)
+        for state, (level, quiet) in zip(states, begun.slices, strict=True)
     ]

@@ -320,9 +320,16 @@ class Losses:
 
 
 def losses(
-    plan: SuitePlan, pairs: Sequence[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]], code: Code | None = None
+    plan: SuitePlan,
+    pairs: Sequence[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]],
+    code: Code | None = None,
+    *,
+    keys: int = 1,
 ) -> Losses:
-    """Return the losses between the two tables of each pair, in both directions, against key 0's final charge."""
+    """Return the losses between the two tables of each pair, in both directions.
+
+    Against the final charge of key 0, or the largest of the first `keys` ones.
+    """
     code = code or Code()
     laws: dict[object, dict[Transcript, Fraction]] = {}
 
@@ -343,7 +350,7 @@ def losses(
             if p == 0 or q == 0:
                 infinite |= p != q
                 continue
-            allowed = Z ** -charge(plan, transcript[0], code)
+            allowed = Z ** -max(charge(plan, records, code) for records in transcript[:keys])
             rings = sum(len(LevelVerdicts.from_json(record).rings) for record in transcript[0])
             worst[rings] = max(worst[rings], max(p / q, q / p) / allowed)
     return Losses(dict(worst), infinite)

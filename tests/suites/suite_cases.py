@@ -20,6 +20,8 @@ class Case:
 
     By test; of a kept suite run after run, because a unit may come and go.
 
+    `spread`: a unit of several rows changes every key so, and the dearest key's charge is paid.
+
     `attained`: with how many rings these statistics show that the bound is tight; `own`: nano-epsilon that each check
     is armed again with.
     """
@@ -29,16 +31,19 @@ class Case:
     changes: Sequence[Sequence[int]]
     attained: tuple[int, ...] = (0, 1)
     own: int = 0
+    spread: bool = False
 
     def pairs(self) -> list[tuple[Tables, Tables]]:
-        """Return pairs of neighbours; of several keys only the first one's statistics change."""
+        """Return pairs of neighbours; of several keys only the first one's statistics change, unless all do."""
         others = [(0,) * len(self.plan.tests)] * (self.plan.keys - 1)
-        return [
-            ([base, *others], [tuple(map(sum, zip(base, change, strict=True))), *others])
-            for base in product(*self.bases)
-            for change in product(*self.changes)
-            if any(change)
-        ]
+
+        def both(base: Sequence[int], change: Sequence[int]) -> tuple[Tables, Tables]:
+            changed = tuple(map(sum, zip(base, change, strict=True)))
+            if self.spread:
+                return [base] * self.plan.keys, [changed] * self.plan.keys
+            return [base, *others], [changed, *others]
+
+        return [both(base, change) for base in product(*self.bases) for change in product(*self.changes) if any(change)]
 
 
 def count(k: int = 1, **fields: object) -> Tested:
@@ -86,6 +91,9 @@ CASES = {
     ),
     "kept, armed again with money of its own": lambda: Case(
         small_plan([count(2)], 1, (1,), (0,), runs=3, rings=1), [(-1, 0), (0,), (0,)], [(0, 2)] * 3, (0, 1, 2), 2 * TAU
+    ),
+    "a unit of two rows in two slices": lambda: Case(
+        small_plan([count(2)], 1, (1,), (0,), keys=2), [(-1, 0)], [(1,)], attained=(0,), spread=True
     ),
     "two slices": lambda: Case(small_plan([count()], 2, (1, 2), (1, 0), keys=2), [(-1, 0)], [(1,)], attained=(0,)),
 }

@@ -285,6 +285,7 @@ def test_undecided_is_no_success() -> None:
         (["--run-id", "monday"], "run_id needs a ledger"),
         (["--runs", "3"], "runs is for a suite that is kept"),
         (["--by", "city"], "by= and keys= go together"),
+        (["--keep", "nightly", "--runs", "0", "--ledger", "t.ledger"], "at least one run"),
         (["--certain", "pass"], "would do"),
         (["--epsilon", "0"], "epsilon"),
         (["--confidence", "1"], "confidence must be at least 0.5 and below 1"),

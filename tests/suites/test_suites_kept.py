@@ -39,15 +39,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path
 
 
-def write_table(rows: int = ROWS) -> None:
-    row = range(rows)
-    city = [f"c{k % 2 * (k < ROWS)}" for k in row]
+def write_table(dirty: int = ROWS) -> None:
+    row = range(ROWS)
+    city = [f"c{k % 2 * (k < dirty)}" for k in row]
     pq.write_table(pa.table({"id": list(row), "zip": [k // 2 for k in row], "city": city}), "t.parquet")
 
 
-def session(suite: str = SUITE, ledger: str | None = "t.ledger") -> dpdb.Session:
+def session(suite: str = SUITE, ledger: str | None = "t.ledger", **options: object) -> dpdb.Session:
     rules = [line.rule for line in load_suite(suite).lines if line.rule is not None]
-    return dpdb.open("t.parquet", constraints=rules or None, ledger=ledger)
+    return dpdb.open("t.parquet", constraints=rules or None, ledger=ledger, **options)
 
 
 def check(suite: str = SUITE, **options: object) -> CheckResults:
@@ -70,7 +70,7 @@ def found(results: CheckResults) -> dict[str, str]:
 
 def recorded(number: int = 1) -> list[list[LevelVerdicts]]:
     with Ledger.open("t.ledger") as ledger:
-        return [recorded_verdicts(one.answer) for one in ledger.suite_levels(number) if one.level]
+        return [recorded_verdicts(one.answer)[0] for one in ledger.suite_levels(number) if one.level]
 
 
 def budget() -> float:
@@ -157,7 +157,8 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
             owner, name, lambda *args, real=real, name=name, **more: calls.append(name) or real(*args, **more)
         )
     one_reading = ["forgotten_if_unpublished", "counts"]
-    with session() as opened:
+    told: list[str] = []
+    with session(progress=told.append) as opened:
         run = prepare_check(opened, SUITE, run_id="monday")
         with monkeypatch.context() as patched:
             patched.setattr(runs, "reached", stop_at("level recorded", 3))
@@ -166,6 +167,7 @@ def test_rows_are_read_once_a_run_and_never_taken_from_an_earlier_one(monkeypatc
         assert calls == one_reading
         assert found(run_check(opened, run))["plain"] == "fail"
         assert calls == 2 * one_reading
+    assert told.count("drawing noise") == 3 + 20
 
 
 def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +189,36 @@ def test_rows_are_counted_once_for_all_limits(monkeypatch: pytest.MonkeyPatch) -
     assert asked["counts"][1:] == [["id < 200", '(id < 200) AND (NOT "city" IS NULL)']]
     check("plain: zip -> city")
     assert asked["counts"][2:] == []
+
+
+def test_a_run_that_is_finished_on_other_rows_bounds_those_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quiet at 21 levels with no row to delete, where 200 would have rung; then a ring with those 200."""
+    write_table(dirty=0)
+    kept("monday")
+    killed_run("tuesday", monkeypatch, levels=21, keep="nightly")
+    write_table()
+    finished = kept("tuesday")
+    plain = finished[0]
+    assert (plain.verdict, plain.level) == ("fail", 22)
+    assert plain.lower is not None
+    assert plain.upper is not None
+    assert plain.lower <= 200 <= plain.upper
+    assert [check.upper for check in finished[1:]] == [check.upper for check in kept("wednesday")[1:]]
+
+
+def test_a_check_re_armed_while_its_run_is_held_is_tested_by_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = plan(keep="nightly")
+    killed_run("monday", monkeypatch, levels=22, keep="nightly")
+    with Ledger.open("t.ledger") as ledger:
+        ledger.rearm("nightly", "plain", 3 * 10**8)
+    finished = kept("monday")
+    assert [(check.verdict, check.level) for check in finished] == [("fail", 23), ("pass", 23), ("pass", 23)]
+    assert (finished.epsilon_reserved, finished.epsilon) == (1.3, 1.3)
+    rings = [made.ring_cost(test, one.level) for [one] in recorded() for test in one.rings]
+    assert len(rings) == 2
+    with Ledger.open("t.ledger") as ledger:
+        ledger.close_suite("nightly")
+        assert ledger.summary().spent == (made.first_share + sum(rings)) / NANO
 
 
 @pytest.mark.parametrize(

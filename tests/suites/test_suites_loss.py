@@ -13,7 +13,7 @@ from dpdb.suites import plan_suite
 
 
 def check_loss(case):
-    found = losses(case.plan, case.pairs(), Code(own=case.own))
+    found = losses(case.plan, case.pairs(), Code(own=case.own), keys=case.plan.keys if case.spread else 1)
     assert found.holds
     for rings in case.attained:
         assert found.worst[rings] > 1 - Fraction(1, 10**5), rings
