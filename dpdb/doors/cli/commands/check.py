@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
-_STEPS = 3  # opening, counting, drawing
+_STEPS = 25  # opening, counting, and a step for each level
 
 
 def add(commands: Any) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "run"]
 
 _STEPS = 4  # of each slice: reading, ranking, joining, drawing
-_CHECK_STEPS = 2  # of each suite: counting, drawing
+_CHECK_STEPS = 24  # of each suite: counting, and a step for each level
 
 
 def add(commands: Any) -> None:
