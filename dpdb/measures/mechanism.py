@@ -10,7 +10,7 @@ from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.degree_cap import DegreeCap
 from dpdb.measures.mechanisms.projected import ProjectedStatistic
 from dpdb.measures.words import Words
-from dpdb.privacy import split
+from dpdb.privacy import discrete_laplace, laplace_tail, split
 
 __all__ = ["Mechanism", "Run"]
 
@@ -55,6 +55,22 @@ class Run:
         """The `max_degree` of a mechanism that needs one."""
         assert self.max_degree is not None, "this mechanism was declared without needing max_degree"
         return self.max_degree
+
+    def by_laplace(self, exact: int, sensitivity: int, estimand: str) -> Answer:
+        """Release a number by one draw of discrete Laplace noise that spends all epsilon, with two-sided bounds.
+
+        Parameters
+        ----------
+        exact
+            The number.
+        sensitivity
+            How much one row changes it, at most.
+        estimand
+            What the answer estimates.
+        """
+        noisy, scale = discrete_laplace(exact, sensitivity, self.epsilon)
+        tail = laplace_tail(scale, self.beta / 2)
+        return Answer(value=noisy, lower=noisy - tail, upper=noisy + tail, noise_scale=scale, estimand=estimand)
 
 
 @dataclass(frozen=True)

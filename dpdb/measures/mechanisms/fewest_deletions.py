@@ -29,7 +29,6 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
-from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["FEWEST_DELETIONS"]
 
@@ -46,15 +45,8 @@ _WORDS = Words(
 
 def _fewest_deletions(run: Run) -> Answer:
     """Release the fewest rows to delete."""
-    noisy, scale = discrete_laplace(run.statistics.fewest_deletions(), _SENSITIVITY, run.epsilon)
-    tail = laplace_tail(scale, run.beta / 2)
-    return Answer(
-        value=noisy,
-        lower=noisy - tail,
-        upper=noisy + tail,
-        noise_scale=scale,
-        estimand="fewest rows to delete, exactly",
-    )
+    estimand = "fewest rows to delete, exactly"
+    return run.by_laplace(run.statistics.fewest_deletions(), _SENSITIVITY, estimand)
 
 
 FEWEST_DELETIONS = Mechanism(

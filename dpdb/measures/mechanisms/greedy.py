@@ -20,7 +20,6 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer, GraphStatistics
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
-from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["GREEDY"]
 
@@ -40,16 +39,8 @@ def _greedy(run: Run) -> Answer:
 
     The cover is at most twice the minimum, so half the lower bound of its size is a lower bound of the repair.
     """
-    exact = _size(run.statistics)
-    noisy, scale = discrete_laplace(exact, _SENSITIVITY, run.epsilon)
-    tail = laplace_tail(scale, run.beta / 2)
-    return Answer(
-        value=noisy,
-        lower=noisy - tail,
-        upper=noisy + tail,
-        noise_scale=scale,
-        estimand="size of the greedy vertex cover (Algorithm 5), plus self-conflicts; repair <= size <= 2 repair",
-    )
+    estimand = "size of the greedy vertex cover (Algorithm 5), plus self-conflicts; repair <= size <= 2 repair"
+    return run.by_laplace(_size(run.statistics), _SENSITIVITY, estimand)
 
 
 def _size(statistics: GraphStatistics) -> int:

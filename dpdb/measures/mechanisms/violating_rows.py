@@ -24,7 +24,6 @@ from fractions import Fraction
 from dpdb.measures.answer import Answer
 from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
-from dpdb.privacy import discrete_laplace, laplace_tail
 
 __all__ = ["VIOLATING_ROWS"]
 
@@ -41,15 +40,8 @@ _WORDS = Words(
 
 def _violating_rows(run: Run) -> Answer:
     """Release the number of violating rows, each counted once however many rules it breaks."""
-    noisy, scale = discrete_laplace(run.statistics.self_conflicts, _SENSITIVITY, run.epsilon)
-    tail = laplace_tail(scale, run.beta / 2)
-    return Answer(
-        value=noisy,
-        lower=noisy - tail,
-        upper=noisy + tail,
-        noise_scale=scale,
-        estimand="number of rows that break a rule by themselves: minimal_inconsistency, problematic and repair are it",
-    )
+    estimand = "number of rows that break a rule by themselves: minimal_inconsistency, problematic and repair are it"
+    return run.by_laplace(run.statistics.self_conflicts, _SENSITIVITY, estimand)
 
 
 VIOLATING_ROWS = Mechanism(
