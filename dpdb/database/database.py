@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.closing import Closing
 from dpdb.database.available_memory import available_memory
 from dpdb.database.interruptible import interruptible
 from dpdb.database.sql_files import sql_file
@@ -52,7 +52,7 @@ _TOO_LITTLE_MEMORY = (
 MOST_THREADS = 1_024
 
 
-class Database:
+class Database(Closing):
     """A private DuckDB in which one session does all its work.
 
     Parameters
@@ -280,14 +280,6 @@ class Database:
     def close(self) -> None:
         """Drop everything: tables, spilled data, the temporary directory. May be called twice."""
         self._finalizer()
-
-    def __enter__(self) -> Database:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _clean_up(connection: duckdb.DuckDBPyConnection, folder: WorkFolder) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dpdb.closing import Closing
 from dpdb.constraints import ConstraintsLike, distinct, load_constraints, places_among_distinct
 from dpdb.database import Database
 from dpdb.engine.interface import Progress, no_progress
@@ -21,8 +21,7 @@ from dpdb.engine.sql.computed import ComputedRows, with_computed_columns
 from dpdb.engine.sql.where import WherePredicate, parse_where, unit_column
 from dpdb.engine.table_spec import EVERY_ROW, ProtectedChange
 from dpdb.errors import ConstraintTypeError, EngineError
-from dpdb.predicates import LiteralValue
-from dpdb.predicates.nodes import Literal
+from dpdb.predicates import Literal, LiteralValue
 from dpdb.sources import (
     Rows,
     Source,
@@ -43,7 +42,7 @@ __all__ = ["BoundTable"]
 _FEW_SLICES, _FEW_CONSTRAINTS = 100, 100
 
 
-class BoundTable:
+class BoundTable(Closing):
     """Constraints bound to the columns of a table, in a private database, which it owns.
 
     A part of `dpdb.engine.Table`: `LocalTable` and the tables of other engines add what reads rows.
@@ -222,11 +221,3 @@ class BoundTable:
         """Drop the private database and its temporary files, of the table that was opened. May be called twice."""
         if self._origin is None:
             self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

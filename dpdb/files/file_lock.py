@@ -7,8 +7,8 @@ import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
+from dpdb.closing import Closing
 from dpdb.files import disk
 from dpdb.files.owned_file import open_owned
 
@@ -17,7 +17,7 @@ __all__ = ["FileLock"]
 _PAUSE = 0.02
 
 
-class FileLock:
+class FileLock(Closing):
     """An exclusive lock on a file made for it, held until `close` or the end of the process, however it ends.
 
     The file belongs to this user alone: another user could hold or remove a lock file of his own.
@@ -43,14 +43,6 @@ class FileLock:
     def close(self) -> None:
         """Release the lock. May be called twice."""
         self._finalizer()
-
-    def __enter__(self) -> FileLock:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _try(self) -> int | None:
         descriptor = open_owned(self._path, os.O_CREAT | os.O_RDWR, self._owner)

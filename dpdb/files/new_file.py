@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dpdb.closing import Closing
 from dpdb.errors import DpdbError, ParameterError
 from dpdb.files.disk import sync
 from dpdb.stopping import at_forced_end
@@ -36,7 +37,7 @@ _open_folders: weakref.WeakSet[WorkFolder] = weakref.WeakSet()
 _swept: set[tuple[int, str]] = set()
 
 
-class WorkFolder:
+class WorkFolder(Closing):
     """A private folder (mode 0700), gone after `close`, when it is collected and when the process ends.
 
     Parameters
@@ -68,12 +69,6 @@ class WorkFolder:
     def close(self) -> None:
         """Remove the folder and its content. May be called twice."""
         self._finalizer()
-
-    def __enter__(self) -> WorkFolder:
-        return self
-
-    def __exit__(self, *why: object) -> None:
-        self.close()
 
 
 class NewFile:

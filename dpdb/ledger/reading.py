@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
+from dpdb.closing import Closing
 from dpdb.ledger.books import Books
 from dpdb.ledger.lines import (
     LedgerAct,
@@ -31,7 +31,7 @@ from dpdb.privacy import Notion
 __all__ = ["LedgerReading"]
 
 
-class LedgerReading:
+class LedgerReading(Closing):
     """An open ledger for reading; `Ledger` adds the methods that spend."""
 
     def __init__(self, path: str | Path) -> None:
@@ -188,14 +188,6 @@ class LedgerReading:
     def close(self) -> None:
         """Close the file. May be called twice."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<dpdb ledger {self._file.shown}: {self.notion.name}>"

@@ -12,7 +12,7 @@ from dpdb.measures.mechanisms.projected import ProjectedStatistic
 from dpdb.measures.words import Words
 from dpdb.privacy import discrete_laplace, laplace_tail, split
 
-__all__ = ["Mechanism", "Run", "laplace_answer"]
+__all__ = ["Mechanism", "Run"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,26 @@ class Run:
         """The `max_degree` of a mechanism that needs one."""
         assert self.max_degree is not None, "this mechanism was declared without needing max_degree"
         return self.max_degree
+
+    def by_laplace(self, exact: int, sensitivity: int, estimand: str, *, theta: int | None = None) -> Answer:
+        """Release a number by one draw of discrete Laplace noise that spends all epsilon, with two-sided bounds.
+
+        Parameters
+        ----------
+        exact
+            The number.
+        sensitivity
+            How much one unit changes it, at most; whoever calls has the proof.
+        estimand
+            What the answer estimates.
+        theta
+            The public theta at which it was read, if there is one.
+        """
+        noisy, scale = discrete_laplace(exact, sensitivity, self.epsilon)
+        tail = laplace_tail(scale, self.beta / 2)
+        return Answer(
+            value=noisy, lower=noisy - tail, upper=noisy + tail, theta=theta, noise_scale=scale, estimand=estimand
+        )
 
 
 @dataclass(frozen=True)
@@ -124,26 +144,3 @@ class Mechanism:
             return 0, epsilon
         cap, rest = split(epsilon, (self.cap_weight, self.answer_weight))
         return cap, rest
-
-
-def laplace_answer(run: Run, exact: int, sensitivity: int, estimand: str, *, theta: int | None = None) -> Answer:
-    """Release a number: epsilon-DP by its sensitivity, with a symmetric interval of confidence 1 - beta.
-
-    Parameters
-    ----------
-    run
-        The release, with its nano-epsilon and beta.
-    exact
-        The number. Private.
-    sensitivity
-        By how much one unit changes it, at most; whoever calls has the proof.
-    estimand
-        What the number is, in words.
-    theta
-        The public theta at which it was read, if there is one.
-    """
-    noisy, scale = discrete_laplace(exact, sensitivity, run.epsilon)
-    tail = laplace_tail(scale, run.beta / 2)
-    return Answer(
-        value=noisy, lower=noisy - tail, upper=noisy + tail, theta=theta, noise_scale=scale, estimand=estimand
-    )

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from dpdb.closing import Closing
 from dpdb.constraints import ConstraintsLike
 from dpdb.engine import Progress, TableSettings, TableSpec, no_progress, with_settings
 from dpdb.errors import LittleBudgetWarning, ParameterError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Session", "open_session"]
 
 
-class Session(Verbs):
+class Session(Verbs, Closing):
     """One table, its constraints and its budget, for any number of releases.
 
     Use it as a context manager: leaving it drops the private database and its temporary files. Not thread-safe.
@@ -274,14 +274,6 @@ class Session(Verbs):
                 self._origin._beside.remove(self)
         self._account.close()
         self._table.close()
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<dpdb.Session {self._table.description}: {len(self.constraints)} constraints, {self._account!r}>"

@@ -36,11 +36,6 @@ class ArrowFile(FileSource):
         """Say whether these are the first bytes of an Arrow file or stream."""
         return head.startswith((_FILE, _STREAM, _FEATHER_1))
 
-    def is_named(self, path: str) -> bool:
-        """Return False: the name does not matter."""
-        del path
-        return False
-
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the schema; see `FileSource`.
 

@@ -31,11 +31,6 @@ class DuckDBFile(FileSource):
         """Say whether these are the first bytes of a DuckDB file."""
         return head[8:12] == b"DUCK"
 
-    def is_named(self, path: str) -> bool:
-        """Return False: the name does not matter."""
-        del path
-        return False
-
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Attach the file and choose its table; see `FileSource`.
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Unpack
 
 import pyarrow as pa
 from sqlglot import exp
 
+from dpdb.closing import Closing
 from dpdb.constraints import ConstraintsLike
 from dpdb.database import add_function, refuse_unusable, remove_function, remove_macros
 from dpdb.doors.duckdb_functions.release_function import ReleaseFunction
@@ -89,7 +89,7 @@ def _macros(name: str, function: str) -> str:
     return f"{head} AS {function}(true, {call})[1];\n{head} AS TABLE {rows};\n"
 
 
-class Registration:
+class Registration(Closing):
     """`dp_inconsistency` and `dp_count` in a DuckDB connection, until `close()`. Made by `dpdb.register`.
 
     The functions stay if the handle is dropped; they end with the connection at the latest.
@@ -174,14 +174,6 @@ class Registration:
         if self._finalizer.alive:
             self._function.worker.submit(self._tables.close).result()  # after the release that is under way
             self._finalizer()
-
-    def __enter__(self) -> Registration:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<dpdb.Registration {'open' if self._finalizer.alive else 'closed'}>"

@@ -27,7 +27,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanism import Mechanism, Run, laplace_answer
+from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
 
 __all__ = ["FEWEST_DELETIONS"]
@@ -45,7 +45,8 @@ _WORDS = Words(
 
 def _fewest_deletions(run: Run) -> Answer:
     """Release the fewest rows to delete."""
-    return laplace_answer(run, run.statistics.fewest_deletions(), _SENSITIVITY, "fewest rows to delete, exactly")
+    estimand = "fewest rows to delete, exactly"
+    return run.by_laplace(run.statistics.fewest_deletions(), _SENSITIVITY, estimand)
 
 
 FEWEST_DELETIONS = Mechanism(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer, GraphStatistics
-from dpdb.measures.mechanism import Mechanism, Run, laplace_answer
+from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
 
 __all__ = ["GREEDY"]
@@ -40,7 +40,7 @@ def _greedy(run: Run) -> Answer:
     The cover is at most twice the minimum, so half the lower bound of its size is a lower bound of the repair.
     """
     estimand = "size of the greedy vertex cover (Algorithm 5), plus self-conflicts; repair <= size <= 2 repair"
-    return laplace_answer(run, _size(run.statistics), _SENSITIVITY, estimand)
+    return run.by_laplace(_size(run.statistics), _SENSITIVITY, estimand)
 
 
 def _size(statistics: GraphStatistics) -> int:

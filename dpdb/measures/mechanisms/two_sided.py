@@ -19,7 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanism import Mechanism, Run, laplace_answer
+from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.mechanisms.projected import STATISTICS, ProjectedStatistic
 from dpdb.privacy import discrete_laplace, laplace_tail
 
@@ -83,6 +83,6 @@ def declared(mechanism: Mechanism, measure: str, theta: int) -> Mechanism:
     def release(run: Run) -> Answer:
         exact = run.statistics.self_conflicts + statistic.read(run.statistics, [theta])[0]
         estimand = f"{measure}, if no group of rows is larger than the owner declares"
-        return laplace_answer(run, exact, statistic.sensitivity(theta), estimand, theta=theta)
+        return run.by_laplace(exact, statistic.sensitivity(theta), estimand, theta=theta)
 
     return replace(mechanism, answer=release, answer_share=Fraction(1), cap_weight=0, answer_weight=1)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpdb.measures.answer import Answer
-from dpdb.measures.mechanism import Mechanism, Run, laplace_answer
+from dpdb.measures.mechanism import Mechanism, Run
 from dpdb.measures.words import Words
 
 __all__ = ["VIOLATING_ROWS"]
@@ -41,7 +41,7 @@ _WORDS = Words(
 def _violating_rows(run: Run) -> Answer:
     """Release the number of violating rows, each counted once however many rules it breaks."""
     estimand = "number of rows that break a rule by themselves: minimal_inconsistency, problematic and repair are it"
-    return laplace_answer(run, run.statistics.self_conflicts, _SENSITIVITY, estimand)
+    return run.by_laplace(run.statistics.self_conflicts, _SENSITIVITY, estimand)
 
 
 VIOLATING_ROWS = Mechanism(

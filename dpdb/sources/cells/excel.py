@@ -41,11 +41,6 @@ class ExcelFile(CellFiles):
     known_by_name = True
     many = False
 
-    def begins(self, head: bytes) -> bool:
-        """Return False: other kinds of files begin like a workbook, too."""
-        del head
-        return False
-
     def is_named(self, path: str) -> bool:
         """Say whether the name is that of a workbook."""
         return path.lower().endswith(_ENDINGS)

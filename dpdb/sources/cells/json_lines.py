@@ -43,11 +43,6 @@ class JsonLines(CellFiles):
     known_by_name = True
     endings = " (.jsonl, .ndjson, also .gz, .zst)"
 
-    def begins(self, head: bytes) -> bool:
-        """Return False: the name tells."""
-        del head
-        return False
-
     def is_named(self, path: str) -> bool:
         """Say whether the name ends in .jsonl or .ndjson, also compressed."""
         return without_compression(path).endswith(_ENDINGS)

@@ -69,11 +69,6 @@ class SQLiteFile(CellFiles):
         """Say whether these are the first bytes of an SQLite file."""
         return head.startswith(b"SQLite forma")
 
-    def is_named(self, path: str) -> bool:
-        """Return False: the name does not matter."""
-        del path
-        return False
-
     def describe(self, database: Database, files: Files, wanted: Wanted) -> tuple[Source, bool]:
         """Read the columns that the table declares; see `FileSource`.
 

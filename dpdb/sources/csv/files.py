@@ -29,11 +29,6 @@ class CsvFiles(CellFiles):
     endings = " (.csv, .tsv, also .gz, .zst)"
     takes_delimiter = True
 
-    def begins(self, head: bytes) -> bool:
-        """Return False: text begins with anything."""
-        del head
-        return False
-
     def is_named(self, path: str) -> bool:
         """Say whether the name ends in .csv or .tsv, also compressed."""
         return named_delimiter(path) is not None
