@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,10 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parent.parent
 
 _CASES = pytest.StashKey[str]()
+
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 * 2**30
+_IN_MEMORY = pytest.StashKey[str]()
 
 settings.register_profile("untimed", deadline=None)  # machines are shared: how long an example takes says nothing
 settings.load_profile("untimed")
@@ -26,8 +33,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", choices=CHOICES, default="commit", help="which of the cases of heavy tests run")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_CASES] = choose(config)
+    chosen = config.option.basetemp or os.environ.get("PYTEST_DEBUG_TEMPROOT")
+    if not chosen and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH:
+        # Ledgers wait for their disk at every debit: `--basetemp` chooses one, and keeps the files.
+        config.option.basetemp = config.stash[_IN_MEMORY] = tempfile.mkdtemp(prefix="dpdb-tests-", dir=MEMORY)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _IN_MEMORY in config.stash:
+        shutil.rmtree(config.stash[_IN_MEMORY], ignore_errors=True)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -30,7 +30,7 @@ def copied_project(folder: Path) -> Path:
     return folder / "dbt"
 
 
-DBT = ForkServer("dbt.cli.main", "dbt.adapters.duckdb", "dpdb.dbt", "pandas", "agate")
+DBT = ForkServer("dbt.cli.main", "dbt.cli.main", "dbt.adapters.duckdb", "dpdb.dbt", "pandas", "agate")
 
 
 def dbt(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

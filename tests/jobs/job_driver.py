@@ -24,10 +24,16 @@ from pathlib import Path
 from typing import Any
 
 import dpdb
+import dpdb.doors.cli.commands.run
+import dpdb.doors.cli.defaults
 import dpdb.doors.cli.job_output
+import dpdb.doors.cli.progress
 import dpdb.doors.jobs.results_duckdb
 import dpdb.doors.jobs.results_parquet
 import dpdb.doors.jobs.run_job
+import dpdb.engine.sql.keys
+import dpdb.release.accounts.ledger_account
+import dpdb.sources.content
 from dpdb import steps
 from dpdb.doors.cli import main
 from dpdb.doors.jobs import read_results

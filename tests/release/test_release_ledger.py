@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from datetime import date, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fork_server import ForkServer
 from stub_noise import StubNoise
 from text_reader import parse_where as covered_rows
 
@@ -343,26 +342,14 @@ def test_a_zcdp_ledger_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "no releases yet\n"
 
 
-_KILLED = """
-import os, signal, sys
-import dpdb, dpdb.steps
-step, source, path, run = sys.argv[1:]
-def reached(now):
-    if now == step:
-        os.kill(os.getpid(), signal.SIGKILL)
-dpdb.steps.watchers.append(reached)
-with dpdb.open(source, constraints="zip -> city", ledger=path) as session:
-    print(session.dp_inconsistency("repair", 0.2, run_id=run).release_id, flush=True)
-"""
+KILLED = ForkServer(Path(__file__).parent / "killed_release.py", "dpdb.release.session", "opendp.measurements")
 
 
 @pytest.mark.parametrize("step", ["inserted", "reserved", "drawn", "written", "recorded"])
 def test_a_killed_release_is_finished_by_its_run_id(step: str, source: Path, ledger: Path) -> None:
-    killed = subprocess.run(
-        [sys.executable, "-c", _KILLED, step, str(source), str(ledger), "x"],
-        capture_output=True, text=True, check=False,
-        env=os.environ | {"TMPDIR": str(source.parent)},  # a killed process leaves its temporary directory
-    )  # fmt: skip
+    # A killed process leaves its temporary directory.
+    arguments = [step, str(source), str(ledger), "x"]
+    killed = KILLED.run(arguments, source.parent, os.environ | {"TMPDIR": str(source.parent)})
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "")
     with dpdb.open(source, constraints=FD, ledger=ledger) as session:
         assert session.spent() == (0.0 if step == "inserted" else 0.2)

@@ -1,0 +1,20 @@
+"""A release whose process is killed when it reaches a step: killed_release.py STEP SOURCE LEDGER RUN_ID."""
+
+import os
+import signal
+import sys
+
+import dpdb
+import dpdb.steps
+
+step, source, path, run = sys.argv[1:]
+
+
+def reached(now: str) -> None:
+    if now == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+dpdb.steps.watchers.append(reached)
+with dpdb.open(source, constraints="zip -> city", ledger=path) as session:
+    print(session.dp_inconsistency("repair", 0.2, run_id=run).release_id, flush=True)
