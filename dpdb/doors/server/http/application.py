@@ -19,7 +19,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dpdb.doors.server.desk import Answer, Asker, Desk, RefusedError
+from dpdb.doors.server.asked import Answer, Asker, RefusedError
+from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.rates import PerMinute
 from dpdb.doors.server.refusals import Refusal
 from dpdb.owner_log import OWNER_LOG
