@@ -297,3 +297,15 @@ def test_others_may_not_read_the_audit(own: Site) -> None:
     found = dpdb("serve", "--config", own.config)
     assert (found.returncode, found.stderr.count("\n")) == (2, 1)
     assert "the audit file cannot be used: others may read or change it" in found.stderr
+
+
+def test_the_example_is_a_configuration(tmp_path: Path) -> None:
+    examples = Path(__file__).resolve().parents[2] / "examples"
+    for name in ("data/hospital.parquet", "data/hospital.dcs.txt", "serve/serve.toml"):
+        (tmp_path / Path(name).name).symlink_to(examples / name)
+    (tmp_path / "nightly.txt").write_text("row_count fail below 1")
+    Ledger.create(tmp_path / "hospital.ledger", 5).close()
+    configuration = load_configuration(tmp_path / "serve.toml")
+    assert [table.name for table in configuration.tables] == ["hospital"]
+    unit = (examples / "serve" / "dpdb.service").read_text()
+    assert f"TimeoutStopSec={configuration.limits.stop_seconds + 30:g}" in unit

@@ -34,7 +34,7 @@ UNIT = 10**8
 PLAIN = ("is being answered by another process", "keep the ledger busy", "was retired", "source has changed",
          "before the source changed", "another file was put", "locking protocol", "is being run by another process",
          "clock is behind the newest run of kept suite", "a secret was overwritten, but other processes",
-         "was closed on")  # fmt: skip
+         "was closed on", "the access of")  # fmt: skip
 NOT_MADE = ("no ledger there", "the file is empty", "is left of a ledger", "exists already")
 
 
@@ -55,6 +55,7 @@ class Life:
     disk: SimulatedDisk
     model: Model
     append_only: bool
+    has_analysts: bool = False
     content: int = 0
     is_made: bool = False
     may_be_retired: bool = False
@@ -140,7 +141,7 @@ def release(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: i
     try:
         found = ledger.reserve(
             parse_where(run.where), run.charge, source=life.source(), request=json.dumps({"where": run.where}),
-            run_id=run_id, deadline=LONG, wait=WAIT,
+            run_id=run_id, analyst=run.analyst, deadline=LONG, wait=WAIT,
         )  # fmt: skip
     except BudgetExceededError:
         refuse_exchanged(exchanged)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import analyst_actors
 import ledger_actors
 import simulated_sqlite
 import suite_actors
@@ -59,7 +60,7 @@ class LifeFailed(AssertionError):  # noqa: N818
     """A life in which something went wrong: its seed and its shortened trace."""
 
 
-def live(seed: int, folder: Path, *, faults: bool = True, plain: bool = False) -> Result:
+def live(seed: int, folder: Path, *, faults: bool = True, plain: bool = False, analysts: bool = False) -> Result:
     """Replay one life in a new folder; raises `LifeFailed` with the seed if an invariant does not hold."""
     world = World(seed)
     disk = SimulatedDisk(world, folder.resolve() / f"life-{seed}")
@@ -71,7 +72,9 @@ def live(seed: int, folder: Path, *, faults: bool = True, plain: bool = False) -
     runs["suite"] = covers._replace(suite="")
     every, name = run([{}], chance.randint(2, 5) * UNIT), "nightly"
     runs |= {f"{name} {day}": every._replace(suite=name) for day in range(NIGHTS)}
+    runs = analyst_actors.assigned(runs, seed) if analysts else runs
     life = Life(world, disk, Model(runs, chance.randint(4, 12) * UNIT), append_only=chance.random() < 0.2)
+    life.has_analysts = analysts
     gc.disable()  # finalizers run where the code says
     try:
         with _in_place(world, disk, plain, yields=faults):
@@ -126,6 +129,8 @@ def _chaos(life: Life) -> None:
     if chance.random() < 0.7:  # most lives begin with a ledger that was made in peace
         Ledger.create(life.path, life.model.budget / 10**9, append_only=life.append_only).close()
         life.is_made = True
+        if life.has_analysts:
+            analyst_actors.grant_all(life)
         if chance.random() < 0.5:
             _stop(life)
     while world.steps < end:
@@ -160,6 +165,8 @@ def _owner(life: Life) -> Callable[[Any], None]:
     chance = life.world.chance
     if not life.is_made:
         return ledger_actors.make(life)
+    if life.has_analysts and chance.random() < 0.7:
+        return analyst_actors.rations(life)
     kind = chance.choices(
         ["copy", "raise", "allow", "end allowance", "epoch", "retire", "without its head", "with its head",
          "only its log", "re-arm", "close", "rest"],

@@ -25,6 +25,7 @@ class Run(NamedTuple):
     charge: int
     settled: int | None = None  # what it really costs, as its process finds out
     suite: str | None = None  # of checks: the name of the kept one, empty of another
+    analyst: str | None = None  # who asks for it
 
     def key(self, run_id: str) -> str:
         """What stands for its debit."""
@@ -79,6 +80,7 @@ class Model:
     settled: set[str] = field(default_factory=set)
     published: dict[str, str] = field(default_factory=dict)
     acts: set[str] = field(default_factory=set)
+    rights: set[str] = field(default_factory=set)
     secrets: dict[str, str] = field(default_factory=dict)
     levels: dict[tuple[str, str, int], str] = field(default_factory=dict)
     rearmed: dict[str, int] = field(default_factory=dict)
@@ -113,11 +115,16 @@ class Model:
             *before, line = lines_at(entry.place + 1)
             require(line.charge == line.run.charge and not retired, "charged otherwise, or after the end")
             require(fits(before, line, budget, allowed), f"{ids[number]}: a row is above a limit")
+        from analyst_actors import _LINES, check_rights, fits_rights  # which know this module
+
+        check_rights(self.rights, ledger, entries, [lines_at(entry.place + 1) for entry in entries])
         lines = lines_at(ledger._state.lines + 1)
         require([line.charge for line in lines] == [e.charge for e in entries], "charged otherwise than settled")
         require(ledger.spent_units() == cost(lines), f"spent {ledger.spent_units()}, not {cost(lines)}")
         for run_id, line, place, done in self.refused:
-            fitted = fits(lines_at(place + 1), line, *self._terms(acts[:done])[:2])
+            before = lines_at(place + 1)
+            fitted = fits(before, line, *self._terms(acts[:done])[:2])
+            fitted = fitted and fits_rights(ledger._file.rows(_LINES), place + 1, before, line)
             require(not fitted, f"{run_id} was refused and fits")
             require(all(e.place > place for e in entries if key_of(e) == run_id), f"{run_id} was refused and debited")
 

@@ -33,7 +33,7 @@ def check(life: Life, actor: Actor, ledger: Ledger, run_id: str, generation: int
         found = ledger.open_suite(
             parse_where(run.where), run.charge, source=life.source(), request=json.dumps({"suite": run.key(run_id)}),
             spec=json.dumps({"charge": run.charge}), make_secret=make_secret, run_id=run_id, name=kept,
-            deadline=LONG, wait=WAIT,
+            analyst=run.analyst, deadline=LONG, wait=WAIT,
         )  # fmt: skip
     except BudgetExceededError:
         ledger_actors.refuse_exchanged(exchanged)

@@ -8,11 +8,14 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import ledger_lives
 import pytest
 from ledger_lives import LifeFailed, live
 from ledger_mutants import MUTANTS
+
+from dpdb.ledger.limits import Limits
 
 DEFAULT, SLOW = range(1, 201), range(201, 10_001)
 FAILED_ONCE = (209,)  # the model took a head that was only caught up for one with a new line
@@ -25,6 +28,9 @@ EVENTS = {
     "owner: raise", "owner: allow", "owner: epoch", "over budget", "old copy refused", "busy", "lock waits", "settled",
     "suite ended", "rings", "owner: re-arms", "owner: closes",
 }  # fmt: skip
+
+
+RATIONED = {"owner: grant", "owner: ration", "owner: revoke", "refused: the access of", "over budget"}
 
 
 def lives(seeds: Sequence[int], folder: Path) -> tuple[Counter[str], Counter[str]]:
@@ -43,6 +49,31 @@ def test_200_lives_keep_what_they_owe(tmp_path: Path) -> None:
     events, faults = lives([*DEFAULT, *FAILED_ONCE], tmp_path)
     assert faults.keys() >= FAULTS
     assert events.keys() >= EVENTS
+
+
+def lives_with_analysts(seeds: Sequence[int], folder: Path) -> Counter[str]:
+    events: Counter[str] = Counter()
+    for seed in seeds:
+        events += live(seed, folder, analysts=True).events
+    return events
+
+
+def test_lives_with_analysts_keep_what_they_owe(tmp_path: Path) -> None:
+    """Servers ask in the names of analysts, whom the owner rations and revokes while everything fails."""
+    assert lives_with_analysts(range(1, 41), tmp_path).keys() >= RATIONED
+
+
+def test_a_quota_that_is_not_counted_is_caught(tmp_path: Path) -> None:
+    def uncounted(limits: Limits, *_: object) -> None:
+        del limits
+
+    with patch.object(Limits, "_ration", uncounted), pytest.raises(LifeFailed, match="above a quota"):
+        lives_with_analysts(range(1, 41), tmp_path)
+
+
+@pytest.mark.slow
+def test_2000_lives_with_analysts_keep_what_they_owe(tmp_path: Path) -> None:
+    lives_with_analysts(range(41, 2_041), tmp_path)
 
 
 @pytest.mark.slow

@@ -12,91 +12,42 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import pyarrow as pa
-from sqlglot import exp
-
 from dpdb.doors.server.analysts import Analyst, Directory
+from dpdb.doors.server.asked import (
+    Answer,
+    Asked,
+    Asker,
+    Plan,
+    RefusedError,
+    check_run_id,
+    explained,
+    literal,
+    refuse_others,
+    shifted,
+)
 from dpdb.doors.server.audit import Audit
 from dpdb.doors.server.board import owner_board, rearm_check, revoke_known
 from dpdb.doors.server.configuration import Configuration
+from dpdb.doors.server.known import account_of, history_of, schema_of
 from dpdb.doors.server.padding import until_grid
 from dpdb.doors.server.rates import AtOnce, PerMinute
 from dpdb.doors.server.refusals import ClosingError, ForbiddenError, Refusal, TooManyError, refusal_of
 from dpdb.doors.server.standing import Standing
 from dpdb.doors.server.tables import OpenTable
-from dpdb.doors.sql import Admitted, FrontEnd, named_first, statement_words
+from dpdb.doors.sql import Admitted, FrontEnd, named_first
 from dpdb.doors.sql_parameters import CHECK_PARAMETERS
 from dpdb.errors import DpdbError, ParameterError, StatementRefusedError
-from dpdb.ledger import LedgerEntry
 from dpdb.names import folded, nearest_words
 from dpdb.owner_log import OWNER_LOG
 from dpdb.privacy import as_float, format_epsilon
-from dpdb.release import Release
-from dpdb.suites import CheckResult, CheckResults, spoken
 
-__all__ = ["Answer", "Asker", "Desk", "Plan", "RefusedError"]
+__all__ = ["Desk"]
 
-_MOST_RUN_ID = 100
-_MOST_HISTORY = 1_000
 _THREADS = 64
 _REFRESH_SECONDS = 1.0
-_EXPLAIN = "EXPLAIN "
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True)
-class Asker:
-    """Who asks, by which protocol, whence."""
-
-    analyst: Analyst
-    door: str
-    address: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer of a statement.
-
-    Attributes
-    ----------
-    epsilon : float
-        What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
-    words : str
-        What the statement is debited at most, in words.
-    """
-
-    table: pa.Table
-    releases: tuple[Release, ...]
-    checks: tuple[CheckResults, ...]
-    epsilon: float
-    words: str
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a statement would cost, and how it would run."""
-
-    epsilon: float
-    words: str
-    table: pa.Table
-
-
-@dataclass(frozen=True)
-class _Asked:
-    text: str
-    run_id: str | None
-    table: str | None
-
-
-class RefusedError(Exception):
-    """A request was refused or has failed; `refusal` has the public words, and nothing else leaves the server."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.code)
-        self.refusal = refusal
 
 
 class Desk:
@@ -143,7 +94,7 @@ class Desk:
         RefusedError
             With what is said of it.
         """
-        return await self._answered(asker, "run", _Asked(text, run_id, table))
+        return await self._answered(asker, "run", Asked(text, run_id, table))
 
     async def check(self, asker: Asker, suite: str, options: Mapping[str, Any], run_id: str | None = None) -> Answer:
         """Run a registered suite of checks by its name; `options` are those of `SuiteAsk` but the run id.
@@ -152,16 +103,16 @@ class Desk:
         """
         spelled = {option: name for name, option in CHECK_PARAMETERS.items()}
         given = {spelled[name]: value for name, value in options.items() if value is not None}
-        arguments = "".join(f", {name} := {_literal(value)}" for name, value in given.items())
-        text = f"SELECT * FROM dp_check({_literal(suite)}{arguments})"
-        return await self._answered(asker, "check", _Asked(text, run_id, None))
+        arguments = "".join(f", {name} := {literal(value)}" for name, value in given.items())
+        text = f"SELECT * FROM dp_check({literal(suite)}{arguments})"
+        return await self._answered(asker, "check", Asked(text, run_id, None))
 
     async def explain(self, asker: Asker, text: str, *, table: str | None = None) -> Plan:
         """Check a statement, and return its cost and plan. Spends nothing, and waits for nobody's private work."""
 
         def planned() -> Plan:
             front_end = self._door(asker, text, table)
-            with _shifted(text), front_end.admitted(_explained(text)) as statement:
+            with shifted(text), front_end.admitted(explained(text)) as statement:
                 return Plan(as_float(statement.epsilon), statement.words, statement.result().table)
 
         with self._asked(asker, "explain", ("analyst", "checker"), text) as note:
@@ -169,11 +120,11 @@ class Desk:
             note("answered")
             return plan
 
-    async def _answered(self, asker: Asker, action: str, asked: _Asked) -> Answer:
+    async def _answered(self, asker: Asker, action: str, asked: Asked) -> Answer:
         roles = ("analyst",) if action == "run" else ("analyst", "checker")
         with self._asked(asker, action, roles, asked.text) as note:
             began = time.monotonic()
-            _check_run_id(asked.run_id)
+            check_run_id(asked.run_id)
             opened, statement = await self._in(self._free, lambda: self._rehearsed(asker, asked))
             if not statement.makes_releases:
                 answer = await self._in(self._free, lambda: _result(opened, statement))
@@ -189,7 +140,7 @@ class Desk:
                 finally:
                     await until_grid(began, self.configuration.limits.release_seconds)
 
-    def _rehearsed(self, asker: Asker, asked: _Asked) -> tuple[ExitStack, Admitted]:
+    def _rehearsed(self, asker: Asker, asked: Asked) -> tuple[ExitStack, Admitted]:
         with ExitStack() as opened:
             door = self._door(asker, asked.text, asked.table)
             statement = opened.enter_context(door.admitted(asked.text, asked.run_id))
@@ -259,17 +210,7 @@ class Desk:
         return found
 
     def _account(self, analyst: Analyst) -> dict[str, Any]:
-        tables = []
-        with self.directory.reading() as ledgers:
-            for name, ledger in ledgers.items():
-                known = ledger.analyst(analyst.name)
-                if known is not None:
-                    tables.append({
-                        "table": name, "parameter": ledger.notion.parameter, "quota": known.quota,
-                        "spent": known.spent, "remaining": known.remaining,
-                        "most_per_statement": known.most_per_statement, "expires": known.expires,
-                    })  # fmt: skip
-        return {"analyst": analyst.name, "role": analyst.role, "tables": tables}
+        return account_of(self.directory, analyst)
 
     async def history(self, asker: Asker, most: int = 100) -> list[dict[str, Any]]:
         """Return an analyst's own debits with their answers, newest first: what is paid for is never lost."""
@@ -282,48 +223,28 @@ class Desk:
         return await self._standing.seen(asker.analyst.name, what, lambda: self._told(read))
 
     def _history(self, name: str) -> list[dict[str, Any]]:
-        found = []
-        with self.directory.reading() as ledgers:
-            for table, ledger in ledgers.items():
-                for entry in reversed(ledger.history_of(name)[-_MOST_HISTORY:]):
-                    run_id = None if entry.run_id is None else entry.run_id.removeprefix(f"{name}:")
-                    found.append({
-                        "table": table, "at": f"{entry.reserved[:16]}Z", "cost": entry.charge, "debited": entry.debited,
-                        "parameter": ledger.notion.parameter, "run_id": run_id, "label": entry.label,
-                        "suite": entry.suite, "request": entry.request, "answered": entry.answered,
-                        "answer": entry.answer, "words": _words(entry),
-                    })  # fmt: skip
-        return sorted(found, key=lambda one: str(one["at"]), reverse=True)
+        return history_of(self.directory, name)
 
     async def schema(self) -> dict[str, Any]:
         """Return what is public: tables with columns, rules and suites, tables to read by name, and words of SQL."""
         return await self._told(self._schema)
 
     def _schema(self) -> dict[str, Any]:
-        tables = [
-            {
-                "name": table.name,
-                "columns": [{"name": name, "type": kind} for name, kind in table.columns],
-                "constraints": list(table.constraints),
-                "suites": list(table.suites),
-            }
-            for table in self.tables.values()
-        ]
-        return {"tables": tables, "public": list(self.configuration.public), "words": statement_words()}
+        return schema_of(self.tables.values(), self.configuration.public)
 
     async def board(self, asker: Asker) -> dict[str, Any]:
         """Return what an owner sees: of every table what is left, who has spent what, and its suites."""
-        _refuse_others(asker)
+        refuse_others(asker)
         return {"tables": await self._told(lambda: owner_board(self.directory))}
 
     async def revoke(self, asker: Asker, name: str) -> None:
         """Withdraw an analyst's access, as an owner."""
-        _refuse_others(asker)
+        refuse_others(asker)
         await self._told(lambda: revoke_known(self.configuration, self.directory, name, asker.analyst.name))
 
     async def rearm(self, asker: Asker, asked: Mapping[str, Any]) -> None:
         """Re-arm a failed check of a kept suite, as an owner; see `rearm_check`."""
-        _refuse_others(asker)
+        refuse_others(asker)
         await self._told(lambda: rearm_check(self.directory, asked, asker.analyst.name))
 
     async def holder(self, token: str) -> Analyst | None:
@@ -370,46 +291,3 @@ def _refusal(error: Exception) -> Refusal:
     if not isinstance(error, DpdbError) or str(error) != refusal.message:
         OWNER_LOG.error("a request failed", exc_info=error)
     return refusal
-
-
-def _refuse_others(asker: Asker) -> None:
-    if asker.analyst.role != "owner":
-        raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
-
-
-def _check_run_id(run_id: str | None) -> None:
-    if run_id is not None and not (run_id.isprintable() and 0 < len(run_id) <= _MOST_RUN_ID):
-        raise ParameterError(f"a run id (Idempotency-Key) has 1 to {_MOST_RUN_ID} printable characters")
-
-
-def _literal(value: object) -> str:
-    """Write a value of a request as a literal of SQL."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise RefusedError(Refusal("refused", "an option of a check is a text, a number, or a list of such"))
-    text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
-    return text.sql("duckdb")
-
-
-def _words(entry: LedgerEntry) -> list[dict[str, str]] | None:
-    """Return the verdicts of a recorded run in words; None of numbers."""
-    if entry.suite is None or not entry.answer:
-        return None
-    return spoken(CheckResult(**check) for check in entry.answer)
-
-
-def _explained(text: str) -> str:
-    return text if text.lstrip().upper().startswith((_EXPLAIN.strip(), "DESCRIBE")) else f"{_EXPLAIN}{text}"
-
-
-@contextmanager
-def _shifted(text: str) -> Iterator[None]:
-    """Name places as in the text that the analyst wrote, without the word that was put before it."""
-    try:
-        yield
-    except StatementRefusedError as error:
-        added = len(_explained(text)) - len(text)
-        if error.line != 1 or error.column is None or error.column <= added:
-            raise
-        raise StatementRefusedError(error.reason, line=1, column=error.column - added) from None

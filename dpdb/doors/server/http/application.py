@@ -20,7 +20,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dpdb.doors.server.desk import Answer, Asker, Desk, RefusedError
+from dpdb.doors.server.asked import Answer, Asker, RefusedError
+from dpdb.doors.server.desk import Desk
 from dpdb.doors.server.http.openapi import openapi_document
 from dpdb.doors.server.http.pages import PAGES, Page, load_page
 from dpdb.doors.server.rates import PerMinute

@@ -1,0 +1,117 @@
+"""Who asks a server, what he asks, and what he gets: the values that protocols and the desk exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.refusals import Refusal
+from dpdb.errors import ParameterError, StatementRefusedError
+from dpdb.release import Release
+from dpdb.suites import CheckResults
+
+__all__ = [
+    "Answer", "Asked", "Asker", "Plan", "RefusedError", "check_run_id", "explained", "literal", "refuse_others",
+    "shifted",
+]  # fmt: skip
+
+_MOST_RUN_ID = 100
+_EXPLAIN = "EXPLAIN "
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asks, by which protocol, whence."""
+
+    analyst: Analyst
+    door: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a statement.
+
+    Attributes
+    ----------
+    epsilon : float
+        What its releases and checks have cost, once: also where the same run was asked again, which costs nothing.
+    words : str
+        What the statement is debited at most, in words.
+    """
+
+    table: pa.Table
+    releases: tuple[Release, ...]
+    checks: tuple[CheckResults, ...]
+    epsilon: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a statement would cost, and how it would run."""
+
+    epsilon: float
+    words: str
+    table: pa.Table
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A statement, its run and its table, as they were given."""
+
+    text: str
+    run_id: str | None
+    table: str | None
+
+
+class RefusedError(Exception):
+    """A request was refused or has failed; `refusal` has the public words, and nothing else leaves the server."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.code)
+        self.refusal = refusal
+
+
+def refuse_others(asker: Asker) -> None:
+    """Raise `RefusedError` for whoever is no owner."""
+    if asker.analyst.role != "owner":
+        raise RefusedError(Refusal("forbidden", "only an owner sees and does this"))
+
+
+def check_run_id(run_id: str | None) -> None:
+    """Raise `ParameterError` for a run id that a ledger could not keep behind the name of its analyst."""
+    if run_id is not None and not (run_id.isprintable() and 0 < len(run_id) <= _MOST_RUN_ID):
+        raise ParameterError(f"a run id (Idempotency-Key) has 1 to {_MOST_RUN_ID} printable characters")
+
+
+def literal(value: object) -> str:
+    """Write a value of a request as a literal of SQL."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise RefusedError(Refusal("refused", "an option of a check is a text, a number, or a list of such"))
+    text = exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(repr(value))
+    return text.sql("duckdb")
+
+
+def explained(text: str) -> str:
+    """Return a statement as one that shows its plan and cost."""
+    return text if text.lstrip().upper().startswith((_EXPLAIN.strip(), "DESCRIBE")) else f"{_EXPLAIN}{text}"
+
+
+@contextmanager
+def shifted(text: str) -> Iterator[None]:
+    """Name places as in the text that the analyst wrote, without the word that was put before it."""
+    try:
+        yield
+    except StatementRefusedError as error:
+        added = len(explained(text)) - len(text)
+        if error.line != 1 or error.column is None or error.column <= added:
+            raise
+        raise StatementRefusedError(error.reason, line=1, column=error.column - added) from None
