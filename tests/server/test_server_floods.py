@@ -84,6 +84,19 @@ def test_half_requests_end_at_the_deadline(tmp_path: Path) -> None:
             assert time.monotonic() - began < 9
 
 
+def test_a_newcomer_is_answered_where_others_read_no_answer(tmp_path: Path) -> None:
+    site = make_site(tmp_path, settings={"request_seconds": 30, "connections_per_address": 4})
+    with Server(site) as server, contextlib.ExitStack() as stack:
+        for _ in range(4):
+            made = stack.enter_context(socket.socket())
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made.connect(("127.0.0.1", urlsplit(server.url).port))
+            made.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1500)
+        time.sleep(2)  # until none of them takes more
+        for _ in range(3):
+            newcomer(server, "127.0.0.1")
+
+
 def during(work: Callable[[], object], server: Server) -> list[float]:
     thread = threading.Thread(target=work)
     thread.start()
