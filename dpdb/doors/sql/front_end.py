@@ -207,8 +207,11 @@ class FrontEnd:
         suite = self._planner.suites[ask.suite].on(ask.date)
         run = suite.prepare(ask, who=self._who)
         identity = run.charge.request_text, ask.run_id
-        if identity in self._unfinished:
-            run = suite.prepare(replace(ask, run_id=self._unfinished[identity]), who=self._who)
+        name = self._unfinished.get(identity)
+        if name is None and ask.run_id is None and self._runs_of:  # its asker finds it again, as a run of his own
+            name = f"{self._runs_of}{run.charge.run_id}"
+        if name is not None:
+            run = suite.prepare(replace(ask, run_id=name), who=self._who)
         own = run if self._planner.suites is self.suites else None
         make_run = partial(self._run_suite, ask, own, run.charge.run_id, identity)
         return identity, PlannedCall(table, ask, run.charge, not suite.session.opens_suite(run), make_run)
@@ -224,7 +227,8 @@ class FrontEnd:
             if suite.session.has_ledger:
                 self._unfinished[identity] = run_id
             if isinstance(error, EngineError) and suite.session.has_ledger:
-                raise EngineError(f"{error}; run_id := {run_id!r} finishes this run") from None
+                own = run_id.removeprefix(self._runs_of)
+                raise EngineError(f"{error}; run_id := {own!r} finishes this run") from None
             raise
         self._unfinished.pop(identity, None)
         return results

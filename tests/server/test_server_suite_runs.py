@@ -1,0 +1,59 @@
+"""Runs of suites through the desk: found again by the id that the history shows, and the owner's re-arming."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server_site import Site, make_site
+
+from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.configuration import load_configuration
+from dpdb.doors.server.desk import Asker, Desk, RefusedError
+from dpdb.ledger import Ledger
+from dpdb.release.accounts.ledger_account import LedgerAccount
+
+ANN = Asker(Analyst("ann", "analyst"), "test", "here")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return make_site(tmp_path, settings={"statements_per_minute": 3})
+
+
+def checked(site: Site, key: str | None, options: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+    """Run the suite on a server of its own; return the outcome, and the history."""
+
+    async def asked() -> tuple[str, list[dict[str, Any]]]:
+        desk = Desk(load_configuration(site.config))
+        try:
+            try:
+                await desk.check(ANN, "nightly", options, key)
+                outcome = "answered"
+            except RefusedError as refused:
+                outcome = refused.refusal.code
+            return outcome, await desk.history(ANN)
+        finally:
+            desk.close()
+
+    return asyncio.run(asked())
+
+
+def test_a_killed_run_without_a_key_is_finished_by_the_id_in_the_history(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LedgerAccount, "record_level", killed)
+        outcome, (begun,) = checked(site, None, {"epsilon": 1})
+    assert (outcome, begun["answered"]) == ("failed", False)
+    outcome, found = checked(site, begun["run_id"], {"epsilon": 1})
+    assert outcome == "answered"
+    assert [one["run_id"] for one in found] == [begun["run_id"]]  # one debit
+    with Ledger.open(site.ledger) as ledger:
+        assert [entry.run_id for entry in ledger.history()] == [f"ann:{begun['run_id']}"]
