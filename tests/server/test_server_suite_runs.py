@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from server_site import Site, make_site
 
-from dpdb.doors.server.analysts import Analyst
+from dpdb.doors.server.analysts import Analyst, Directory
+from dpdb.doors.server.board import rearm_check
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Asker, Desk, RefusedError
+from dpdb.errors import ParameterError
 from dpdb.ledger import Ledger
 from dpdb.release.accounts.ledger_account import LedgerAccount
+from dpdb.suites import load_suite
+from dpdb.suites.session import Session
 
 ANN = Asker(Analyst("ann", "analyst"), "test", "here")
 
@@ -57,3 +62,38 @@ def test_a_killed_run_without_a_key_is_finished_by_the_id_in_the_history(
     assert [one["run_id"] for one in found] == [begun["run_id"]]  # one debit
     with Ledger.open(site.ledger) as ledger:
         assert [entry.run_id for entry in ledger.history()] == [f"ann:{begun['run_id']}"]
+
+
+def test_nested_keys_are_refused(site: Site) -> None:
+    keys: list[Any] = ["CA"]
+    for _ in range(900):
+        keys = [keys]
+    assert checked(site, None, {"by": "state", "keys": keys}) == ("refused", [])
+
+
+def test_refusals_by_rate_fill_no_audit(site: Site) -> None:
+    async def asked() -> list[tuple[int]]:
+        desk = Desk(load_configuration(site.config))
+        try:
+            for _ in range(9):
+                with pytest.raises(RefusedError):
+                    await desk.run(ANN, "x" * 10_000)
+            return desk.audit._connection.execute("SELECT length(text) FROM statement ORDER BY number").fetchall()
+        finally:
+            desk.close()
+
+    assert [length for (length,) in asyncio.run(asked())] == [10_000] * 3 + [500] * 6
+
+
+def test_the_board_refuses_a_rearm_that_could_not_pay_a_failure(site: Site) -> None:
+    (table,) = load_configuration(site.config).tables
+    suite = load_suite(site.folder / "nightly.txt")
+    with Session(replace(table.table, constraints=suite.rules), ledger=table.ledger) as session:
+        session.check(suite, 1, keep="nightly")
+    directory = Directory({"visits": table.ledger})
+    try:
+        with pytest.raises(ParameterError, match=r"too little.*nothing was spent"):
+            rearm_check(directory, {"table": "visits", "suite": "nightly", "check": "any", "epsilon": "0.01"}, "olga")
+    finally:
+        directory.close()
+    assert site.spent() == 1

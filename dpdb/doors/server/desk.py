@@ -43,6 +43,7 @@ _MOST_RUN_ID = 100
 _MOST_HISTORY = 1_000
 _THREADS = 64
 _REFRESH_SECONDS = 1.0
+_MOST_REFUSED_TEXT = 500  # of what is refused by role or rates: it comes as often as anyone likes
 _EXPLAIN = "EXPLAIN "
 Found = TypeVar("Found")
 
@@ -236,7 +237,8 @@ class Desk:
             refusal = _refusal(error)
             try:
                 if number is None:
-                    number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, text)
+                    start = text[:_MOST_REFUSED_TEXT]
+                    number = self.audit.begin(asker.analyst.name, asker.door, asker.address, action, start)
                 self._note(number, refusal.code)
             except Exception:
                 OWNER_LOG.exception("the audit failed")
@@ -384,7 +386,7 @@ def _check_run_id(run_id: str | None) -> None:
 
 def _literal(value: object) -> str:
     """Write a value of a request as a literal of SQL."""
-    if isinstance(value, list):
+    if isinstance(value, list) and not any(isinstance(one, list) for one in value):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise RefusedError(Refusal("refused", "an option of a check is a text, a number, or a list of such"))
