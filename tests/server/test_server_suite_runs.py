@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from server_site import Site, make_site
 
-from dpdb.doors.server.analysts import Analyst, Directory
+from dpdb.doors.server.analysts import Analyst, Directory, revoke_analyst
 from dpdb.doors.server.board import rearm_check
 from dpdb.doors.server.configuration import load_configuration
 from dpdb.doors.server.desk import Asker, Desk, RefusedError
@@ -45,6 +46,14 @@ def checked(site: Site, key: str | None, options: Mapping[str, Any]) -> tuple[st
             desk.close()
 
     return asyncio.run(asked())
+
+
+def keep(site: Site) -> None:
+    """Open the suite as a kept one, as its owner."""
+    (table,) = load_configuration(site.config).tables
+    suite = load_suite(site.folder / "nightly.txt")
+    with closing(Session(replace(table.table, constraints=suite.rules), ledger=table.ledger)) as session:
+        session.check(suite, 1, keep="nightly")
 
 
 def test_a_killed_run_without_a_key_is_finished_by_the_id_in_the_history(
@@ -86,14 +95,24 @@ def test_refusals_by_rate_fill_no_audit(site: Site) -> None:
 
 
 def test_the_board_refuses_a_rearm_that_could_not_pay_a_failure(site: Site) -> None:
-    (table,) = load_configuration(site.config).tables
-    suite = load_suite(site.folder / "nightly.txt")
-    with Session(replace(table.table, constraints=suite.rules), ledger=table.ledger) as session:
-        session.check(suite, 1, keep="nightly")
-    directory = Directory({"visits": table.ledger})
+    keep(site)
+    directory = Directory({"visits": site.ledger})
     try:
         with pytest.raises(ParameterError, match=r"too little.*nothing was spent"):
             rearm_check(directory, {"table": "visits", "suite": "nightly", "check": "any", "epsilon": "0.01"}, "olga")
     finally:
         directory.close()
     assert site.spent() == 1
+
+
+def test_an_answered_run_costs_nothing_by_the_id_of_its_verdicts(site: Site) -> None:
+    assert checked(site, "mine", {"epsilon": 1})[0] == "answered"
+    outcome, found = checked(site, "ann:mine", {"epsilon": 1})
+    assert (outcome, [one["run_id"] for one in found]) == ("answered", ["mine"])
+
+
+def test_a_revoked_analyst_runs_no_kept_suite(site: Site) -> None:
+    keep(site)
+    assert checked(site, None, {})[0] == "answered"
+    revoke_analyst(load_configuration(site.config), "ann", None)
+    assert checked(site, None, {})[0] == "forbidden"  # as one whose statement was under way
