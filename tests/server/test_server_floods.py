@@ -97,6 +97,19 @@ def test_a_newcomer_is_answered_where_others_read_no_answer(tmp_path: Path) -> N
             newcomer(server, "127.0.0.1")
 
 
+def test_an_answer_that_nobody_reads_ends_at_the_deadline(tmp_path: Path) -> None:
+    with Server(make_site(tmp_path, settings={"request_seconds": 1})) as server, socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.connect(("127.0.0.1", urlsplit(server.url).port))
+        made.settimeout(5)
+        made.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1500)
+        time.sleep(4)
+        with pytest.raises(ConnectionError):
+            for _ in range(100_000):
+                if not made.recv(4096):
+                    raise ConnectionError
+
+
 def during(work: Callable[[], object], server: Server) -> list[float]:
     thread = threading.Thread(target=work)
     thread.start()

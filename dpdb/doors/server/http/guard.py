@@ -89,15 +89,23 @@ class Guard(H11Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Wait until the deadline for the client to read."""
+        """Wait until the deadline for the client to read something."""
         super().pause_writing()
         self._was_read()
-        self._unread = self.loop.call_later(self.seconds, self.transport.abort)
+        self._unread = self.loop.call_later(self.seconds, self._end_unread, 2**62)
 
     def resume_writing(self) -> None:
         """Go on: the client has read."""
         self._was_read()
         super().resume_writing()
+
+    def _end_unread(self, before: int) -> None:
+        """End the connection if nothing was read since as many bytes waited; a slow client may take its time."""
+        unread = self.transport.get_write_buffer_size()
+        if unread >= before:
+            self.transport.abort()
+        else:
+            self._unread = self.loop.call_later(self.seconds, self._end_unread, unread)
 
     def _was_read(self) -> None:
         if self._unread is not None:
